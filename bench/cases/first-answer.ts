@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeData } from '../definitions/data-folder.ts'
 import { ARGUMENTS } from '../definitions/echo-tool.ts'
-import { newModule } from '../definitions/new-module.ts'
+import { FILES, newModule, newModuleOfFiles } from '../definitions/new-module.ts'
 import type { Effort } from '../measure/load-rounds.ts'
 import type { Measured, NotRun } from '../measure/result.ts'
 import type { Round } from '../measure/round.ts'
@@ -24,6 +24,7 @@ const POLL_MS = 2
 
 const SAVED = 'Toolrack, a file saved in the folder'
 const UPLOADED = 'Toolrack, uploaded'
+const UPLOADED_FILES = `Toolrack, ${FILES} files uploaded`
 
 /** The time from a new module, saved in the watched folder or uploaded, to the first answer of its tool. */
 export function firstAnswer(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
@@ -45,15 +46,22 @@ export function firstAnswer(folder: string, { rounds: count }: Effort): Promise<
         }
         async function upload(): Promise<void> {
           const { module, tool, source } = newModule((modules += 1))
-          await uploadTo(server, module, source)
+          await uploadTo(server, module, { source })
+          assert.ok(await isAnswered(client, tool), 'what was uploaded is not answered')
+        }
+        async function uploadFiles(): Promise<void> {
+          const { module, tool, files } = newModuleOfFiles((modules += 1))
+          await uploadTo(server, module, { files })
           assert.ok(await isAnswered(client, tool), 'what was uploaded is not answered')
         }
         await save()
         await upload()
+        await uploadFiles()
         const rounds = await timedRounds(
           [
             { name: SAVED, calls: MODULES, pauseMs: PAUSE_MS, call: save },
             { name: UPLOADED, calls: MODULES, pauseMs: PAUSE_MS, call: upload },
+            { name: UPLOADED_FILES, calls: MODULES, pauseMs: PAUSE_MS, call: uploadFiles },
           ],
           count,
         )
@@ -72,6 +80,13 @@ const COMPARISONS = [
   { ...slowest, what: 'file saved to first answer, p99', ours: SAVED },
   { ...median, what: 'upload to first answer, median', ours: UPLOADED, goal: { atMost: 250 } },
   { ...slowest, what: 'upload to first answer, p99', ours: UPLOADED },
+  {
+    ...median,
+    what: `a module of ${FILES} files: upload to first answer`,
+    ours: UPLOADED_FILES,
+    against: UPLOADED,
+    goal: { atMost: 2 },
+  },
 ]
 
 /** True if the tool exists. A wrong answer ends the benchmark. */
@@ -85,11 +100,15 @@ async function isAnswered(client: KeepAliveClient, tool: string): Promise<boolea
   return true
 }
 
-async function uploadTo({ url, token = '' }: ServerProcess, module: string, source: string): Promise<void> {
+async function uploadTo(
+  { url, token = '' }: ServerProcess,
+  module: string,
+  content: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const answer = await fetch(`${url}/workflows/tools/modules/${module}`, {
     method: 'PUT',
-    headers: { Authorization: `Bearer ${token}` },
-    body: new TextEncoder().encode(source),
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(content),
   })
   assert.equal(answer.status, 201, await answer.text())
 }

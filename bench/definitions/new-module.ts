@@ -2,6 +2,25 @@ import { invocation } from './echo-tool.ts'
 
 const FUNCTIONS = 40
 
+/** The files of a module in `newModuleOfFiles`. */
+export const FILES = 20
+
+/** The module of `newModule` in 20 files: the tool in `__init__.py`, which imports the others, and two functions in each of them. */
+export function newModuleOfFiles(number: number) {
+  const { source, ...rest } = newModule(number)
+  const [head = '', ...functions] = source.split('\ndef step_')
+  const [last = '', tail = ''] = (functions.pop() ?? '').split('\n\ndef echo')
+  const all = [...functions, last].map((text) => `\ndef step_${text}`)
+  const share = Math.ceil(all.length / (FILES - 1))
+  const siblings = Array.from({ length: FILES - 1 }, (_, index) => {
+    const own = all.slice(index * share, (index + 1) * share)
+    return [`part_${index}.py`, `${head}${own.join('')}`] as const
+  })
+  const imports = siblings.map(([path]) => `from .${path.slice(0, -'.py'.length)} import *`)
+  const init = `${imports.join('\n')}\n\ndef echo${tail}`
+  return { ...rest, files: Object.fromEntries([['__init__.py', init], ...siblings]) }
+}
+
 /** A new module of about 6 kB: its tool, and other functions, as many as are usual in a module of that size. */
 export function newModule(number: number) {
   const functions = Array.from(

@@ -8,8 +8,17 @@ import { withPython } from '../support/runner-environment.ts'
 import type { Server } from '../support/server.ts'
 import { listedNames } from '../support/tool.ts'
 
+/** What only several files can do; test/python-runner/module/test_package.py has it. */
+const OF_SEVERAL_FILES = [
+  'path_invalid',
+  'path_conflict',
+  'files_too_many',
+  'files_too_large',
+  'init_missing',
+  'import_circular',
+]
 /** What has a test of its own below, and what is no refusal: its first spec is taken. */
-const ELSEWHERE = ['source_too_large', 'import_hung', 'name_repeated']
+const ELSEWHERE = ['source_too_large', 'import_hung', 'name_repeated', ...OF_SEVERAL_FILES]
 
 const OLD = moduleOf('notes', 'find')
 const started = sharedServerWithRunner()

@@ -60,6 +60,29 @@ withPython('a folder with __init__.py is a module, which is told with its files'
 })
 
 withPython(
+  'a spec in another file is told with the place where it stands, also if it is refused',
+  async () => {
+    const server = await started()
+    const sibling = init('place').replace('from .words import WORD', 'WORD = "placed"')
+    mkdirSync(at('place'))
+    writeFileSync(at('place/__init__.py'), 'from .specs import TOOL_SPECS\n')
+    writeFileSync(at('place/specs.py'), sibling.replace(']\n', ', {"name": "place:bad", "handler": 1}]\n'))
+    await says(server, 'place', 'placed')
+    const { tools, skipped } = await folderBody(server)
+    expect(tools.find(({ name }) => name === 'place:say')).toMatchObject({ file: 'place/specs.py', line: 7 })
+    expect(skipped).toMatchObject([
+      {
+        file: 'place/specs.py',
+        kind: 'handler_not_callable',
+        message: expect.stringMatching(/^place\/specs\.py, line 7: /),
+      },
+    ])
+    rmSync(at('place'), { recursive: true })
+    await folderWhen(server, (body) => body.skipped.length === 0)
+  },
+)
+
+withPython(
   'a changed sibling is called; a broken one is told with its line, and the old version goes on',
   async () => {
     const server = await started()

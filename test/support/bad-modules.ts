@@ -70,6 +70,12 @@ export const BAD: readonly Bad[] = [
   },
   {
     ...broken,
+    kind: 'import_sibling_missing',
+    source: `from . import helpers\n${SPECS}`,
+    message: /^notes\.py, line 1: the module is one file, .* as several files\.$/,
+  },
+  {
+    ...broken,
     kind: 'import_exited',
     source: `exit()\n${SPECS}`,
     message: /calls exit\(\)\. Remove the call/,

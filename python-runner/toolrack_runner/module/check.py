@@ -63,6 +63,11 @@ def check_module(name: str, source: Source, *, send: Send) -> None:
         return report("loaded", faults=[error.fault])
     specs = {refused.index: _refused_spec(refused) for refused in module.faults}
     specs |= {tool.index: checked_tool(module, tool) for tool in module.tools.values()}
+    if module.files.is_package:
+        places = {each.index: each.file for each in module.faults}
+        places |= {tool.index: tool.file for tool in module.tools.values()}
+        for index, spec in specs.items():
+            spec["file"] = places[index]
     report("imported", tools=[specs[index] for index in sorted(specs)])
     for tool in module.tools.values():
         spec = specs[tool.index]

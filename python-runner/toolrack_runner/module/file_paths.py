@@ -57,6 +57,25 @@ def folders_of(path: str) -> Iterator[str]:
         at = path.find("/", at + 1)
 
 
+def module_paths(paths: Iterable[str]) -> dict[str, str]:
+    """The path of each file or folder that an import finds, by its dotted name; the package itself is the empty name.
+
+    A folder without `__init__.py` is a namespace package, and a file comes before it.
+    """
+    found: dict[str, str] = {}
+    paths = sorted(paths)
+    for path in paths:
+        for folder in folders_of(path):
+            if "." not in folder:
+                found.setdefault(folder.replace("/", "."), folder)
+    for path in paths:
+        stem = path.removesuffix(".py")
+        if stem != path and "." not in stem:
+            dotted = stem.replace("/", ".")
+            found["" if path == INIT else dotted.removesuffix(".__init__")] = path
+    return found
+
+
 def _path_fault(whole: str, path: str) -> Fault:
     shown = path if path.isprintable() else ascii(path)
     if len(shown) > _SHOWN_CHARS:

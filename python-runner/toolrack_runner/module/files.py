@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from toolrack_runner.module.fault import Fault, ModuleError
-from toolrack_runner.module.file_paths import INIT, files_fault
+from toolrack_runner.module.file_paths import INIT, files_fault, module_paths
 from toolrack_runner.module.source import source_text, utf8_text
 
 #: The bytes of a module's one file, or of its several files by their paths.
@@ -34,6 +34,11 @@ class ModuleFiles:
             self._lines[file] = self.texts.get(file, "").splitlines()
         lines = self._lines[file]
         return lines[number - 1] if number is not None and 0 < number <= len(lines) else ""
+
+    @property
+    def siblings(self) -> Mapping[str, str]:
+        """The path of each file or folder that an import in this module finds, as `module_paths` gives it."""
+        return module_paths(file.partition("/")[2] for file in self.texts) if self.is_package else {}
 
     @property
     def python_files(self) -> Iterator[str]:

@@ -12,6 +12,7 @@ PACKAGES_MAX = 200
 NAME_CHARS_MAX = 128
 
 _IMPORT_NAME: Final = opmap["IMPORT_NAME"]
+_LOAD_CONST: Final = opmap["LOAD_CONST"]
 _FORGIVING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -41,8 +42,29 @@ def imported_packages(tree: ast.Module, file: str) -> tuple[ImportedPackage, ...
     return tuple(found.values())
 
 
+def imported_siblings(tree: ast.Module, file: str) -> Iterator[tuple[str, int]]:
+    """The files of its own module that a file such as `weather/sub/a.py` imports: dotted names within the module, and lines.
+
+    Leaves out what may be missing, and `from . import x`, because x may also be a name in the folder's `__init__.py`.
+    """
+    optional_lines = _optional_lines(tree)
+    module, *folders = file.split("/")[:-1]
+    for node in sorted(_imports(tree), key=lambda node: (node.lineno, node.col_offset)):
+        if node.lineno in optional_lines:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level:
+            if node.module and node.level <= len(folders) + 1:
+                yield ".".join((*folders[: len(folders) + 1 - node.level], node.module)), node.lineno
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for name in names:
+            top, _, inner = name.partition(".")
+            if top == module and inner:
+                yield inner, node.lineno
+
+
 def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
-    """The top-level packages that compiled code and its functions import, each once. `from . import` is left out.
+    """The top-level packages that compiled code and its functions import, each once. `from .` imports are left out.
 
     Reading the instructions takes a tenth of the time of walking the syntax tree.
     """
@@ -54,10 +76,25 @@ def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
         for at in range(0, len(instructions), 2):
             operation, argument = instructions[at], instructions[at + 1] | extended
             extended = argument << 8 if operation == EXTENDED_ARG else 0
-            if operation == _IMPORT_NAME:
+            if operation == _IMPORT_NAME and not _is_relative(one, at):
                 found[one.co_names[argument].partition(".")[0]] = None
         pending += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
     return tuple(name for name in found if name)
+
+
+def _is_relative(code: CodeType, at: int) -> bool:
+    """Whether the import at this instruction has a level, which is loaded by the instruction before the one before it."""
+    instructions = code.co_code
+    for _ in range(2):
+        at -= 2
+        while instructions[at] == EXTENDED_ARG:
+            at -= 2
+    argument, before, shift = instructions[at + 1], at - 2, 8
+    while before >= 0 and instructions[before] == EXTENDED_ARG:
+        argument |= instructions[before + 1] << shift
+        before, shift = before - 2, shift + 8
+    level = code.co_consts[argument] if instructions[at] == _LOAD_CONST else argument
+    return type(level) is int and level > 0
 
 
 def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -7,7 +7,7 @@ The files are written to the working folder of the child as well, so that `__fil
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
@@ -36,25 +36,6 @@ def forget_package(name: str) -> None:
         del sys.modules[found]
 
 
-def module_paths(paths: Iterable[str]) -> dict[str, str]:
-    """The path of each file or folder that an import finds, by its dotted name; the package itself is the empty name.
-
-    A folder without `__init__.py` is a namespace package, and a file comes before it.
-    """
-    found: dict[str, str] = {}
-    paths = sorted(paths)
-    for path in paths:
-        for folder in folders_of(path):
-            if "." not in folder:
-                found.setdefault(folder.replace("/", "."), folder)
-    for path in paths:
-        stem = path.removesuffix(".py")
-        if stem != path and "." not in stem:
-            dotted = stem.replace("/", ".")
-            found["" if path == INIT else dotted.removesuffix(".__init__")] = path
-    return found
-
-
 def _write(folder: str, files: ModuleFiles) -> None:
     made: set[str] = set()
     for file, text in files.texts.items():
@@ -75,9 +56,8 @@ class _Finder:
         self._folder = folder
         self._files = files
         self._codes = codes
-        paths = (file.partition("/")[2] for file in files.texts)
         self._paths = {
-            f"{name}.{dotted}" if dotted else name: path for dotted, path in module_paths(paths).items()
+            f"{name}.{dotted}" if dotted else name: path for dotted, path in files.siblings.items()
         }
 
     def find_spec(self, fullname: str, _path: object = None, _target: object = None) -> ModuleSpec | None:

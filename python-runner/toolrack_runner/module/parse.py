@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault, ModuleError, fault
 from toolrack_runner.module.files import ModuleFiles, Source, readable_files
-from toolrack_runner.module.imports import PACKAGES_MAX, ImportedPackage, imported_packages
+from toolrack_runner.module.imports import PACKAGES_MAX, ImportedPackage, imported_packages, imported_siblings
 from toolrack_runner.module.near_miss import misspelled
-from toolrack_runner.module.source import check_module_name, code_object, syntax_tree
+from toolrack_runner.module.sibling_fault import absolute_sibling, missing_sibling
+from toolrack_runner.module.source import check_module_name, code_object, is_available, syntax_tree
 from toolrack_runner.tool_name import is_tool_name
 
 NAME = "TOOL_SPECS"
@@ -51,6 +52,8 @@ def parse_module(name: str, source: Source) -> ParsedModule:
             code_object(file, files.texts[file])
         except ModuleError as error:
             faults.append(error.fault)
+    if not faults:
+        faults += _missing_siblings(files, trees)
     if not faults and (missing := _missing_specs(files.main, trees[files.main])) is not None:
         faults.append(missing)
     if faults and files.main not in trees:
@@ -59,14 +62,33 @@ def parse_module(name: str, source: Source) -> ParsedModule:
 
 
 def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[ImportedPackage, ...]:
-    """The imports of all files, each package once; without the imports of the module's own name."""
+    """The packages that all files import, each once; without the module's own name and its files."""
     found: dict[str, ImportedPackage] = {}
+    siblings = files.siblings
     for file, tree in trees.items():
         for package in imported_packages(tree, file):
-            known = found.get(package.name)
-            if package.name != files.name and (known is None or (known.optional and not package.optional)):
+            name, known = package.name, found.get(package.name)
+            if name == files.name or (name in siblings and not is_available(name)):
+                continue
+            if known is None or (known.optional and not package.optional):
                 found[package.name] = package
     return tuple(found.values())[:PACKAGES_MAX]
+
+
+def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[Fault]:
+    """A fault for each file that the module imports and does not have, and for each that it imports as a package."""
+    siblings = files.siblings if files.is_package else {}
+    told: dict[str, Fault] = {}
+    for file, tree in trees.items() if siblings else ():
+        for dotted, line in imported_siblings(tree, file):
+            if dotted not in siblings:
+                sentence = missing_sibling(dotted, siblings)
+                told.setdefault(f".{dotted}", fault("import_sibling_missing", file, line, sentence))
+        for each in imported_packages(tree, file):
+            if not each.optional and each.name in siblings and not is_available(each.name):
+                sentence = absolute_sibling(each.name)
+                told.setdefault(each.name, fault("import_sibling_missing", file, each.line, sentence))
+    return list(told.values())
 
 
 def _declared_specs(main: str, trees: dict[str, ast.Module]) -> DeclaredSpecs:

@@ -20,6 +20,8 @@ class SpecReport(TypedDict):
     """One spec. If the spec is not accepted, the fields from `description` on can be missing."""
 
     name: str | None
+    #: The file of the line, in a module of several files.
+    file: NotRequired[str]
     line: int | None
     accepted: bool
     faults: list[FaultJson]

@@ -64,6 +64,7 @@ class RefusedSpec:
     index: int
     name: str | None
     #: As in a Tool.
+    file: str
     line: int | None
     faults: tuple[Fault, ...]
 
@@ -76,7 +77,7 @@ def read_spec(
     items = as_items(element)
     if items is None:
         sentence = f"TOOL_SPECS[{index}] is {type_name(element)}. Write a dict with {', '.join(KEYS[:4])}."
-        return RefusedSpec(index, None, line, (fault("spec_not_a_dict", file, line, sentence),))
+        return RefusedSpec(index, None, file, line, (fault("spec_not_a_dict", file, line, sentence),))
     fields = {name: value for key, value in items if (name := as_text(key)) is not None}
     given_name = as_text(fields.get("name"))
     name = None if given_name is None else given_name[:TOOL_NAME_CHARS_MAX]
@@ -110,7 +111,7 @@ def read_spec(
     network = field("network", spec_fields.read_network) or ()
     examples = field("examples", spec_fields.read_examples) or ()
     if faults or handler is None or name is None:
-        return RefusedSpec(index, name, line, tuple(faults))
+        return RefusedSpec(index, name, file, line, tuple(faults))
     unknown = [key for key in fields if key not in KEYS][:_SHOWN_MAX]
     sentences = [f"the key '{key[:64]}' means nothing here{did_you_mean(key, KEYS)}" for key in unknown]
     return Tool(

@@ -57,7 +57,9 @@ def _repeated(index: int, tool: Tool, first: Tool) -> RefusedSpec:
     if where and first.file != tool.file:
         where = f" in {first.file}, line {first.line}"
     sentence = f"'{tool.name}': an earlier spec{where} has this name, and keeps it. Rename one of them."
-    return RefusedSpec(index, tool.name, tool.line, (fault("name_repeated", tool.file, tool.line, sentence),))
+    return RefusedSpec(
+        index, tool.name, tool.file, tool.line, (fault("name_repeated", tool.file, tool.line, sentence),)
+    )
 
 
 def _place(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.live_runner import LiveRunner, invocation
+from support.live_runner import LiveRunner, invocation, live_runner
+from support.until import until
 
 INIT = """
 from . import helpers
@@ -127,3 +128,91 @@ def test_a_source_that_has_the_digest_of_files_is_refused(runner: LiveRunner) ->
     answer = runner.client.post("/invoke", json=sent)
     assert (answer.status_code, "is a list of files" in answer.json()["error"]["message"]) == (400, True)
     assert invoke(runner, files, city="bern")["text"] == "Bern: 15"
+
+
+def test_a_line_that_runs_too_long_is_named_with_its_file(runner: LiveRunner) -> None:
+    files = FILES | {"helpers.py": "def title(text):\n    while True: pass\n"}
+    answer = runner.client.post(
+        "/invoke", json=body(files, "weather:report", {"city": "x"}) | {"deadlineMs": 1_000}
+    )
+    assert answer.json()["code"] == "DEADLINE_EXCEEDED"
+    assert "(line 2 of weather/helpers.py was running)" in answer.json()["error"]
+    endless = {"__init__.py": "TOOL_SPECS = []\nfrom . import a", "a.py": "\nwhile True: pass"}
+    report = runner.client.post(
+        "/check", json={"name": "weather", "files": endless, "deadlineMs": 1_000}
+    ).json()
+    assert [fault["message"] for fault in report["faults"]] == [
+        "weather/a.py, line 2: importing the module did not end within 1 s. Move slow work into a handler."
+    ]
+
+
+def test_a_crash_is_named_with_its_file(runner: LiveRunner) -> None:
+    crash = "import ctypes\ndef title(text):\n    return ctypes.string_at(1)\n"
+    answer = invoke(runner, FILES | {"helpers.py": crash}, city="x")
+    assert answer["code"] == "TOOL_CRASHED"
+    assert "(signal 11 in line 3 of weather/helpers.py)" in answer["error"]
+    ended = check(
+        runner, {"__init__.py": "TOOL_SPECS = []\nfrom . import a", "a.py": "import os\nos._exit(3)"}
+    )
+    assert [fault["message"].split(":")[0] for fault in ended["faults"]] == ["weather/__init__.py"]
+
+
+def test_files_are_private_to_a_call_and_a_call_finds_them_as_they_were_sent(runner: LiveRunner) -> None:
+    files = {
+        "__init__.py": """
+import os
+from pathlib import Path
+HERE = Path(__file__).parent
+def spoil() -> list:
+    \"\"\"Spoils its files.\"\"\"
+    found = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*") if path.is_file())
+    text = (HERE / "data.txt").read_text()
+    (HERE / "data.txt").write_text("spoilt")
+    (HERE / "helpers.py").write_text("1 / 0")
+    from . import helpers
+    return [found, text, helpers.X, HERE == Path.cwd() / "files"]
+TOOL_SPECS = [{"name": "files:spoil", "handler": spoil}]
+""",
+        "helpers.py": "X = 'sent'",
+        "data.txt": "sent",
+        "a/b.txt": "",
+    }
+    for _ in range(4):
+        assert invoke(runner, files, "files:spoil")["value"] == [
+            ["__init__.py", "a/b.txt", "data.txt", "helpers.py"],
+            "sent",
+            "sent",
+            True,
+        ]
+
+
+def test_files_count_against_the_quota_and_a_quota_without_room_for_them_is_said(runner: LiveRunner) -> None:
+    sent = body(FILES, "weather:report", {"city": "x"}) | {"limits": {"fileBytes": 10}}
+    answer = runner.client.post("/invoke", json=sent).json()
+    assert (
+        answer["code"],
+        answer["error"].startswith("weather/__init__.py: importing the module writes more"),
+    ) == (
+        "DISK_LIMIT",
+        True,
+    )
+
+
+@pytest.mark.parametrize("without", [(), ("--without=namespaces",)], ids=["", "without namespaces"])
+def test_the_largest_module_fits_into_a_call_and_is_forgotten_by_its_digest(without: tuple[str, ...]) -> None:
+    init = (
+        "from pathlib import Path\n"
+        "def count() -> list:\n    '''Counts.'''\n    here = Path(__file__).parent\n"
+        "    return [len([p for p in here.rglob('*') if p.is_file()]), sum(p.stat().st_size for p in here.rglob('*.txt'))]\n"
+        "TOOL_SPECS = [{'name': 'large:count', 'handler': count}]\n"
+    )
+    files = {"__init__.py": init} | {f"a{n}/{'b' * 150}.txt": "\u20ac" * 2_700 for n in range(63)}
+    with live_runner(*without) as live:
+        report = check(live, files, "large")
+        assert (report["ok"], report["faults"]) == (True, [])
+        for _ in range(3):
+            assert invoke(live, files, "large:count")["value"] == [64, 63 * 8_100]
+        until(lambda: live.health()["children"]["waiting"] >= 2, "children that wait for the next call")
+        forgotten = {"module": "large", "sha256": digest_of(files)}
+        assert live.client.post("/forget", json=forgotten).status_code == 204
+        assert live.health()["children"]["waiting"] == 0

@@ -148,7 +148,7 @@ def test_a_wrong_field_is_named(runner: LiveRunner, change: dict[str, object], s
         (b"[]", 400, "the body is JSON, but not an object"),
         (b'{"arguments": ' + b"[" * 300 + b"]" * 300 + b"}", 400, "more than 34 levels"),
         (b"[" * 100_000, 400, "the body is not valid JSON"),
-        (b'"' + b"x" * (2 << 20) + b'"', 413, "more than 2097152 bytes"),
+        (b'"' + b"x" * (4 << 20) + b'"', 413, "more than 4194304 bytes"),
     ],
 )
 def test_a_body_that_is_no_object_is_refused(

@@ -1,5 +1,7 @@
 """What code imports, by its instructions, is what its syntax tree says."""
 
+import pytest
+
 from toolrack_runner.module.imports import imports_of_code
 from toolrack_runner.module.parse import parse_module
 
@@ -48,3 +50,14 @@ def test_code_and_tree_name_the_same_packages() -> None:
 
 def test_an_import_without_a_name_is_none() -> None:
     assert imports_of_code(compile("from . import x", "m.py", "exec")) == ()
+
+
+@pytest.mark.parametrize("constants", [0, 10, 300, 70_000])
+def test_files_of_the_module_itself_are_no_packages_however_many_constants_come_before(
+    constants: int,
+) -> None:
+    before = "".join(f"x{number} = {number}.5\n" for number in range(constants))
+    source = (
+        f"{before}from .numpy import a\nfrom ..pandas.b import (c, d)\nimport yaml.e\nfrom tomli import f\n"
+    )
+    assert imports_of_code(compile(source, "m.py", "exec")) == ("yaml", "tomli")

@@ -34,3 +34,12 @@ def test_one_that_is_larger_than_all_room_is_not_kept() -> None:
     sources = Sources(bytes_max=5)
     sources.keep("a", "large", "x" * 10)
     assert sources.find("large") is None
+
+
+def test_all_files_of_a_module_and_their_paths_count() -> None:
+    sources = Sources(bytes_max=30)
+    sources.keep("a", "files", {"__init__.py": "x" * 8, "a.txt": "\N{EURO SIGN}\N{EURO SIGN}"})
+    assert sources.find("files") == {"__init__.py": "x" * 8, "a.txt": "\N{EURO SIGN}\N{EURO SIGN}"}
+    sources.keep("a", "one", "x")
+    assert sources.find("files") is None
+    assert sources.find("one") == "x"

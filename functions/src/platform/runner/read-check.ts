@@ -71,6 +71,7 @@ const isFault = object<Omit<ModuleFault, 'pointer'>>({
 
 const ANY_SPEC = {
   line: either(isNumber, isNull),
+  file: either(isText, isMissing),
   faults: listOf(isFault),
   notes: listOf(isNote),
   examples: listOf(isJsonObject),

@@ -128,14 +128,15 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
   for (const { file, loaded, faults } of files) {
     for (const detail of faults) skipped.push({ file, detail, serving: loaded?.sha256 ?? null })
     for (const { spec, admitted, faults } of loaded?.specs ?? []) {
-      const { line } = spec
-      for (const fault of faults) skipped.push({ file, detail: faultDetail(fault, spec.name), serving: null })
+      const place = { file: spec.file ?? file, line: spec.line }
+      for (const fault of faults)
+        skipped.push({ file: place.file, detail: faultDetail(fault, spec.name), serving: null })
       if (!admitted || !loaded) continue
       const { name } = admitted.definition.function
       const first = tools.get(name)
       const owner = taken.get(name) ?? (first && placeOf(first))
-      if (owner === undefined) tools.set(name, { name, file, line, module: loaded, admitted })
-      else skipped.push({ file, detail: nameTaken({ file, line }, name, owner), serving: null })
+      if (owner === undefined) tools.set(name, { name, ...place, module: loaded, admitted })
+      else skipped.push({ file: place.file, detail: nameTaken(place, name, owner), serving: null })
     }
   }
   return { tools: [...tools.values()], skipped }

@@ -66,7 +66,7 @@ export function faultDetail({ code, ...fault }: ModuleFault, name?: string | nul
 
 /** Throws if the module as a whole has a fault, needs a package that is not installed, or has no tool. */
 function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
-  const ofModule = [...checked.faults.map((fault) => faultDetail(fault)), ...missingImports(checked)]
+  const ofModule = [...faultsOfModule(checked), ...untoldImports(checked)]
   if (ofModule.length === 0 && specs.some(({ admitted }) => admitted)) return
   const ofSpecs = specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name)))
   const details = ofModule.length > 0 ? ofModule : ofSpecs
@@ -76,10 +76,23 @@ function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): voi
   throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
 }
 
+/** A fault about a missing package names the package. */
+function faultsOfModule({ faults, missingImports }: CheckReport): ErrorDetail[] {
+  return faults.map((fault) => {
+    const missing = missingImports.find((name) => namesMissing(fault, name))
+    return { ...faultDetail(fault), ...(missing !== undefined && { import: missing }) }
+  })
+}
+
+function namesMissing({ kind, message }: ModuleFault, name: string): boolean {
+  return kind === 'import_not_installed' && message.includes(`'${name}'`)
+}
+
 /** Missing packages are faults, because an import inside a function would fail later, during a call. */
-function missingImports({ missingImports: missing, notes }: CheckReport): ErrorDetail[] {
+function untoldImports({ missingImports, faults, notes }: CheckReport): ErrorDetail[] {
   const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')
-  return missing.map((name) => {
+  const untold = missingImports.filter((name) => !faults.some((fault) => namesMissing(fault, name)))
+  return untold.map((name) => {
     const note = sentences.find(({ message }) => message.includes(`'${name}'`))
     const message = note?.message ?? `'${name}' is not installed here.`
     return { reason: 'MODULE_BROKEN', kind: 'import_not_installed', import: name, message, line: note?.line }

@@ -22,7 +22,7 @@ export async function admitSpec(
   if (!spec.accepted) return { spec, faults: spec.faults }
   const admission = await admitDefinition(definitionOf(spec, module), compiler)
   if (!('faults' in admission)) return { spec, admitted: inSpec(admission), faults: [] }
-  return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.file)) }
+  return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
 }
 
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */

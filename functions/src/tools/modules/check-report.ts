@@ -34,6 +34,8 @@ export type AcceptedSpec = SpecFacts & {
 
 type SpecFacts = {
   readonly line: number | null
+  /** The file of the line, such as `weather/helpers.py`. Missing in a module of one file. */
+  readonly file?: string | undefined
   readonly faults: readonly ModuleFault[]
   readonly notes: readonly ModuleNote[]
   /** The result of each example, as the runner reports it. */

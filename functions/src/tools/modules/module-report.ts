@@ -18,10 +18,11 @@ export function moduleReport(
 }
 
 function specReport({ spec, admitted, faults }: AdmittedSpec) {
-  const { name, line, notes, examples } = spec
+  const { name, line, file, notes, examples } = spec
   return {
     name,
     line,
+    ...(file !== undefined && { file }),
     accepted: admitted !== undefined,
     ...(admitted &&
       spec.accepted && {

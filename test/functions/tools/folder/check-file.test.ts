@@ -82,6 +82,31 @@ test('definitions that are too large together are a fault with its kind and cure
   })
 })
 
+test('a module of several files is admitted with its texts, and named by the file with its specs', async () => {
+  const files = [
+    { path: '__init__.py', content: Buffer.from('# "notes:a"') },
+    { path: 'more.txt', content: Buffer.from('é') },
+  ]
+  const parts = { compiler: compilers.own, log }
+  const outcome = await checkFile({ name: 'notes', files }, { ...parts, runner: readingRunner() })
+  expect(outcome).toMatchObject({
+    module: {
+      name: 'notes',
+      files: [
+        { path: '__init__.py', content: '# "notes:a"' },
+        { path: 'more.txt', content: 'é' },
+      ],
+    },
+  })
+  const names = Array.from({ length: 140 }, (_, index) => `"notes:tool_${index}"`)
+  const large = checkedModule(names.join(), 'x'.repeat(16_000))
+  const runner: Runner = { ...readingRunner(), check: () => Promise.resolve(large) }
+  const message = expect.stringMatching(/^notes\/__init__\.py: its definitions take /)
+  expect(await checkFile({ name: 'notes', files }, { ...parts, runner })).toMatchObject({
+    faults: [{ message }],
+  })
+})
+
 test('a fault of the service is told without its reason, which is in the log', async () => {
   expect(await checked(refusing(new TypeError('a bug'), { status: 'ready', isolation: 'L3' }))).toEqual({
     faults: [

@@ -40,3 +40,35 @@ test('others have a turn between the specs of a module, also where no check wait
   await admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, compiler })
   expect(seen.slice(0, 5)).toEqual(['spec', 'others', 'spec', 'others', 'spec'])
 })
+
+const notInstalled = (name: string) => ({
+  code: 'MODULE_BROKEN',
+  kind: 'import_not_installed',
+  message: `m.py, line 1: the module imports '${name}', which is not installed here.`,
+  line: 1,
+})
+
+test('a missing package that a fault names is told once', async () => {
+  const note = {
+    kind: 'import_unavailable',
+    message: "m.py, line 3: 'two' is not installed here, so this import will fail.",
+    line: 3,
+  }
+  const checked = {
+    faults: [notInstalled('one')],
+    notes: [note],
+    imports: ['one', 'two'],
+    missingImports: ['one', 'two'],
+    tools: [],
+    log: { text: '' },
+  }
+  const runner = { check: () => Promise.resolve(checked) } as unknown as Runner
+  const compiler = { compile: () => Promise.resolve({ faults: [], unenforced: [] }) }
+  const admitted = admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, compiler })
+  await expect(admitted).rejects.toMatchObject({
+    details: [
+      { kind: 'import_not_installed', import: 'one', message: notInstalled('one').message },
+      { kind: 'import_not_installed', import: 'two', message: note.message },
+    ],
+  })
+})
