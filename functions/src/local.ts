@@ -1,6 +1,7 @@
 import { isProduction, parseConfig, warnOfUnknownVariables } from './hosts/config.ts'
 import { banner, restartLine } from './hosts/local/banner.ts'
 import { callLines } from './hosts/local/call-lines.ts'
+import { moduleLines } from './hosts/local/module-lines.ts'
 import { watchParent } from './hosts/local/parent-pipe.ts'
 import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
@@ -16,8 +17,11 @@ async function main(): Promise<void> {
   warnOfUnknownVariables(log)
   const config = parseConfig()
   // With Firebase's tokens the users are not the operator, and only they may read what their calls print.
-  const calls = terminal && callLines(terminal, config.auth.kind === 'local')
-  const serving = await serve(config, log, pythonChoice(process.argv), calls)
+  const shown = terminal && {
+    showCall: callLines(terminal, config.auth.kind === 'local'),
+    showModule: moduleLines(terminal),
+  }
+  const serving = await serve(config, log, pythonChoice(process.argv), shown)
   let stopping: Promise<never> | undefined
   const stop = (): void => void (stopping ??= serving.stop().then(() => process.exit(0), fail))
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)

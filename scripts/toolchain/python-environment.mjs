@@ -27,11 +27,16 @@ export function preparePython(mode) {
     runtime: join(folder, 'requirements.txt'),
     full: join(folder, 'requirements-dev.txt'),
   }
-  return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode })
+  // The operator's own packages, for modules (docs/packages.md).
+  const added = [join(folder, 'packages.txt')].filter((path) => existsSync(path))
+  return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode, added })
 }
 
-/** Makes `.venv` in `folder` with the packages of a lock, unless it exists. Resolves to `{ python }` or `{ missing }`. */
-export async function virtualEnvironment({ what, folder, locks, mode }) {
+/**
+ * Makes `.venv` in `folder` with the packages of a lock and of the locks in `added`, unless it exists. Resolves to `{ python }` or
+ * `{ missing }`.
+ */
+export async function virtualEnvironment({ what, folder, locks, mode, added = [] }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
   const python = join(environment, 'bin/python')
@@ -55,7 +60,7 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
   function digest(filled, chosen) {
     const interpreter = realPath(join(filled, 'bin/python'))
     if (chosen !== undefined && interpreter !== chosen) return undefined
-    return fingerprint(Object.values(locks), interpreter)
+    return fingerprint([...Object.values(locks), ...added], interpreter)
   }
 
   async function fill(wanted, place) {
@@ -69,13 +74,15 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
           `${path} cannot make a virtual environment: install its package for that (on Debian and Ubuntu: apt install python3-venv), or set TOOLRACK_PYTHON to another Python.`,
         ),
     })
+    const own = added.length > 0 ? ', or correct python-runner/packages.txt' : ''
+    const files = [locks[wanted], ...added].flatMap((path) => ['-r', path])
     await runInstaller({
       what,
-      command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...pipFlags, '-r', locks[wanted]],
+      command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...pipFlags, ...files],
       env: { ...process.env, ...intoEnvironment },
       failed: () =>
         new PythonError(
-          `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,
+          `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry${own}.`,
         ),
     })
     relocate(filled, environment)

@@ -82,7 +82,8 @@ function sourceDigest() {
     .filter((name) => name.endsWith('.py'))
     .map((name) => join('toolrack_runner', name))
   const hash = createHash('sha256')
-  for (const name of ['Dockerfile', 'requirements.txt', '__main__.py', ...modules.toSorted()])
+  const packages = existsSync(join(folder, 'packages.txt')) ? ['packages.txt'] : []
+  for (const name of ['Dockerfile', 'requirements.txt', ...packages, '__main__.py', ...modules.toSorted()])
     hash.update(`${name}\0`).update(readFileSync(join(folder, name)))
   return hash.digest('hex').slice(0, 12)
 }

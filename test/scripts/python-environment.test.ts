@@ -61,6 +61,29 @@ test(
 )
 
 test(
+  "the operator's own lock is installed beside the runner's, by hashes too, and a change or removal of it makes the environment again",
+  async () => {
+    using checkout = makeCheckout()
+    await toldOf(checkout, 'works')
+    const added = join(checkout.root, 'python-runner/packages.txt')
+    const installed = () => checkout.pythonCalls().at(-1)?.line.replaceAll(checkout.root, '.')
+    for (const content of ['one', 'two']) {
+      writeFileSync(added, content)
+      await toldOf(checkout, 'works')
+      expect(installed()).toMatch(
+        /--require-hashes .*-r .\/python-runner\/requirements\.txt -r .\/python-runner\/packages\.txt$/,
+      )
+    }
+    expect(checkout.pythonCalls()).toHaveLength(6)
+    rmSync(added)
+    await toldOf(checkout, 'works')
+    expect(installed()).toMatch(/-r .\/python-runner\/requirements\.txt$/)
+    expect(checkout.pythonCalls()).toHaveLength(8)
+  },
+  limitMs,
+)
+
+test(
   'another TOOLRACK_PYTHON makes the environment again, and the same one does not',
   async () => {
     using checkout = makeCheckout()

@@ -7,6 +7,7 @@ const LONG = [
   'e2e/greedy-checks',
   'stores/firestore/lost-reads',
   'stores/firestore/lost-writes',
+  'e2e/author-tool',
   'e2e/bad-modules',
   'e2e/folder-bad-modules',
   'e2e/firebase/dev',

@@ -5,6 +5,7 @@ import type { RouteParts } from '../edge/routes/route-parts.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
+import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { SourceOf } from '../calls/pipeline/run-tool.ts'
@@ -30,6 +31,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly sourceOf?: SourceOf
     /** Shows each call to the operator. Only the embedded server has a terminal. */
     readonly showCall?: ShowCall | undefined
+    /** Shows the operator what has happened to a file of the folder. By default, the log says it. */
+    readonly showModule?: ((news: FolderNews) => void) | undefined
     /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
     readonly now?: RouteParts['now']
@@ -41,16 +44,21 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const { runner, logs, log, showCall, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
-  const definitions = files(compilers)
-  const changed = (): void => catalog.markWritten({ kind: 'file' })
+  const definitions = logged(files(compilers), log)
+  const showModule = parts.showModule ?? ((news: FolderNews) => logModule(log, news))
+  const changed = (): void => {
+    catalog.markWritten({ kind: 'file' })
+    // The operator reads of the change now, and not with the next list.
+    folder?.look()
+  }
   const modules = { runner, compiler: compilers.own, log, changed }
-  const folder =
+  const folder: FolderLayer | undefined =
     toolsFolder === undefined
       ? undefined
-      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }))
+      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }), showModule)
   const catalog: Catalog = new Catalog(
     {
-      file: logged(folder ?? definitions, log),
+      file: folder ?? definitions,
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
@@ -98,6 +106,11 @@ function reasonOf(lost: unknown): string {
   return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
+function logModule(log: Log, { kind, ...news }: FolderNews): void {
+  if ('faults' in news && news.faults.length > 0) log.warn(`module ${kind}, with faults`, news)
+  else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
+}
+
 /** Returns a source that logs each skipped item once. */
 function logged(source: LayerSource, log: Log): LayerSource {
   let known = new Set<string>()
@@ -113,7 +126,7 @@ function logged(source: LayerSource, log: Log): LayerSource {
       const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
       for (const [key, item] of skipped) {
         if (known.has(key)) continue
-        // The source `*.json` or `*.py` stands for the whole folder.
+        // The source `*.json` stands for the whole folder.
         const what = item.source.startsWith('*') ? 'folder of definitions has a fault' : 'definition skipped'
         log.warn(what, { at: placeOf(item), message: item.message })
       }

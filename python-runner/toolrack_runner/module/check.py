@@ -74,7 +74,7 @@ def check_module(name: str, source: Source, *, send: Send) -> None:
         spec = specs[tool.index]
         if spec["accepted"]:
             ran = _run_examples(module, tool, spec["parameters"], send)
-            notes = [*spec["notes"], *_example_notes(tool, ran)]
+            notes = [*spec["notes"], *_secret_notes(tool), *_example_notes(tool, ran)]
             specs[tool.index] = {**spec, "notes": notes, "examples": ran}
     return report("loaded", tools=[specs[index] for index in sorted(specs)])
 
@@ -130,6 +130,14 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
     return not example.has_result or outcome.get("value", text) == example.result
 
 
+def _secret_notes(tool: Tool) -> list[NoteJson]:
+    """`secrets` of a spec have no effect yet, and the author must not believe otherwise."""
+    if not tool.secrets:
+        return []
+    sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."
+    return [note("secrets_not_delivered", tool.file, tool.line, sentence)]
+
+
 def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
     notes: list[NoteJson] = []
     for example in ran:
@@ -143,6 +151,6 @@ def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
 def _unavailable_note(package: ImportedPackage) -> NoteJson:
     sentence = (
         f"'{package.name}' is not installed here, so this import will fail. "
-        "Use the standard library, or ask the operator to add it."
+        "Use the standard library, or ask the operator to add it to packages.txt."
     )
     return note("import_unavailable", package.file, package.line, sentence)

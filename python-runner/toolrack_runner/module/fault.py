@@ -54,7 +54,13 @@ FaultKind = Literal[
 ]
 
 #: A note tells the author something about a module that works.
-NoteKind = Literal["key_unknown", "arguments_not_converted", "import_unavailable", "example_failed"]
+NoteKind = Literal[
+    "key_unknown",
+    "arguments_not_converted",
+    "secrets_not_delivered",
+    "import_unavailable",
+    "example_failed",
+]
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
 _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "specs_not_a_list"})

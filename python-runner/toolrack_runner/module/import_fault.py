@@ -39,7 +39,7 @@ def _said(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str]:
     package = _package(error)
     if package:
         sentence = f"the module imports '{package[:64]}', which is not installed here."
-        cure = "Use the standard library, or ask the operator to add the package"
+        cure = "Use the standard library, or ask the operator to add the package to packages.txt"
         return "import_not_installed", f"{sentence} {cure}."
     hint = denied(error, files)
     if hint:

@@ -192,6 +192,16 @@ def test_an_example_that_needs_what_a_check_has_not_is_skipped_with_the_reason(n
     assert tool["accepted"]
 
 
+def test_a_spec_with_secrets_is_accepted_with_a_note_that_none_are_delivered() -> None:
+    source = "def run(a): return a\n" + SPEC % "{'arguments': {'a': 0}}"
+    (plain,) = checked(source)["tools"]
+    (tool,) = checked(source.replace("'examples'", "'secrets': ['KEY'], 'examples'"))["tools"]
+    assert (plain["notes"], tool["accepted"]) == ([], True)
+    (note,) = tool["notes"]
+    assert (note["kind"], note["line"]) == ("secrets_not_delivered", tool["line"])
+    assert note["message"].endswith("this version does not deliver secrets yet, so a call gets none of them.")
+
+
 def test_a_module_of_bad_specs_only_is_not_ok_and_one_good_spec_makes_it_so() -> None:
     assert not checked("TOOL_SPECS = [1, 2]")["ok"]
     assert checked(

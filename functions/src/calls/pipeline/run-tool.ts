@@ -16,7 +16,7 @@ export type SourceOf = (
 ) => Promise<ModuleContent | undefined>
 
 export type RunParts = {
-  readonly runner: Runner
+  readonly runner: Pick<Runner, 'invoke'>
   readonly sourceOf: SourceOf
   /** Milliseconds since 1970. */
   readonly now: () => number

@@ -1,6 +1,6 @@
 import { isJsonObject, ToolrackError, type JsonValue } from '@toolrack/contract'
 import { filesOf, type ModuleContent } from '../../tools/modules/module-content.ts'
-import { nearMiss } from '../../tools/schemas/argument-faults.ts'
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
 
 /** The content types with which clients send files. `curl --data-binary` sends the type of a form. */

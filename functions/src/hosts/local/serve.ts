@@ -2,11 +2,10 @@ import { statSync } from 'node:fs'
 import { createApp } from '../../edge/app.ts'
 import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
-import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
-import { closeServices, createServices } from '../services.ts'
+import { closeServices, createServices, type ServiceParts } from '../services.ts'
 import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
@@ -22,12 +21,15 @@ import { openKeptAdmissions } from './open-kept-admissions.ts'
 /** `stop` waits for unfinished answers, then closes everything. */
 type Serving = Served & { readonly stop: () => Promise<void> }
 
+/** How calls and modules are shown on the terminal. Without a terminal, the log has what the operator must know. */
+export type Shown = Pick<ServiceParts, 'showCall' | 'showModule'>
+
 /** Starts the embedded server: one process, one port. Rejects with a StartError. */
 export async function serve(
   config: Config,
   log: Log,
   python: PythonChoice = {},
-  showCall?: ShowCall,
+  shown: Shown = {},
 ): Promise<Serving> {
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
@@ -44,7 +46,7 @@ export async function serve(
     runner,
     ...authentication,
     log,
-    showCall,
+    ...shown,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,

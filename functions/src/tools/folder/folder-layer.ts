@@ -5,6 +5,7 @@ import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { faultDetail } from '../modules/admit-module.ts'
 import { contentOf, type ModuleContent } from '../modules/module-content.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
+import { FolderReporter, type FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
 import { FILES_MAX } from './scan-folder.ts'
 
@@ -30,6 +31,9 @@ export type MergedModules = { readonly tools: readonly FolderTool[]; readonly sk
 type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
 type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
 
+/** Milliseconds from a change to its report. The operator does not notice them. */
+const LOOK_MS = 20
+
 const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
 
 /** Joins the definition files with a folder of modules. If both have a tool with the same name, the definition files win. */
@@ -37,14 +41,23 @@ export class FolderLayer implements LayerSource {
   readonly folder: ModuleFolder
   readonly #files: LayerSource
   #filesRead = NOTHING_READ
+  readonly #report: (news: FolderNews) => void
+  readonly #reporter = new FolderReporter()
+  #willLook = false
   #joined: Joined | undefined
   #readLast: Sources | undefined
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  constructor(files: LayerSource, folder: ModuleFolder) {
+  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
+  constructor(
+    files: LayerSource,
+    folder: ModuleFolder,
+    report: (news: FolderNews) => void = () => undefined,
+  ) {
     this.#files = files
     this.folder = folder
+    this.#report = report
   }
 
   async open(): Promise<void> {
@@ -76,6 +89,16 @@ export class FolderLayer implements LayerSource {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }
 
+  /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
+  look(): void {
+    if (this.#willLook) return
+    this.#willLook = true
+    setTimeout(() => {
+      this.#willLook = false
+      void this.modules()
+    }, LOOK_MS).unref()
+  }
+
   async #readFiles(): Promise<void> {
     const since = this.#filesRead === NOTHING_READ ? undefined : this.#filesRead.revision
     const read = await this.#files.read(since)
@@ -85,8 +108,11 @@ export class FolderLayer implements LayerSource {
   #current(): Joined {
     const of = { files: this.#filesRead, modules: this.folder.files }
     const { files, modules } = this.#joined?.of ?? {}
-    if (!this.#joined || files !== of.files || modules !== of.modules)
+    if (!this.#joined || files !== of.files || modules !== of.modules) {
       this.#joined = join(of, this.folder.surplus)
+      const checking = new Set(this.folder.checking.map(({ file }) => file))
+      this.#reporter.news({ ...this.#joined, files: of.modules, checking }).forEach(this.#report)
+    }
     return this.#joined
   }
 }

@@ -51,7 +51,6 @@ export class ModuleFolder {
         if ('faults' in outcome) return this.#set({ ...known, faults: outcome.faults })
         if (known.loaded?.sha256 !== sha256) this.#forget(known)
         this.#set({ ...known, faults: [], loaded: { ...outcome.module, loadedAt: new Date() } })
-        parts.log.info('module loaded', { file, tools: outcome.module.tools.length })
       },
     })
   }
@@ -147,7 +146,6 @@ export class ModuleFolder {
   #remove(known: FolderFile, files: readonly FolderFile[]): void {
     this.#checks.forget(known.file)
     if (!files.some(({ loaded }) => loaded === known.loaded)) this.#forget(known)
-    this.#parts.log.info('module removed', { file: known.file })
   }
 
   /** Ends the processes of a file's loaded module, for every user. */

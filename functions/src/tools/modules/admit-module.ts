@@ -23,7 +23,7 @@ export type AdmittedModule = ModuleIdentity &
   }
 
 type Parts = {
-  readonly runner: Runner
+  readonly runner: Pick<Runner, 'check'>
   readonly compiler: SchemaCompiler
   /** Called before each spec, with the number of admitted specs and of all specs. If it throws, the admission ends. */
   readonly goOn?: (checked: number, all: number) => void

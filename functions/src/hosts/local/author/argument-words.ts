@@ -1,0 +1,77 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { readJson } from '../../../tools/json/read-json.ts'
+import { EXIT } from '../start-error.ts'
+import { AuthorError } from './author-error.ts'
+import { typesOf } from './parameters-line.ts'
+
+/** The most levels of a value. A call allows fewer, and its refusal names the argument. */
+const DEPTH_MAX = 64
+
+/**
+ * The arguments of a call from the words of a command and from `whole`, the JSON of an object. A word is `key=value`,
+ * `key=@file`, `key:=json` or `key:=@file`. A value is text if the tool's `parameters` allow text or say nothing, and else
+ * JSON. Throws an AuthorError that names the word.
+ */
+export function argumentsOf(
+  words: readonly string[],
+  whole: string | undefined,
+  parameters: JsonObject,
+): JsonObject {
+  const given = new Map(Object.entries(whole === undefined ? {} : objectOf('--arguments', whole)))
+  for (const word of words) {
+    const { key, isJson, text } = partsOf(word)
+    if (given.has(key)) throw wrong(`'${key}' is given twice.`)
+    given.set(key, valueOf(key, isJson, text, parameters))
+  }
+  return Object.fromEntries(given)
+}
+
+/** The object in the JSON text of an option. */
+export function objectOf(option: string, text: string): JsonObject {
+  const value = jsonOf(option, text)
+  if (!isJsonObject(value)) throw wrong(`${option} takes a JSON object, such as '{"days": 3}'.`)
+  return value
+}
+
+function partsOf(word: string): { readonly key: string; readonly isJson: boolean; readonly text: string } {
+  const at = word.indexOf('=')
+  if (at < 0) throw wrong(`'${word}' has no '='. Write an argument as key=value.`)
+  const isJson = word[at - 1] === ':'
+  const key = word.slice(0, isJson ? at - 1 : at)
+  if (key === '') throw wrong(`'${word}' names no argument before the '='. Write it as key=value.`)
+  return { key, isJson, text: word.slice(at + 1) }
+}
+
+function valueOf(key: string, isJson: boolean, text: string, parameters: JsonObject): JsonValue {
+  const content = text.startsWith('@') ? fileText(key, text.slice(1)) : text
+  if (isJson) return jsonOf(`'${key}'`, content)
+  const { properties } = parameters
+  const schema = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined
+  const types = [...typesOf(schema, parameters)]
+  if (types.length === 0 || types.includes('string')) return content
+  return jsonOf(`'${key}'`, content, types.join(' or '))
+}
+
+function fileText(key: string, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(path)))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'it is not UTF-8' : code
+    const hint = `A text that begins with @ is written ${key}:='"@…"'.`
+    throw wrong(`'${key}': the file ${path} cannot be read (${why}). ${hint}`)
+  }
+}
+
+function jsonOf(what: string, text: string, types?: string): JsonValue {
+  const read = readJson(Buffer.from(text), DEPTH_MAX)
+  if ('value' in read) return read.value
+  const wanted = types === undefined ? 'JSON' : `JSON of type ${types}`
+  throw wrong(`${what} must be ${wanted}, and what you wrote ${read.fault.message}.`)
+}
+
+function wrong(sentence: string): AuthorError {
+  return new AuthorError(sentence, EXIT.usage)
+}

@@ -1,0 +1,33 @@
+import { parseConfig } from '../../config.ts'
+import { logOf, harmless, type Log } from '../../../log.ts'
+import { SchemaCompilers } from '../../../tools/schemas/schema-compilers.ts'
+import type { Runner } from '../../../tools/modules/runner.ts'
+import { openRunner, type PythonChoice } from '../open-runner.ts'
+
+/** What a command for authors uses of the service: the runner and the compilers, but no server and no store. */
+export type AuthorSession = {
+  readonly runner: Runner
+  readonly compilers: SchemaCompilers
+  readonly log: Log
+  /** Ends every process that the session has started. */
+  readonly close: () => Promise<void>
+}
+
+/** Starts a runner as `npm start` does, with the same variables. Throws a ConfigError. Does not wait until the runner is ready. */
+export function openSession(python: PythonChoice): AuthorSession {
+  let isClosing = false
+  const log = logOf((level, message) => {
+    if (level === 'error' && !isClosing) process.stderr.write(`${harmless(message)}\n`)
+  })
+  const runner = openRunner(parseConfig(), python, log)
+  const compilers = new SchemaCompilers({ log })
+  return {
+    runner,
+    compilers,
+    log,
+    async close() {
+      isClosing = true
+      await Promise.all([runner.close(), compilers.close()])
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
+import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
+import { Invoker } from '../../../calls/pipeline/invoker.ts'
+import { Catalog } from '../../../tools/catalog/catalog.ts'
+import type { LayerSource, StoredDefinition } from '../../../tools/catalog/layer-source.ts'
+import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
+import { contentOf, mainFile } from '../../../tools/modules/module-content.ts'
+import type { Runner } from '../../../tools/modules/runner.ts'
+import { ArgumentValidator } from '../../../tools/schemas/argument-validator.ts'
+import { AUTHOR } from './check-module.ts'
+import type { AuthorSession } from './author-session.ts'
+
+export type ToolCallRequest = {
+  readonly name: string
+  readonly arguments: JsonObject
+  readonly context: JsonObject
+  /** Replaces the deadline of the spec. */
+  readonly deadlineMs: number | undefined
+  readonly listen?: (event: CallEvent) => void
+}
+
+/** Calls a tool of a checked module through the steps that every call of the service takes. Never rejects. */
+export async function callTool(
+  { runner, log }: AuthorSession,
+  module: AdmittedModule,
+  { deadlineMs, listen, ...request }: ToolCallRequest,
+): Promise<Invocation> {
+  const validator = new ArgumentValidator({ log })
+  const invoker = new Invoker({
+    catalog: catalogOf(module),
+    validator,
+    runner: withDeadline(runner, deadlineMs),
+    sourceOf: () => Promise.resolve(contentOf(module)),
+    logs: {
+      keep: () => Promise.resolve(),
+      find: () => Promise.resolve(undefined),
+      close: () => Promise.resolve(),
+    },
+    log,
+    now: Date.now,
+    deadlineMsMax: Infinity,
+  })
+  try {
+    return await invoker.invoke({
+      principal: { kind: 'user', uid: AUTHOR, isAdmin: true },
+      read: () => parseCallRequest(request),
+      signal: new AbortController().signal,
+      ...(listen && { listen }),
+    })
+  } finally {
+    await validator.close()
+  }
+}
+
+function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runner, 'invoke'> {
+  return { invoke: (call) => runner.invoke(deadlineMs === undefined ? call : { ...call, deadlineMs }) }
+}
+
+/** A catalog with the tools of the module, and nothing else. */
+function catalogOf(module: AdmittedModule): Catalog {
+  const source = mainFile(module.name, module)
+  const definitions = module.tools.map(({ definition, text, digest }): StoredDefinition => {
+    const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)
+    return { name: definition.function.name, text, digest, revision, source }
+  })
+  const empty = layerOf([])
+  const sources = { file: layerOf(definitions), global: empty, user: () => empty }
+  return new Catalog(sources, { report: () => undefined })
+}
+
+function layerOf(definitions: readonly StoredDefinition[]): LayerSource {
+  const read = { revision: 'only', whole: true, definitions, deleted: [], skipped: [] }
+  return { read: () => Promise.resolve(read) }
+}

@@ -1,0 +1,36 @@
+import { isToolrackError, ToolrackError } from '@toolrack/contract'
+import { admitModule, type AdmittedModule } from '../../../tools/modules/admit-module.ts'
+import type { CheckReport } from '../../../tools/modules/check-report.ts'
+import { mainFile } from '../../../tools/modules/module-content.ts'
+import type { ModuleSource, Runner } from '../../../tools/modules/runner.ts'
+import type { AuthorSession } from './author-session.ts'
+
+/** A checked module with the name of its main file, or the error with which an upload would be answered. `report` is what the runner said, if it was asked. */
+export type Checked = { readonly file: string; readonly report?: CheckReport | undefined } & (
+  { readonly module: AdmittedModule } | { readonly error: ToolrackError }
+)
+
+/** The user of every check and call of these commands, which is that of the local token. */
+export const AUTHOR = 'local'
+
+/** Checks and admits a module exactly as an upload does. */
+export async function checkModule(session: AuthorSession, source: ModuleSource): Promise<Checked> {
+  const file = mainFile(source.name, source)
+  let report: CheckReport | undefined
+  const check: Runner['check'] = async (module) => (report = await session.runner.check(module))
+  const parts = { runner: { check }, compiler: session.compilers.own }
+  try {
+    const module = await admitModule({ ...source, tenant: AUTHOR }, parts)
+    return { file, report, module }
+  } catch (error) {
+    if (!isToolrackError(error)) throw error
+    return { file, report, error: await forAuthor(error, session.runner) }
+  }
+}
+
+/** The message of RUNNER_UNAVAILABLE is for a user of a server. The author has to know what this machine lacks. */
+async function forAuthor(error: ToolrackError, runner: Runner): Promise<ToolrackError> {
+  if (error.code !== 'RUNNER_UNAVAILABLE') return error
+  const health = await runner.health()
+  return health.status === 'ready' ? error : new ToolrackError(error.code, health.reason)
+}

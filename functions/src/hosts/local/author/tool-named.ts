@@ -1,0 +1,33 @@
+import type { AdmittedDefinition } from '../../../tools/definitions/admit-definition.ts'
+import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
+import { mainFile } from '../../../tools/modules/module-content.ts'
+import { nearMiss } from '../../../tools/schemas/near-miss.ts'
+import { EXIT } from '../start-error.ts'
+import { AuthorError } from './author-error.ts'
+
+/**
+ * The tool of a module with this full name (`weather:get_report`) or short name (`get_report`), or its only tool if no name is
+ * given. Throws an AuthorError that names the tools that there are, or why this one was refused.
+ */
+export function toolNamed(module: AdmittedModule, wanted: string | undefined): AdmittedDefinition {
+  const { name, tools, specs } = module
+  const file = mainFile(name, module)
+  const names = tools.map(({ definition }) => definition.function.name)
+  if (wanted === undefined) {
+    const [only] = tools
+    if (only && specs.length === 1) return only
+    throw new AuthorError(`Name the tool to call: ${file} has ${names.join(', ')}.`, EXIT.usage)
+  }
+  const full = new Set([wanted, `${name}:${wanted}`])
+  const found = tools.find(({ definition }) => full.has(definition.function.name))
+  if (found) return found
+  const refused = specs.find(({ spec }) => spec.name !== null && full.has(spec.name))
+  if (refused) {
+    const messages = refused.faults.map(({ message }) => message)
+    throw new AuthorError(`'${refused.spec.name}' was refused. ${messages.join(' ')}`)
+  }
+  const short = names.map((each) => each.slice(name.length + 1))
+  const meant = nearMiss(wanted, wanted.includes(':') ? names : short)
+  const hint = meant === undefined ? `It has ${names.join(', ')}.` : `Did you mean '${meant}'?`
+  throw new AuthorError(`${file} has no tool '${wanted}'. ${hint}`, EXIT.usage)
+}

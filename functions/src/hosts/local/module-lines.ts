@@ -1,0 +1,61 @@
+import type { FolderNews } from '../../tools/folder/folder-news.ts'
+import { harmless } from '../../log.ts'
+
+/** The most faults of one file that are shown. */
+const FAULTS_SHOWN_MAX = 5
+
+const MARGIN = '      '
+
+/** The fewest columns of a row, also in a narrower terminal. */
+const COLUMNS_LEAST = 20
+
+/** The terminal, as far as it is needed here. */
+type Shown = { readonly columns: number; write(lines: string): void }
+
+/** Shows on the terminal what has happened to a file of the folder: a line, and a few rows for each of its first faults. */
+export function moduleLines(terminal: Shown): (news: FolderNews) => void {
+  return (news) => {
+    const faults = 'faults' in news ? news.faults : []
+    const more = faults.length - FAULTS_SHOWN_MAX
+    const lines = [
+      `module  ${harmless(news.file)}  ${headline(news)}`,
+      ...faults.slice(0, FAULTS_SHOWN_MAX).flatMap((fault) => rows(fault, terminal.columns)),
+      ...(more > 0 ? [`${MARGIN}… and ${more} more; GET /api/tools shows all`] : []),
+      '',
+    ]
+    terminal.write(lines.join('\n'))
+  }
+}
+
+function headline(news: FolderNews): string {
+  if (news.kind === 'removed') return 'is removed'
+  if (news.kind === 'refused')
+    return news.serving ? 'is refused; the last version that worked stays in use' : 'is refused'
+  const { again, tools, faults } = news
+  const left = faults.length > 0 ? ', and some are left out' : ''
+  return `${again ? 'works again' : 'loaded'}: ${tools} ${tools === 1 ? 'tool' : 'tools'}${left}`
+}
+
+/**
+ * The text in rows that are narrower than the terminal. A module chooses parts of the text, and no part of it may look like a line
+ * of the service.
+ */
+function rows(text: string, columns: number): readonly string[] {
+  const width = Math.max(COLUMNS_LEAST, columns - MARGIN.length)
+  const found: string[] = []
+  let row = ''
+  for (const word of harmless(text)
+    .split(' ')
+    .flatMap((each) => pieces(each, width))) {
+    if (row !== '' && row.length + 1 + word.length > width) {
+      found.push(row)
+      row = word
+    } else row = row === '' ? word : `${row} ${word}`
+  }
+  return [...found, row].map((each) => MARGIN + each)
+}
+
+/** A word that is wider than the terminal, in pieces. */
+function pieces(word: string, width: number): readonly string[] {
+  return word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? ['']
+}

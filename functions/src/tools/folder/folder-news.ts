@@ -1,0 +1,66 @@
+import type { ErrorDetail } from '@toolrack/contract'
+import type { FolderFile } from './folder-file.ts'
+import type { MergedModules } from './folder-layer.ts'
+
+/** What has happened to a file of the folder, for the operator. `faults` are messages that name the file, the line and the cure. */
+export type FolderNews = { readonly file: string } & (
+  | {
+      readonly kind: 'loaded'
+      /** True if the operator has read of a fault of this file before. */
+      readonly again: boolean
+      readonly tools: number
+      /** Why specs of the file were left out. */
+      readonly faults: readonly string[]
+    }
+  | {
+      readonly kind: 'refused'
+      readonly faults: readonly string[]
+      /** True if an older content is used instead. */
+      readonly serving: boolean
+    }
+  | { readonly kind: 'removed' }
+)
+
+type Present = MergedModules & {
+  readonly files: ReadonlyMap<string, FolderFile>
+  /** The files whose content is not checked yet. Their faults are those of an older content. */
+  readonly checking: ReadonlySet<string>
+}
+
+type Told = { readonly key: string; readonly hadFaults: boolean }
+
+/** Finds what has changed in the folder since the last look. Each content of a file is told once. */
+export class FolderReporter {
+  readonly #told = new Map<string, Told>()
+
+  news({ files, tools, skipped, checking }: Present): readonly FolderNews[] {
+    const found: FolderNews[] = []
+    for (const file of this.#told.keys()) {
+      if (files.has(file)) continue
+      this.#told.delete(file)
+      found.push({ kind: 'removed', file })
+    }
+    const skippedOf = Map.groupBy(skipped, (skip) => skip.file)
+    const toolsOf = Map.groupBy(tools, (tool) => tool.file)
+    for (const { file, sha256, loaded, faults } of files.values()) {
+      if (checking.has(file) || (!loaded && faults.length === 0)) continue
+      const messages = (skippedOf.get(file) ?? []).map(({ detail }) => textOf(detail))
+      const key = JSON.stringify([sha256, loaded?.sha256, messages])
+      const told = this.#told.get(file)
+      if (told?.key === key) continue
+      this.#told.set(file, { key, hadFaults: messages.length > 0 })
+      const again = told?.hadFaults === true && messages.length === 0
+      const count = toolsOf.get(file)?.length ?? 0
+      found.push(
+        faults.length > 0
+          ? { kind: 'refused', file, faults: messages, serving: loaded !== undefined }
+          : { kind: 'loaded', file, again, tools: count, faults: messages },
+      )
+    }
+    return found
+  }
+}
+
+function textOf({ message }: ErrorDetail): string {
+  return typeof message === 'string' ? message : 'is left out'
+}

@@ -1,0 +1,59 @@
+import { readArguments, usageCode } from './toolchain/arguments.mjs'
+import { runProgram } from './toolchain/checkout.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand, SetupError } from './toolchain/setup-error.mjs'
+
+/** The most arguments of one call. No tool has nearly as many. */
+const wordsMax = 500
+
+const command = {
+  name: 'tool',
+  about: `Helps to write a Python module, without a server.
+
+  npm run tool -- new weather.py
+      writes a module with an example, and tests/test_weather.py
+  npm run tool -- check weather.py
+      says what an upload would say: the same check in the same sandbox
+  npm run tool -- call weather.py get_report location=Bern days=3
+      runs one tool of the file in the sandbox. The name of the tool may be left out if the file has only one
+
+A value is read as the type that the tool's parameters state: text stays text, everything else is JSON.
+key:=JSON is always JSON, and key=@FILE is what the file holds.
+The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if the command is not one of these.`,
+  options: {
+    arguments: { takes: 'JSON', about: 'call: all arguments, as one JSON object' },
+    context: { takes: 'JSON', about: 'call: what the caller tells the handler, as a JSON object' },
+    timeout: {
+      takes: 'SECONDS',
+      about: 'call: the seconds that the call may take, instead of those of its spec',
+      rule: 'a number of seconds above 0, and at most 3600',
+      accepts: (text) => /^\d{1,4}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0 && Number(text) <= 3_600,
+    },
+    json: { about: 'check and call: prints the answer of the API' },
+  },
+  words: { is: 'action', most: wordsMax, oneOf: ['check', 'call', 'new'], rest: 'file, tool or key=value' },
+}
+
+const onlyFor = { arguments: ['call'], context: ['call'], timeout: ['call'], json: ['check', 'call'] }
+
+/** `npm run tool -- check|call|new <file>`: for the author of a Python module. */
+await runCommand(async () => {
+  const { words, values } = readArguments(command)
+  const [action, file, ...rest] = words
+  if (!action) throw wrong('Say check, call or new, and name the file.')
+  if (!file) throw wrong(`Name the file to ${action}, such as weather.py.`)
+  if (action !== 'call' && rest.length > 0)
+    throw wrong(`${action} takes one file. There is no argument '${rest[0]}'.`)
+  for (const option of Object.keys(values))
+    if (!onlyFor[option].includes(action)) throw wrong(`${action} has no option '--${option}'.`)
+  const { python, missing } = await preparePython('runtime')
+  const request = JSON.stringify({ action, file, words: rest, ...values })
+  const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
+  // npm runs its scripts in the checkout, and says where its user is.
+  const cwd = process.env.INIT_CWD || process.cwd()
+  return runProgram('runtime', 'functions/src/hosts/local/tool-cli.ts', args, { cwd })
+})
+
+function wrong(sentence) {
+  return new SetupError(`${sentence}\nnpm run tool -- --help says what there is.`, usageCode)
+}
