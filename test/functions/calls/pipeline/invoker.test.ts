@@ -90,7 +90,10 @@ test('whoever has written a module, the process is the caller’s, and the sourc
     { tenant: 'ann', tool: 'mine', module: 'm', sha256: 'a'.repeat(64), arguments: { text: 'echoed' } },
     { tenant: 'ann', tool: 'ours', context: { session: null, caller: { session: 's' } } },
   ])
-  expect(await Promise.all(ran.map(({ source }) => source()))).toEqual(['user of ann', 'global of ann'])
+  expect(await Promise.all(ran.map(({ source }) => source()))).toEqual([
+    { source: 'user of ann' },
+    { source: 'global of ann' },
+  ])
   expect(new Set(ran.map(({ invocationId }) => invocationId)).size).toBe(2)
 })
 
