@@ -27,8 +27,8 @@ TOOL_SPECS = [
         "examples": [
             {
                 "arguments": {"location": "Bern"},
-                "context": {"user": "ada"},
-                "result": "The weather in Bern is cloudy (asked by ada).",
+                "context": {"room": "kitchen"},
+                "result": "The weather in Bern is cloudy (asked by example).",
             },
             {"arguments": {"location": "Bern"}, "contains": "cloudy"},
         ],
