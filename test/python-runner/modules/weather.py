@@ -27,6 +27,7 @@ TOOL_SPECS = [
         "examples": [
             {
                 "arguments": {"location": "Bern"},
+                "context": {"room": "kitchen"},
                 "result": "The weather in Bern is cloudy (asked by example).",
             },
             {"arguments": {"location": "Bern"}, "contains": "cloudy"},
