@@ -27,7 +27,7 @@ def test_the_convention_parses_without_a_fault_and_with_the_line_of_each_spec() 
     assert parsed.faults == ()
     assert parsed.declared.spec_places == {
         "weather:get_report": ("weather.py", 16),
-        "weather:get_temperatures": ("weather.py", 35),
+        "weather:get_temperatures": ("weather.py", 36),
     }
     assert parsed.packages == ()
 
