@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { moduleOf, serverWithRunner } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
@@ -51,6 +51,16 @@ withPython(
     const start = server.log.length
     rmSync(file)
     expect(await said(server, start, 'removed')).toBe('module  notes.py  is removed\n')
+
+    // The specs of a module of several files may stand in any of its files.
+    const beforeFolder = server.log.length
+    mkdirSync(join(folder.path, 'multi'))
+    writeFileSync(join(folder.path, 'multi/specs.py'), partly.replaceAll('notes', 'multi'))
+    writeFileSync(join(folder.path, 'multi/__init__.py'), 'from .specs import TOOL_SPECS\n')
+    expect((await said(server, beforeFolder, 'other:b')).split('\n').slice(0, 2)).toEqual([
+      'module  multi/__init__.py  loaded: 1 tool, and some are left out',
+      expect.stringMatching(/^ {6}multi\/specs\.py, line \d+: 'other:b': /),
+    ])
     // A list reads the layer again, and must not tell the same again in another form.
     expect(server.log).not.toContain('definition skipped')
   },

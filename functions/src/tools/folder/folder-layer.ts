@@ -13,6 +13,8 @@ import { FILES_MAX } from './scan-folder.ts'
 export type FolderTool = {
   readonly name: string
   readonly file: string
+  /** The key of its module in the folder: the file itself, or the `__init__.py` of its folder. */
+  readonly mainFile: string
   readonly line: number | null
   readonly module: LoadedModule
   readonly admitted: AdmittedDefinition
@@ -21,6 +23,8 @@ export type FolderTool = {
 /** A file, or one of its specs, that is not in the layer. */
 export type FolderSkip = {
   readonly file: string
+  /** As in a FolderTool. */
+  readonly mainFile: string
   readonly detail: ErrorDetail
   /** The sha256 of the older content that is used instead. Null if there is none. */
   readonly serving: string | null
@@ -126,17 +130,18 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
   const tools = new Map<string, FolderTool>()
   const skipped: FolderSkip[] = []
   for (const { file, loaded, faults } of files) {
-    for (const detail of faults) skipped.push({ file, detail, serving: loaded?.sha256 ?? null })
+    for (const detail of faults)
+      skipped.push({ file, mainFile: file, detail, serving: loaded?.sha256 ?? null })
     for (const { spec, admitted, faults } of loaded?.specs ?? []) {
-      const place = { file: spec.file ?? file, line: spec.line }
-      for (const fault of faults)
-        skipped.push({ file: place.file, detail: faultDetail(fault, spec.name), serving: null })
+      const place = { file: spec.file ?? file, mainFile: file, line: spec.line }
+      const skip = { file: place.file, mainFile: file, serving: null }
+      for (const fault of faults) skipped.push({ ...skip, detail: faultDetail(fault, spec.name) })
       if (!admitted || !loaded) continue
       const { name } = admitted.definition.function
       const first = tools.get(name)
       const owner = taken.get(name) ?? (first && placeOf(first))
       if (owner === undefined) tools.set(name, { name, ...place, module: loaded, admitted })
-      else skipped.push({ file: place.file, detail: nameTaken(place, name, owner), serving: null })
+      else skipped.push({ ...skip, detail: nameTaken(place, name, owner) })
     }
   }
   return { tools: [...tools.values()], skipped }

@@ -40,8 +40,8 @@ export class FolderReporter {
       this.#told.delete(file)
       found.push({ kind: 'removed', file })
     }
-    const skippedOf = Map.groupBy(skipped, (skip) => skip.file)
-    const toolsOf = Map.groupBy(tools, (tool) => tool.file)
+    const skippedOf = Map.groupBy(skipped, ({ mainFile }) => mainFile)
+    const toolsOf = Map.groupBy(tools, ({ mainFile }) => mainFile)
     for (const { file, sha256, loaded, faults } of files.values()) {
       if (checking.has(file) || (!loaded && faults.length === 0)) continue
       const messages = (skippedOf.get(file) ?? []).map(({ detail }) => textOf(detail))

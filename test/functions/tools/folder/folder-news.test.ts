@@ -14,8 +14,8 @@ function folder(file: Partial<File> & { readonly left?: string }, checking: read
   const details = left === undefined ? faults : [{ reason: 'NAME_TAKEN', message: left } as const]
   return {
     files: new Map([['a.py', known]]),
-    tools: rest.loaded ? ([{ file: 'a.py', name: 'a:b' }] as unknown as Present['tools']) : [],
-    skipped: details.map((detail) => ({ file: 'a.py', detail, serving: null })),
+    tools: rest.loaded ? ([{ file: 'a.py', mainFile: 'a.py', name: 'a:b' }] as unknown as Present['tools']) : [],
+    skipped: details.map((detail) => ({ file: 'a.py', mainFile: 'a.py', detail, serving: null })),
     checking: new Set(checking),
   }
 }

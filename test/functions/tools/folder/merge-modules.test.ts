@@ -44,6 +44,7 @@ test('a name is that of the first file that has it, and the other is told whose'
       ['c.py', 1],
     ].map(([file, line]) => ({
       file,
+      mainFile: file,
       detail: {
         reason: 'NAME_TAKEN',
         kind: 'name_taken',
@@ -73,7 +74,7 @@ test('the fault of a file is told beside what serves of it', () => {
   const { tools, skipped } = mergeModules([file, { file: 'b.py', stamp: '', faults: [fault] }], new Map())
   expect(tools).toHaveLength(1)
   expect(skipped).toEqual([
-    { file: 'a.py', detail: fault, serving: 'of a.py' },
-    { file: 'b.py', detail: fault, serving: null },
+    { file: 'a.py', mainFile: 'a.py', detail: fault, serving: 'of a.py' },
+    { file: 'b.py', mainFile: 'b.py', detail: fault, serving: null },
   ])
 })
