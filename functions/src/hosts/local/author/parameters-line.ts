@@ -1,5 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 
+/** The most references and branches that are followed to find a type. A reference can lead back to itself. */
+const TYPE_DEPTH_MAX = 8
+
 /** The most characters of a default or of a list of values. */
 const VALUE_CHARACTERS_MAX = 40
 
@@ -21,7 +24,7 @@ export function parametersLine(parameters: JsonObject): string {
 /** The types that a schema allows, such as `integer` and `null`. Empty if it does not say, or is too nested. */
 export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth = 0): ReadonlySet<string> {
   const found = new Set<string>()
-  if (!isJsonObject(schema) || depth > 8) return found
+  if (!isJsonObject(schema) || depth > TYPE_DEPTH_MAX) return found
   const { type, $ref: ref, enum: values, const: only } = schema
   for (const name of Array.isArray(type) ? type : [type]) if (typeof name === 'string') found.add(name)
   if (found.size > 0) return found
