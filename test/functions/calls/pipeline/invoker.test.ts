@@ -323,6 +323,38 @@ test('a listener hears the events of its call in order, and none after the answe
   ])
 })
 
+test('a listener hears that a silent tool runs before the tool has ended', async () => {
+  const started = Promise.withResolvers<void>()
+  const runner = {
+    ...absentRunner('None.'),
+    invoke: async () => {
+      await started.promise
+      const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
+      return { text: 'done', isolation: 'L2', usage, log: { text: '', truncated: false } } as const
+    },
+  }
+  const heard: string[] = []
+  const listen = ({ type }: CallEvent): void => {
+    heard.push(type)
+    started.resolve()
+  }
+  const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), { runner })
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
+  expect([result.textResultForLlm, heard]).toEqual(['done', ['start']])
+})
+
+test('a call that its runner refuses or loses before it has begun has no start', async () => {
+  for (const code of ['RUNNER_BUSY', 'WORKER_DIED'] as const) {
+    const runner = { ...absentRunner('None.'), invoke: () => Promise.resolve({ code, error: 'no' }) }
+    const heard: CallEvent[] = []
+    const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), { runner })
+    const listen = (event: CallEvent) => void heard.push(event)
+    const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
+    expect(result).toMatchObject({ code })
+    expect(heard).toEqual([])
+  }
+})
+
 const BROKEN: readonly (readonly [string, () => void])[] = [
   [
     'throws',

@@ -32,11 +32,11 @@ function pieces(...parts: readonly (string | Buffer | null)[]): RequestListener 
 const hanging: RequestListener = (_req, res) => void res.writeHead(200, NDJSON).write(log('so far\n'))
 
 /** The outcome and the events of a call to a runner that answers so. */
-async function heard(answer: RequestListener, call: Partial<RunnerCall> = {}) {
+async function heard(answer: RequestListener, call: Partial<RunnerCall> = {}, graceMs = 10_000) {
   await using there = await ScriptedServer.start()
   there.answers = [answer]
   const endpoint = { url: there.origin, secret: 's' }
-  const runner = new HttpRunner({ endpoint: () => endpoint, patience: { graceMs: 10_000 } })
+  const runner = new HttpRunner({ endpoint: () => endpoint, patience: { graceMs } })
   const events: RunnerEvent[] = []
   const outcome = await runner.invoke({
     ...CALL,
@@ -192,4 +192,11 @@ test('while the listener waits, the runner is not read, and then everything come
   reading.resolve()
   expect((await call).outcome).toMatchObject({ text: SUCCESS.text })
   expect(count).toBe(lines)
+})
+
+test('what a call has sent before its deadline reaches a reader who needs longer than the deadline', async () => {
+  // The deadline passes while the listener waits, and the outcome has not been read by then.
+  const listen = () => new Promise<void>((resolve) => setTimeout(resolve, 1_500))
+  const { outcome } = await heard(pieces(value('1'), OUTCOME), { deadlineMs: 1, listen }, 1_000)
+  expect(outcome).toEqual(RETURNED)
 })
