@@ -196,7 +196,10 @@ test('while the listener waits, the runner is not read, and then everything come
 
 test('what a call has sent before its deadline reaches a reader who needs longer than the deadline', async () => {
   // The deadline passes while the listener waits, and the outcome has not been read by then.
-  const listen = () => new Promise<void>((resolve) => setTimeout(resolve, 1_500))
-  const { outcome } = await heard(pieces(value('1'), OUTCOME), { deadlineMs: 1, listen }, 1_000)
+  const { outcome } = await heard(
+    pieces(value('1'), OUTCOME),
+    { deadlineMs: 1, listen: () => new Promise((resolve) => setTimeout(resolve, 1_500)) },
+    1_000,
+  )
   expect(outcome).toEqual(RETURNED)
 })
