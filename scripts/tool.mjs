@@ -6,6 +6,9 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 /** The most arguments of one call. No tool has nearly as many. */
 const wordsMax = 500
 
+/** The most bytes of a request. Linux starts no program with an argument of more than 128 KiB. */
+const requestBytesMax = 130_000
+
 const command = {
   name: 'tool',
   about: `Helps to write a Python module, without a server.
@@ -46,8 +49,12 @@ await runCommand(async () => {
     throw wrong(`${action} takes one file. There is no argument '${rest[0]}'.`)
   for (const option of Object.keys(values))
     if (!onlyFor[option].includes(action)) throw wrong(`${action} has no option '--${option}'.`)
-  const { python, missing } = await preparePython('runtime')
   const request = JSON.stringify({ action, file, words: rest, ...values })
+  if (Buffer.byteLength(request) > requestBytesMax)
+    throw wrong(
+      'The arguments are too long for a command. Put a long value into a file, and write key=@FILE.',
+    )
+  const { python, missing } = await preparePython('runtime')
   const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
   // npm runs its scripts in the checkout, and says where its user is.
   const cwd = process.env.INIT_CWD || process.cwd()

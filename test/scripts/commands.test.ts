@@ -105,6 +105,17 @@ test.each([
   limitMs,
 )
 
+test(
+  'arguments that no program can be started with are refused with the way out',
+  async () => {
+    const text = `text=${'"'.repeat(70_000)}`
+    const { code, said } = await run(manifest.scripts['tool'] ?? '', ['call', 'a.py', text])
+    expect(said).toContain('Put a long value into a file, and write key=@FILE.\n')
+    expect(code).toBe(2)
+  },
+  limitMs,
+)
+
 test.each([
   ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
   ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
