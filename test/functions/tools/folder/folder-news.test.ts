@@ -14,7 +14,9 @@ function folder(file: Partial<File> & { readonly left?: string }, checking: read
   const details = left === undefined ? faults : [{ reason: 'NAME_TAKEN', message: left } as const]
   return {
     files: new Map([['a.py', known]]),
-    tools: rest.loaded ? ([{ file: 'a.py', mainFile: 'a.py', name: 'a:b' }] as unknown as Present['tools']) : [],
+    tools: rest.loaded
+      ? ([{ file: 'a.py', mainFile: 'a.py', name: 'a:b' }] as unknown as Present['tools'])
+      : [],
     skipped: details.map((detail) => ({ file: 'a.py', mainFile: 'a.py', detail, serving: null })),
     checking: new Set(checking),
   }
