@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { callerGone } from '../../../../functions/src/edge/http/caller.ts'
 import { EventStream, type StreamTimes } from '../../../../functions/src/edge/http/event-stream.ts'
@@ -9,6 +9,15 @@ import { answerTo, UnreadAnswers } from '../../../../functions/src/edge/http/unr
 import { JsonText } from '../../../../functions/src/tools/json/json-text.ts'
 import { rawConnection } from '../../../support/raw-http.ts'
 import { until } from '../../../support/until.ts'
+
+/** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
+const servers = new Set<Server>()
+afterAll(() => {
+  for (const server of servers) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
 
 const KB_256 = new JsonText(`"${'x'.repeat(256 * 1024)}"`)
 
@@ -22,6 +31,7 @@ async function streaming(
     answerTo(res, unread, 'ann')
     void write(new EventStream(res, times), res)
   })
+  servers.add(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const close = async (): Promise<void> => {
