@@ -170,7 +170,7 @@ const WRONG: readonly (readonly [readonly string[], number, RegExp])[] = [
     1,
     /^json\.py: 'json' is the name of Python's standard library, .* Nothing was written\.$/m,
   ],
-  [['new', 'my-tool.py'], 1, /^my-tool: this is no module name \(1 to 64 ASCII .* Nothing was written\.$/m],
+  [['new', 'my-tool.py'], 1, /^my-tool\.py: this is no module name \(1 to 64 ASCII .* Nothing was written\.$/m],
   [['new', 'nowhere/x.py'], 1, /^There is no folder nowhere\. Make it first\./],
 ]
 
