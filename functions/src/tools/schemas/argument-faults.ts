@@ -33,7 +33,8 @@ export function argumentFaults(
   const isReported = outsideChoices(errors)
   const sentences = new Set<string>()
   for (const error of errors) {
-    if (error.keyword !== 'if' && isReported(error.schemaPath)) sentences.add(sentence(error, names, parameters))
+    if (error.keyword !== 'if' && isReported(error.schemaPath))
+      sentences.add(sentence(error, names, parameters))
     if (sentences.size === FAULTS_MAX) break
   }
   return [...sentences]
@@ -53,7 +54,7 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
 /** The name that an error does not allow. */
 function extraOf({ params }: ErrorObject): string | undefined {
   const extra: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
-  return extra === undefined ? undefined : String(extra)
+  return typeof extra === 'string' ? extra : undefined
 }
 
 function sentence(error: ErrorObject, names: Names, parameters: JsonObject): string {
