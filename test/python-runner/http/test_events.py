@@ -152,11 +152,11 @@ def test_values_before_an_exception_are_sent(runner: LiveRunner) -> None:
 
 
 def test_a_value_without_a_form_is_named_by_its_number(runner: LiveRunner) -> None:
-    source = "def run():\n    yield from range(6)\n    yield {1}"
+    source = "def run():\n    yield from range(6)\n    yield object()"
     told = events(runner, source, stream=True)
     assert len(of_kind("value", told)) == 6
     assert told[-1]["code"] == "RESULT_INVALID"
-    assert "value 7 is a set" in told[-1]["error"]
+    assert "value 7 is an object" in told[-1]["error"]
 
 
 @pytest.mark.parametrize("is_streamed", [True, False])
