@@ -73,7 +73,7 @@ test.each<[string, RequestListener, object]>([
   ['nothing', silence, { code: 'DEADLINE_EXCEEDED' }],
 ])('a workflow that answers %s, asked once', async (_title, answer, result) => {
   server.answers = [answer]
-  expect(await call({ url: server.origin }, 300)).toMatchObject(result)
+  expect(await call({ url: server.origin }, 5_000)).toMatchObject(result)
   expect(server.asked).toHaveLength(1)
 })
 

@@ -71,7 +71,7 @@ withPython(
   async () => {
     using folder = temporaryFolder()
     await using server = await serverWithRunner({
-      env: { TOOLRACK_TOOLS_DIR: folder.path, K_SERVICE: 'toolrack' },
+      env: { TOOLRACK_TOOLS_DIR: folder.path, K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '' },
     })
     const file = join(folder.path, 'notes.py')
     const start = server.log.length

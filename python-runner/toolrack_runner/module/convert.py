@@ -125,6 +125,8 @@ def _problem(problem: Any, name: str, value: object) -> str:
         return f"{subject} is missing"
     if kind in _UNEXPECTED:
         return f"{subject} is not expected"
+    if kind == "time_delta_parsing":
+        return f"{subject} should be a valid duration, such as P14D or PT2H30M"
     for prefix in ("Input should be ", "Data should be "):
         if text.startswith(prefix):
             return f"{subject} should be {_cut(text.removeprefix(prefix))}"

@@ -10,7 +10,8 @@ from typing import Any
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
-_namespace = type.__dict__["__dict__"].__get__
+#: What a class itself defines, by name.
+namespace_of = type.__dict__["__dict__"].__get__
 _of_exceptions = BaseException.__dict__
 _suppresses_context = _of_exceptions["__suppress_context__"].__get__
 _context_of = _of_exceptions["__context__"].__get__
@@ -37,7 +38,7 @@ def type_name(value: object) -> str:
 
 def has_method(value: object, name: str) -> bool:
     """True if the type of the value defines or inherits this name."""
-    return any(name in _namespace(kind) for kind in bases(type(value)))
+    return any(name in namespace_of(kind) for kind in bases(type(value)))
 
 
 def as_text(value: object) -> str | None:
@@ -101,6 +102,18 @@ def missing_name(error: BaseException) -> str | None:
     """The dotted name that an import did not find."""
     name = _read(error, ImportError, "name") if is_a(error, ModuleNotFoundError) else None
     return name if type(name) is str and name else None
+
+
+def undefined_name(error: BaseException) -> str | None:
+    """The name that a NameError of Python, and of no class of the module, did not find."""
+    name = _read(error, NameError, "name") if type(error) is NameError else None
+    return name if type(name) is str else None
+
+
+def missing_attribute(error: BaseException) -> tuple[str, object] | None:
+    """The name that an AttributeError of Python did not find, and the object in which it looked."""
+    name = _read(error, AttributeError, "name") if type(error) is AttributeError else None
+    return (name, _read(error, AttributeError, "obj")) if type(name) is str else None
 
 
 def own_text(error: BaseException, kind: type[BaseException]) -> str:

@@ -1,7 +1,9 @@
 """Copies a result to plain JSON data, where every part is replaced by its JSON form. Names the first part that has none."""
 
 from collections.abc import Callable
+from inspect import CORO_CREATED, getcoroutinestate
 from math import isfinite
+from types import CoroutineType
 
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
@@ -95,6 +97,9 @@ class _Copy:
             return in_order(members, lambda each: self._part(_ELEMENT, each, steps))
         form = json_form(value)
         if form is NO_FORM:
+            if type(value) is CoroutineType and getcoroutinestate(value) == CORO_CREATED:
+                # Python would warn in the log of the call that the coroutine was never awaited, with a path of the runner.
+                value.close()
             raise _PartError(
                 lambda where: f"{where} is {type_name(value)}, which JSON has no form for; {_cure(value)}"
             )

@@ -45,4 +45,6 @@ def _said(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str]:
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"
     cure = "Correct that line, or move code that may fail into a handler"
-    return "import_raised", f"importing the module raised {exception_line(error)[:300]}. {cure}."
+    said = exception_line(error)[:300]
+    stop = "" if said.endswith((".", "?", "!")) else "."
+    return "import_raised", f"importing the module raised {said}{stop} {cure}."

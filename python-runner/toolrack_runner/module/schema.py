@@ -14,6 +14,9 @@ _PLACE_CHARS_MAX = 200
 #: With one of these keywords at the root, a property may be declared elsewhere. So a missing property proves nothing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
 
+#: What a handler calls the dict of all arguments that other products pass to it.
+_ONE_DICT = {"args", "arguments", "data", "input", "inputs", "kwargs", "params", "parameters", "payload"}
+
 
 def check_size(parameters: JsonObject) -> None:
     """Raises SpecError if the schema has too many bytes as JSON."""
@@ -48,6 +51,11 @@ def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
     if not isinstance(stated, dict) or not isinstance(listed, list):
         return
     title = handler.title
+    if handler.names and stated and _takes_one_dict(handler, stated):
+        whole = handler.names[0]
+        cure = f"Write **{whole} at the end of its signature, or name its arguments: {named(stated)}"
+        yield f"{title} takes all arguments in '{whole}', but each comes by its name. {cure}."
+        return
     takes = f"{title} takes {named(handler.names) or 'no arguments'}"
     required = [name for name in listed if isinstance(name, str)]
     is_whole = not any(keyword in parameters for keyword in _ELSEWHERE)
@@ -63,6 +71,11 @@ def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
             yield f"{title} needs '{name}', but its parameters do not have it{did_you_mean(name, stated)}"
         elif name not in required:
             yield f"{title} needs '{name}', which has no default, but its required lacks it. List it, or give it a default."
+
+
+def _takes_one_dict(handler: Handler, stated: JsonObject) -> bool:
+    name = handler.names[0]
+    return len(handler.names) == 1 and not handler.takes_any and name in _ONE_DICT and name not in stated
 
 
 def _validator(parameters: JsonObject) -> Any:

@@ -7,6 +7,7 @@ from types import TracebackType
 from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_place, traceback_of
 from toolrack_runner.module.files import ModuleFiles
+from toolrack_runner.module.meant_name import meant_name
 
 _GROUP_MAX = 8
 _GROUP_DEPTH_MAX = 3
@@ -55,7 +56,7 @@ def exception_line(error: BaseException) -> str:
     except BaseException:  # noqa: BLE001 - a metaclass may raise anything
         title = "an exception whose class can't be named"
     said = _text(error)
-    return f"{title}: {said}" if said else title
+    return f"{title}: {said}{meant_name(error)}" if said else title
 
 
 def cut_middle(text: str, chars_max: int) -> str:

@@ -27,7 +27,8 @@ class CallEvents:
         self._worker: Worker | None = None
         self._position = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._progress: Progress | None = None
+        #: The progress that waits, and how many of the waiting values came before it.
+        self._progress: tuple[Progress, int] | None = None
         self._values: list[bytes] = []
         self._waiting_bytes = 0
         self._values_left = VALUES_MAX
@@ -44,7 +45,7 @@ class CallEvents:
     def hear(self, event: Progress | Values) -> None:
         """Takes an event of the child. Raises ProtocolError, and MessageTooLargeError if there are too many values."""
         if isinstance(event, Progress):
-            self._progress = event
+            self._progress = event, len(self._values)
         else:
             for text in event.values:
                 self._add(text)
@@ -65,11 +66,12 @@ class CallEvents:
         if text := self._decoder.decode(data):
             yield orjson.dumps({"event": "log", "text": text}) + b"\n"
         values, self._values, self._waiting_bytes = self._values, [], 0
-        for value in values:
-            yield b'{"event":"value","value":' + value + b"}\n"
-        progress, self._progress = self._progress, None
-        if progress is not None:
-            yield orjson.dumps({"event": "progress", **progress._asdict()}) + b"\n"
+        waiting, self._progress = self._progress, None
+        lines = [b'{"event":"value","value":' + value + b"}\n" for value in values]
+        if waiting is not None:
+            progress, before = waiting
+            lines.insert(before, orjson.dumps({"event": "progress", **progress._asdict()}) + b"\n")
+        yield from lines
 
     def _add(self, text: str) -> None:
         assert self._worker is not None

@@ -35,8 +35,8 @@ FRAME_SLACK_BYTES = 1 << 20
 #: a few stages. A test compares this number with the limits of a module (`limits.py`).
 MESSAGES_MAX = 1_010
 #: How many more messages a child may send for each second of its call. The runner's own code in the child sends at most
-#: 80: progress and values every 25 ms.
-EVENTS_PER_SECOND_MAX = 100
+#: 120: values, progress and the values after it, every 25 ms.
+EVENTS_PER_SECOND_MAX = 150
 #: How many bytes one progress message may have, if each character of its text needs six bytes.
 PROGRESS_BYTES_MAX = 6 * PROGRESS_CHARACTERS_MAX + 200
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.

@@ -29,7 +29,8 @@ class CallChannel:
         self._descriptor = descriptor
         self._lock = _thread.allocate_lock()
         self._is_answered = False
-        self._progress: Progress | None = None
+        #: The progress that waits, and how many of the waiting values came before it.
+        self._progress: tuple[Progress, int] | None = None
         self._values: list[str] = []
         self._characters = 0
         #: When the next events may be written.
@@ -54,7 +55,7 @@ class CallChannel:
 
         Never waits for the lock: the collector may run a finaliser that calls this while the same thread writes.
         """
-        self._progress = Progress(fraction, text)
+        self._progress = Progress(fraction, text), len(self._values)
         self._write_soon()
 
     def value(self, json: str) -> None:
@@ -109,8 +110,11 @@ class CallChannel:
         self._characters = 0
         if self._is_answered or (progress is None and not values):
             return
-        if values:
-            write_frame(self._descriptor, Values(values).as_json())
+        before = len(values) if progress is None else progress[1]
+        if values[:before]:
+            write_frame(self._descriptor, Values(values[:before]).as_json())
         if progress is not None:
-            write_frame(self._descriptor, progress.as_json())
+            write_frame(self._descriptor, progress[0].as_json())
+        if values[before:]:
+            write_frame(self._descriptor, Values(values[before:]).as_json())
         self._next = _monotonic() + EVENT_SECONDS

@@ -151,12 +151,30 @@ def test_values_before_an_exception_are_sent(runner: LiveRunner) -> None:
     assert "KeyError: 'Bern'" in told[-1]["error"]
 
 
+def test_progress_and_values_keep_their_order(runner: LiveRunner) -> None:
+    source = """
+import time
+def run(context):
+    for row in range(1, 6):
+        context.progress(row / 5)
+        yield row
+        time.sleep(0.05)
+"""
+    for _ in range(4):
+        told = events(runner, source, stream=True)
+        before = 0
+        for event in told:
+            before += event["event"] == "value"
+            if event["event"] == "progress":
+                assert round(event["fraction"] * 5) == before + 1, told
+
+
 def test_a_value_without_a_form_is_named_by_its_number(runner: LiveRunner) -> None:
-    source = "def run():\n    yield from range(6)\n    yield {1}"
+    source = "def run():\n    yield from range(6)\n    yield object()"
     told = events(runner, source, stream=True)
     assert len(of_kind("value", told)) == 6
     assert told[-1]["code"] == "RESULT_INVALID"
-    assert "value 7 is a set" in told[-1]["error"]
+    assert "value 7 is an object" in told[-1]["error"]
 
 
 @pytest.mark.parametrize("is_streamed", [True, False])

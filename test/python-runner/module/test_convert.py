@@ -104,6 +104,13 @@ CASES: list[tuple[str, Any, str, Any, str]] = [
     ("time", "03:04:05", "datetime.time(3, 4, 5)", "25:00", "it should be in a valid time format"),
     ("timedelta", "P1DT2H", "datetime.timedelta(days=1, seconds=7200)", 7, "it should be a valid duration"),
     (
+        "timedelta",
+        "PT30M",
+        "datetime.timedelta(seconds=1800)",
+        "14",
+        "it should be a valid duration, such as P14D or",
+    ),
+    (
         "UUID",
         "00000000-0000-0000-0000-000000000005",
         "UUID('00000000-0000-0000-0000-000000000005')",

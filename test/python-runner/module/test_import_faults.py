@@ -22,6 +22,13 @@ from toolrack_runner.module.report import import_crashed, import_hung
             "raised ZeroDivisionError: division by zero. Correct",
         ),
         (
+            "def f(value: flaot): ...",
+            "import_raised",
+            "MODULE_BROKEN",
+            1,
+            "raised NameError: name 'flaot' is not defined. Did you mean 'float'? Correct",
+        ),
+        (
             "def f():\n    raise KeyError('a')\nf()",
             "import_raised",
             "MODULE_BROKEN",

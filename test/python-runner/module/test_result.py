@@ -1,6 +1,8 @@
 """What a handler returns is text or JSON, or a fault that names the place and the cure."""
 
+import gc
 import json
+import warnings
 from typing import Any
 
 import pytest
@@ -259,3 +261,12 @@ def test_any_value_is_json_that_reads_back_or_a_sentence(value: Any) -> None:
             json.loads(str(result["text"]), parse_constant=pytest.fail) if ("value" in result) else None
         )
     assert "the result" in said
+
+
+def test_a_returned_coroutine_causes_no_warning_that_names_a_file_of_the_runner() -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        outcome = called("async def inner():\n    return 1\ndef run():\n    return {'a': inner()}")
+        gc.collect()
+    assert outcome["error"].startswith("run(): the result['a'] is a coroutine, which JSON has no form for")
+    assert [str(each.message) for each in warned] == []

@@ -138,6 +138,11 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "run needs 'a', but its parameters do not have it.",
         ),
         (
+            spec_with(handler="lambda args, context: 1", parameters=schema("{'a': {}, 'b': {}}", "['a']")),
+            "parameters_contradict",
+            "in 'args', but each comes by its name. Write **args at the end of its signature, or name its",
+        ),
+        (
             spec_with(parameters=schema("{'a': {}}", "[]")),
             "parameters_contradict",
             "run needs 'a', which has no default, but its required lacks it. List it, or give it a default",

@@ -57,6 +57,39 @@ def test_what_led_to_an_exception_is_told_before_it(handling: str, order: list[s
     assert sorted(order, key=error.index) == order
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("return flaot(1)", "NameError: name 'flaot' is not defined. Did you mean 'float'?"),
+        ("return statistics.medain([1])", "has no attribute 'medain'. Did you mean 'median'?"),
+        ("return re.sub('a', 'b', 'c')", "NameError: name 're' is not defined. Write 'import re'."),
+        ("city = 1; return ctiy", "name 'ctiy' is not defined. Did you mean 'city'?"),
+        ("return Options().limt", "has no attribute 'limt'. Did you mean 'limit'?"),
+        ("return Options().colour", "has no attribute 'colour'"),
+        ("return Options.lmit", "has no attribute 'lmit'. Did you mean 'limit'?"),
+        ("return Sly().limt", "AttributeError: 'Sly' object has no attribute 'limt'"),
+        ("raise NameError('flaot')", "NameError: flaot"),
+    ],
+)
+def test_a_name_that_python_did_not_find_is_followed_by_the_one_that_was_meant(line: str, said: str) -> None:
+    error = error_of(
+        f"""
+        import statistics
+        class Options:
+            def __init__(self):
+                self.limit = 1
+            limit = 2
+        class Sly:
+            @property
+            def __dict__(self):
+                raise SystemExit
+        def run():
+            {line}
+        """
+    )
+    assert error.endswith(said), error
+
+
 def test_what_an_author_suppresses_is_not_told() -> None:
     source = "def run():\n    try:\n        1 / 0\n    except ArithmeticError:\n        raise KeyError('a') from None"
     assert "ZeroDivisionError" not in error_of(source)

@@ -85,6 +85,25 @@ def test_an_answer_is_the_last_message() -> None:
     ]
 
 
+def test_a_value_that_a_generator_yields_after_its_progress_is_told_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(call_channel, "EVENT_SECONDS", 60.0)
+    with heard() as (channel, messages):
+        channel.value("1")
+        channel.value("2")
+        channel.progress(0.5, "half")
+        channel.value("3")
+        channel.answer(ANSWER)
+    assert messages == [
+        {"values": ["1"]},
+        {"values": ["2"]},
+        {"progress": {"fraction": 0.5, "text": "half"}},
+        {"values": ["3"]},
+        ANSWER.as_json(),
+    ]
+
+
 def test_a_finaliser_that_runs_during_a_write_waits_for_nothing() -> None:
     """The collector may run one in the thread that holds the lock."""
     with heard() as (channel, messages):

@@ -1,4 +1,4 @@
-import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
+import { isJsonObject, pointerKeys, valueAt, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 import { nearMiss } from './near-miss.ts'
 
@@ -9,6 +9,7 @@ const RULE_LENGTH_MAX = 300
 /** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8
 
+/** `sentButUnknown` has only the names that the schema allows: a refused name has a sentence of its own. */
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
 /**
@@ -23,15 +24,17 @@ export function argumentFaults(
   const { properties } = parameters
   const known = new Set(isJsonObject(properties) ? Object.keys(properties) : [])
   const given = new Set(Object.keys(sent))
+  const refused = new Set(errors.filter(({ instancePath }) => instancePath === '').map(extraOf))
   const names = {
     known: [...known],
-    sentButUnknown: [...given].filter((name) => !known.has(name)),
+    sentButUnknown: [...given].filter((name) => !known.has(name) && !refused.has(name)),
     knownButUnsent: [...known].filter((name) => !given.has(name)),
   }
   const isReported = outsideChoices(errors)
   const sentences = new Set<string>()
   for (const error of errors) {
-    if (error.keyword !== 'if' && isReported(error.schemaPath)) sentences.add(sentence(error, names))
+    if (error.keyword !== 'if' && isReported(error.schemaPath))
+      sentences.add(sentence(error, names, parameters))
     if (sentences.size === FAULTS_MAX) break
   }
   return [...sentences]
@@ -48,7 +51,14 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
   }
 }
 
-function sentence(error: ErrorObject, { known, sentButUnknown, knownButUnsent }: Names): string {
+/** The name that an error does not allow. */
+function extraOf({ params }: ErrorObject): string | undefined {
+  const extra: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
+  return typeof extra === 'string' ? extra : undefined
+}
+
+function sentence(error: ErrorObject, names: Names, parameters: JsonObject): string {
+  const { known, sentButUnknown, knownButUnsent } = names
   const { keyword, params } = error
   const isRoot = error.instancePath === ''
   if (keyword === 'required') {
@@ -57,16 +67,23 @@ function sentence(error: ErrorObject, { known, sentButUnknown, knownButUnsent }:
     const hint = meant === undefined ? '' : ` You sent ${quoted(meant)}. Did you mean ${quoted(missing)}?`
     return `${within(error, missing)} is missing.${hint}`
   }
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
-    const extra = String(params['additionalProperty'] ?? params['unevaluatedProperty'])
-    if (!isRoot) return `${within(error, extra)} is not known there.`
-    const meant = nearMiss(extra, knownButUnsent)
+  const extra = extraOf(error)
+  if (extra !== undefined) {
+    const meant = nearMiss(extra, isRoot ? knownButUnsent : knownAt(error, parameters))
     const hint = meant === undefined ? '' : ` Did you mean ${quoted(meant)}?`
+    if (!isRoot) return `${within(error, extra)} is not known there.${hint}`
     return `${quoted(extra)} is not an argument of this tool.${hint} ${takes(known)}`
   }
   const rule = ruleOf(error)
   const told = rule.length > RULE_LENGTH_MAX ? `${rule.slice(0, RULE_LENGTH_MAX)}…` : rule
   return `${place(error)} ${told}.`
+}
+
+/** The names that the schema knows at the place of an error. None if its path does not lead to them, as behind some references. */
+function knownAt({ schemaPath }: ErrorObject, parameters: JsonObject): readonly string[] {
+  const keys = pointerKeys(schemaPath.replace(/^#/, '')) ?? []
+  const properties = valueAt(parameters, [...keys.slice(0, -1), 'properties'])
+  return isJsonObject(properties) ? Object.keys(properties) : []
 }
 
 function ruleOf({ keyword, params, message = 'does not fit its schema' }: ErrorObject): string {

@@ -34,7 +34,7 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     // The distance is never below the difference of the lengths.
     if (Math.abs(from.length - to.length) > distanceMax) continue
     steps += from.length * Math.min(to.length, 2 * distanceMax + 1)
-    const distance = editDistance(from, to, distanceMax)
+    const distance = areSwapped(from, to) ? 1 : editDistance(from, to, distanceMax)
     if (distance > distanceMax) continue
     nearest = candidate
     leastDistance = distance
@@ -55,6 +55,11 @@ function withoutCommonEnds(a: string, b: string): readonly [string, string] {
   while (end < shorter - start && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end))
     end += 1
   return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
+}
+
+/** True if two neighbouring characters changed places, which is one slip of the fingers: `titel` for `title`. */
+function areSwapped(from: string, to: string): boolean {
+  return from.length === 2 && to.length === 2 && from[0] === to[1] && from[1] === to[0]
 }
 
 /**

@@ -48,7 +48,7 @@ test.each<[JsonObject, string[]]>([
   [
     { locaton: 'Bern' },
     [
-      "'location' is missing. You sent 'locaton'. Did you mean 'location'?",
+      "'location' is missing.",
       "'locaton' is not an argument of this tool. Did you mean 'location'? It takes 'location', 'days', 'unit', 'at', 'places'.",
     ],
   ],
@@ -65,6 +65,26 @@ test.each<[JsonObject, string[]]>([
   [{ location: 'Bern', places: [{ id: 'SECRET' }] }, ["'places' (at /places/0/id) must be of type integer."]],
 ])('%j is told as %j, without a value of it', async (args, faults) => {
   expect(await faultsOf(weather, args)).toEqual(faults)
+})
+
+test('a missing name is found among names that the schema allows', async () => {
+  const open: JsonObject = { properties: { title: {} }, required: ['title'] }
+  expect(await faultsOf(open, { titel: 'SECRET' })).toEqual([
+    "'title' is missing. You sent 'titel'. Did you mean 'title'?",
+  ])
+})
+
+test.each<[JsonObject]>([
+  [{ properties: { options: { properties: { limit: {} }, additionalProperties: false } } }],
+  [
+    {
+      $defs: { Options: { properties: { limit: {} }, additionalProperties: false } },
+      properties: { options: { $ref: '#/$defs/Options' } },
+    },
+  ],
+])('a misspelled name inside an argument is recognised with %j', async (parameters) => {
+  const [fault] = await faultsOf(parameters, { options: { limt: 1 } })
+  expect(fault).toBe("'limt' of 'options' is not known there. Did you mean 'limit'?")
 })
 
 test('a name that could be anything is not repeated', async () => {

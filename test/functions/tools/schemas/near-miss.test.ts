@@ -9,6 +9,7 @@ test.each([
   ['time_zone', 'timeZone'],
   ['maxResults', 'max_results'],
   ['day', 'days'],
+  ['dasy', 'days'],
   ['A', 'a'],
 ])('%s was probably meant to be %s', (sent, meant) => {
   expect(nearMiss(sent, KNOWN)).toBe(meant)
