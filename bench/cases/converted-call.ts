@@ -3,7 +3,7 @@ import type { Effort } from '../measure/load-rounds.ts'
 import type { Measured, NotRun } from '../measure/result.ts'
 import { valueOf } from '../measure/round.ts'
 import type { Round } from '../measure/round.ts'
-import { timedRounds } from '../measure/timed-rounds.ts'
+import { timedInTurns } from '../measure/timed-rounds.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
 import { withRunner } from '../processes/python-runner.ts'
 import { callTool, warmModule } from '../processes/warm-module.ts'
@@ -27,7 +27,7 @@ export function convertedCall(_: string, { rounds: count }: Effort): Promise<Mea
         { name: TYPED, calls: CALLS, call: () => callTool(client, typed) },
         { name: DICTS, calls: CALLS, call: () => callTool(client, dicts) },
       ]
-      const rounds = (await timedRounds(contenders, count)).map(withDifference)
+      const rounds = (await timedInTurns(contenders, count)).map(withDifference)
       client.close()
       return { rounds, comparisons: COMPARISONS, sharesCores: true }
     }),

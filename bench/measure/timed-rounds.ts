@@ -25,19 +25,38 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
   return rounds
 }
 
+/**
+ * Times calls in turns: each contender makes one call, then each makes the next one. So what else the machine does meanwhile
+ * changes the times of all of them alike. For small differences.
+ */
+export async function timedInTurns(contenders: readonly Contender[], count: number): Promise<Round[]> {
+  const rounds: Round[] = []
+  while (rounds.length < count) {
+    const times = new Map(contenders.map(({ name }) => [name, [] as number[]]))
+    for (let turn = 0; contenders.some(({ calls }) => turn < calls); turn += 1)
+      for (const { name, calls, pauseMs, call } of contenders)
+        if (turn < calls) times.get(name)?.push(await timeOf(call, pauseMs))
+    rounds.push(Object.fromEntries([...times].map(([name, timesUs]) => [name, timesSample(timesUs)])))
+  }
+  return rounds
+}
+
 /** The figures of times in microseconds. */
 export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }
 
 /** The times of the calls, made one after the other. */
-async function timesOf({ calls, pauseMs = PAUSE_MS, call }: Contender): Promise<readonly number[]> {
+async function timesOf({ calls, pauseMs, call }: Contender): Promise<readonly number[]> {
   const timesUs: number[] = []
-  while (timesUs.length < calls) {
-    await pause(pauseMs)
-    const startedMs = performance.now()
-    await call()
-    timesUs.push((performance.now() - startedMs) * 1_000)
-  }
+  while (timesUs.length < calls) timesUs.push(await timeOf(call, pauseMs))
   return timesUs
+}
+
+/** The microseconds that a call takes after a pause. */
+async function timeOf(call: Contender['call'], pauseMs = PAUSE_MS): Promise<number> {
+  await pause(pauseMs)
+  const startedMs = performance.now()
+  await call()
+  return (performance.now() - startedMs) * 1_000
 }
