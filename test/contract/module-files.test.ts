@@ -1,6 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { contentSha256, filesOf } from '../../functions/src/tools/modules/module-content.ts'
-import { isModulePath, refuseLargeFiles } from '../../functions/src/tools/modules/module-files.ts'
+import {
+  isModulePath,
+  refuseLargeFiles,
+  refuseManyFiles,
+} from '../../functions/src/tools/modules/module-files.ts'
 import { vectors } from '../support/vectors.ts'
 
 const DIGESTS = vectors<Readonly<Record<string, string>>, string>('module-files', 'digests')
@@ -20,6 +24,11 @@ test.each(vectors<Readonly<Record<string, number>>, string>('module-files'))(
     const paths = Object.keys(input)
     if (expected === 'path_invalid') expect(paths.every(isModulePath)).toBe(false)
     else expect(paths.filter((path) => !isModulePath(path))).toEqual([])
+    if (paths.length <= 64) refuseManyFiles('weather', paths.length)
+    else
+      expect(() => refuseManyFiles('weather', paths.length)).toThrow(
+        'weather/: the module has 65 files; at most 64 are allowed. Join some, or split the module.',
+      )
     const files = filesOf(Object.entries(input).map(([path, size]) => [path, Buffer.alloc(size)] as const))
     if (expected !== 'files_too_large') refuseLargeFiles('weather', files)
     else

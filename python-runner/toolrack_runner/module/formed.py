@@ -137,18 +137,22 @@ def _key(key: object) -> str | int | float | None:
         text = as_text(key)
         if text is not None or key is None or type(key) is bool:
             return text if text is not None else key  # type: ignore[return-value]
-        try:
-            return _number(key)
-        except _PartError as error:
-            said = error.said
-            raise _PartError(lambda where: said(f"a key of {where}")) from None
+        return _number_key(key)
     form = NO_FORM if as_list(key) is not None or as_set(key) is not None else json_form(key)
     text = as_text(form)
     if text is not None or issubclass(type(form), int):
-        return text if text is not None else int.__pos__(form)  # type: ignore[arg-type]
+        return text if text is not None else _number_key(form)
     raise _PartError(
         lambda where: f"{where} has {type_name(key)} as a key, but keys are text in JSON; write str(key)"
     )
+
+
+def _number_key(key: object) -> int | float:
+    try:
+        return _number(key)
+    except _PartError as error:
+        said = error.said
+        raise _PartError(lambda where: said(f"a key of {where}")) from None
 
 
 def _cure(value: object) -> str:

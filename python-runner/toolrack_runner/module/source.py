@@ -20,6 +20,8 @@ _OTHER_BOMS = {
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _BLANK_OR_COMMENT = re.compile(r"^[ \t\f]*(?:#|$)")
 _UTF8_NAMES = {"utf-8", "utf8", "utf_8", "u8", "utf-8-sig", "utf_8_sig"}
+#: No finder knows the runner's own package in a child, because the jail hides its files.
+_RUNNER = __name__.partition(".")[0]
 _NESTED = "the source is nested too deeply for Python. Break up its longest expression, or move data out of the code."
 
 
@@ -36,7 +38,7 @@ def check_module_name(name: str) -> None:
     if name.startswith("__"):
         sentence = "names that start with __ are reserved for Python. Rename the file."
         raise module_error("module_name_invalid", name, None, sentence)
-    if name in sys.stdlib_module_names or is_available(name):
+    if name in sys.stdlib_module_names or name == _RUNNER or is_available(name):
         owner = "Python's standard library" if name in sys.stdlib_module_names else "an installed package"
         sentence = f"'{name}' is the name of {owner}, which the file would hide. Rename it, for example to {name}_tools.py."
         raise module_error("module_name_taken", name, None, sentence)

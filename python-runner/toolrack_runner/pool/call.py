@@ -60,6 +60,8 @@ async def run_call(
             has_result = outcome.code is None
             return replace(outcome, observed=observed)
         finally:
+            if events is not None:
+                events.end()
             pool.behind.kill(worker, has_result=has_result)
 
 

@@ -42,6 +42,11 @@ class CallEvents:
         if worker.output.length:
             self._on_event()
 
+    def end(self) -> None:
+        """Follows the output no longer. A thread of the tool may print after the answer, when nobody listens any more."""
+        if self._worker is not None:
+            self._worker.output.on_kept = None
+
     def hear(self, event: Progress | Values) -> None:
         """Takes an event of the child. Raises ProtocolError, and MessageTooLargeError if there are too many values."""
         if isinstance(event, Progress):

@@ -64,6 +64,23 @@ def test_values_meet_the_limit_of_a_result(any_runner: LiveRunner, body: str) ->
     assert len(of_kind("value", told)) <= 20
 
 
+HEAVY = {
+    "a value of many values": "say({'values': ['[' + '0,' * 500_000 + '0]']})",
+    "white space around progress": (
+        "said = json.dumps({'progress': {'fraction': 1, 'text': ''}}).encode() + b' ' * 1_000_000;"
+        "[write(frame(said)) for _ in range(40)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", HEAVY.values(), ids=HEAVY)
+def test_what_costs_main_more_than_its_bytes_is_refused(any_runner: LiveRunner, body: str) -> None:
+    limits = {"outputBytes": 1_500_000}
+    told = events_of(any_runner, attack(body), "hostile:attack", stream=True, limits=limits, deadlineMs=8_000)
+    assert told[-1]["code"] == "RESULT_TOO_LARGE", told[-1]
+    assert of_kind("value", told) == []
+
+
 LINE_BREAKS = r"""say({'values': ['{"a":\n1}', '[\r\n]']}); say({'answer': {'json': '[\n1]'}})"""
 
 

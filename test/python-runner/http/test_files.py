@@ -216,3 +216,8 @@ def test_the_largest_module_fits_into_a_call_and_is_forgotten_by_its_digest(with
         forgotten = {"module": "large", "sha256": digest_of(files)}
         assert live.client.post("/forget", json=forgotten).status_code == 204
         assert live.health()["children"]["waiting"] == 0
+
+
+def test_no_module_has_the_name_of_the_runner(runner: LiveRunner) -> None:
+    report = check(runner, {"__init__.py": "TOOL_SPECS = []"}, "toolrack_runner")
+    assert [fault["kind"] for fault in report["faults"]] == ["module_name_taken"]

@@ -24,6 +24,10 @@ from toolrack_runner.module.result import result_of
         ("[-float('inf')]", "the result[0] is -inf, which"),
         ("Sub(float('nan'))", "the result is nan"),
         ("{float('nan'): 1}", "a key of the result is nan"),
+        (
+            "{__import__('enum').Enum('Kind', {'BIG': 10 ** 5000}).BIG: 1}",
+            "a key of the result is a number of more than 4,300 digits; return hex(value), or round it",
+        ),
         ("{(1, 2): 3}", "the result has a tuple as a key, but keys are text in JSON; write str(key)"),
         ("Model()", "return value.model_dump(mode='json')"),
         ("Scalar()", "return value.item()"),

@@ -69,7 +69,9 @@ def test_many_threads_write_whole_messages_and_no_value_is_lost(monkeypatch: pyt
     assert messages[-2:] == [{"progress": {"fraction": 1.0, "text": "last"}}, ANSWER.as_json()]
 
 
-def test_an_answer_is_the_last_message() -> None:
+def test_an_answer_is_the_last_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So that the late events would be written at once.
+    monkeypatch.setattr(call_channel, "EVENT_SECONDS", 0.0)
     with heard() as (channel, messages):
         channel.value("1")
         channel.value("2")

@@ -1,5 +1,6 @@
 import { isJsonObject, ToolrackError, type JsonValue } from '@toolrack/contract'
 import { filesOf, type ModuleContent } from '../../tools/modules/module-content.ts'
+import { refuseManyFiles } from '../../tools/modules/module-files.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
 
@@ -12,11 +13,11 @@ const JSON_MODULE = /^\s*\{\s*"(?:source|files)"\s*:/
 const SHAPES = '{"source": "…"} or {"files": {"__init__.py": "…"}}'
 const FIELDS = ['source', 'files']
 
-/** The content of a module in a body. The Content-Type tells whether the body is JSON, or the bytes of one Python file. */
-export async function readModule(sent: Sent): Promise<ModuleContent<Uint8Array>> {
+/** The content of the module `name` in a body. The Content-Type tells whether the body is JSON, or the bytes of one Python file. */
+export async function readModule(sent: Sent, name: string): Promise<ModuleContent<Uint8Array>> {
   const [head = ''] = (sent.req.headers['content-type'] ?? '').toLowerCase().split(';', 1)
   const type = head.trim()
-  if (type === 'application/json') return moduleInJson(sent)
+  if (type === 'application/json') return moduleInJson(sent, name)
   if (type !== '' && !PYTHON.test(type)) {
     const types = 'text/x-python, application/octet-stream or application/json'
     const remedy = 'or be left out: send the file itself, as curl -T does.'
@@ -29,12 +30,12 @@ export async function readModule(sent: Sent): Promise<ModuleContent<Uint8Array>>
 }
 
 /** JSON may take more bytes than the files in it, so a bulk body is allowed. */
-async function moduleInJson(sent: Sent): Promise<ModuleContent<Uint8Array>> {
+async function moduleInJson(sent: Sent, name: string): Promise<ModuleContent<Uint8Array>> {
   const { source, files, ...rest } = await readObject(sent, 'bulk')
   refuseUnknown(Object.keys(rest))
   if ((source === undefined) === (files === undefined))
     throw bodyInvalid(`The body must be ${SHAPES}, or the Python source itself.`)
-  if (files !== undefined) return filesIn(files)
+  if (files !== undefined) return filesIn(name, files)
   const bytes = bytesOf(source, 'source')
   if (bytes.length > BODY_BYTES_MAX.single) throw new ToolrackError('BODY_TOO_LARGE')
   return { source: bytes }
@@ -48,10 +49,11 @@ function refuseUnknown(unknown: readonly string[]): void {
   throw bodyInvalid(`The body has a field that it cannot have.${hint} It must be ${SHAPES}.`)
 }
 
-function filesIn(sent: JsonValue): ModuleContent<Uint8Array> {
+function filesIn(name: string, sent: JsonValue): ModuleContent<Uint8Array> {
   if (!isJsonObject(sent))
     throw bodyInvalid('The field files must be an object: a path and a text for each file.')
   const all = Object.entries(sent)
+  refuseManyFiles(name, all.length)
   if (all.some(([path]) => !path.isWellFormed()))
     throw bodyInvalid('The field files has a path with a lone surrogate, which is no text.')
   const files = filesOf(

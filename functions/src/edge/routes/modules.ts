@@ -58,7 +58,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       action: write,
       async handle(request) {
         const { principal, res } = request
-        const content = await readModule(request)
+        const content = await readModule(request, request.params.name)
         const answer = await writer.put(principal, { ...targetOf(request), ...content })
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },

@@ -24,6 +24,18 @@ export function isModulePath(path: string): boolean {
 }
 
 /**
+ * Throws MODULE_INVALID if there are too many files. A body has room for 100,000 empty files, and the main thread would sort and
+ * hash them for seconds before the runner sees them. The message is that of the runner.
+ */
+export function refuseManyFiles(name: string, count: number): void {
+  if (count <= MODULE_FILES_MAX) return
+  const most = `at most ${MODULE_FILES_MAX} are allowed`
+  const message = `${name}/: the module has ${count} files; ${most}. Join some, or split the module.`
+  const fault = { reason: 'MODULE_INVALID', kind: 'files_too_many', message } as const
+  throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
+}
+
+/**
  * Throws MODULE_INVALID if the files are too large together, because the runner reads no larger request. The runner checks all
  * other rules about the files of a module.
  */

@@ -175,6 +175,20 @@ test.each<[what: string, body: string, message: RegExp]>([
   })
 })
 
+const upload = (name: string, sent: object) =>
+  ask('ann', `PUT /tools/modules/${name}`, { body: { files: sent }, headers: json })
+
+test('too many files are refused before they are sorted and hashed', async () => {
+  const more = Object.fromEntries(Array.from({ length: 63 }, (_, at) => [`f${at}.py`, '']))
+  const most = { ...more, '__init__.py': moduleOf('many', 'read') }
+  expect(await upload('many', { ...most, 'a.json': '{}' })).toMatchObject({
+    status: 422,
+    code: 'MODULE_INVALID',
+    body: { error: { message: expect.stringMatching(/^many\/: the module has 65 files; at most 64/) } },
+  })
+  expect(await upload('many', most)).toMatchObject({ status: 201 })
+})
+
 test('a tool of a module is changed by its module alone', async () => {
   await ask('ann', 'PUT /tools/modules/kept', { body: moduleOf('kept', 'it') })
   const write = await ask('ann', 'PUT /tools/defs/kept:it', { body: { description: 'Mine.' } })
