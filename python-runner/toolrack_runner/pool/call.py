@@ -62,6 +62,8 @@ async def run_call(
         finally:
             if events is not None:
                 events.end()
+            # The worker's objects refer to each other, so their memory is freed only when Python collects cycles.
+            worker.output.end_at(0)
             pool.behind.kill(worker, has_result=has_result)
 
 

@@ -217,3 +217,13 @@ def test_nothing_is_left_of_a_generator_whose_caller_goes(any_runner: LiveRunner
             until(lambda: any_runner.health()["calls"]["running"] == 1, "the call")
         until(any_runner.is_idle, "its end")
     assert any_runner.invoke(HONEST, "hostile:hello")["text"] == "hello"
+
+
+def test_main_keeps_nothing_of_what_the_calls_before_have_printed(any_runner: LiveRunner) -> None:
+    source = upload("def attack():\n    print('x' * 60_000)", "attack")
+    any_runner.invoke(source, "hostile:attack")
+    before = resident_bytes(any_runner.process.pid)
+    for _ in range(150):
+        assert any_runner.invoke(source, "hostile:attack")["outcome"] == "success"
+    # What is printed is 9 MB.
+    assert resident_bytes(any_runner.process.pid) - before < 4 << 20
