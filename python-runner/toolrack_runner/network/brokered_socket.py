@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from toolrack_runner.wire.child_messages import Connect, ConnectReply, connect_wish
+from toolrack_runner.wire.child_messages import Connect, ConnectReply
+from toolrack_runner.wire.connect_wish import connect_wish
 from toolrack_runner.wire.frames import decode_frame
 
 _lock = threading.Lock()

@@ -7,8 +7,7 @@ a child, because the child imports a module: main reads its messages with `parse
 Messages are plain tuples, because a forked child copies each memory page that it touches.
 """
 
-import re
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolrack_runner.wire.frames import JsonObject
 
@@ -21,9 +20,6 @@ PACKAGES_MAX = 1_000
 #: Enough for a traceback of 8,192 characters and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
 REASON_CHARACTERS_MAX = 500
-#: RFC 1035, 2.3.4: a name has up to 253 characters and perhaps a dot after them; a label has up to 63.
-HOST_CHARACTERS_MAX = 254
-LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
 #: Enough for a sentence about the state of a call.
 PROGRESS_CHARACTERS_MAX = 1_000
@@ -40,9 +36,6 @@ CHILD_CODES = frozenset(
 Json: TypeAlias = dict[str, object]
 #: A module as main knows it: the text of its one file, or the texts of its several files by their paths.
 SourceText: TypeAlias = str | dict[str, str]
-
-# Visible ASCII only.
-_HOST = re.compile(r"[!-~]+")
 
 
 class ProtocolError(Exception):
@@ -298,24 +291,3 @@ ChildMessage: TypeAlias = (
     | Done
     | Sights
 )
-
-
-def connect_wish(host: object, port: object) -> Connect:
-    """Runs in the child: the message for an address that a tool gave; raises ValueError with a sentence for the tool."""
-    name = host.decode("latin-1") if isinstance(host, bytes) else host
-    if not is_host(name) or not is_port(port):
-        raise ValueError(
-            "a connection needs a host name in ASCII, with labels of 1 to 63 characters, and a port from 1 to 65535"
-        )
-    return Connect(name, port)
-
-
-def is_host(value: object) -> TypeGuard[str]:
-    """Whether the value is a possible host name: visible ASCII, at most 253 characters, in labels of 1 to 63."""
-    if type(value) is not str or len(value) > HOST_CHARACTERS_MAX or not _HOST.fullmatch(value):
-        return False
-    return all(0 < len(label) <= LABEL_CHARACTERS_MAX for label in value.removesuffix(".").split("."))
-
-
-def is_port(value: object) -> TypeGuard[int]:
-    return type(value) is int and 1 <= value <= 65_535

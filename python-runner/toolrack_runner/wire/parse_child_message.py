@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from toolrack_runner.limits import EXAMPLES_MAX, SPECS_MAX, TOOL_NAME_CHARS_MAX
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import ChildMessage, ProtocolError, is_host, is_port
+from toolrack_runner.wire.child_messages import ChildMessage, ProtocolError
+from toolrack_runner.wire.connect_wish import is_host, is_port
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 

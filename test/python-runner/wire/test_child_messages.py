@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolrack_runner.wire import child_messages as m
-from toolrack_runner.wire.child_messages import ProtocolError, connect_wish, read_order
+from toolrack_runner.wire.child_messages import ProtocolError, read_order
+from toolrack_runner.wire.connect_wish import connect_wish
 from toolrack_runner.wire.frames import JsonValue, decode_frame, encode_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from wire.messages import ANY_MESSAGE, FORGED, MESSAGES
