@@ -26,6 +26,8 @@ class CallEvents:
         self._on_event = on_event
         self._worker: Worker | None = None
         self._position = 0
+        #: What was printed and not taken before the end of the call; None until then.
+        self._rest: bytes | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         #: The progress that waits, and how many of the waiting values came before it.
         self._progress: tuple[Progress, int] | None = None
@@ -45,6 +47,7 @@ class CallEvents:
     def end(self) -> None:
         """Follows the output no longer. A thread of the tool may print after the answer, when nobody listens any more."""
         if self._worker is not None:
+            self._rest = self._worker.output.live(self._position)
             self._worker.output.on_kept = None
 
     def hear(self, event: Progress | Values) -> None:
@@ -66,8 +69,9 @@ class CallEvents:
 
     def _lines(self) -> Iterator[bytes]:
         assert self._worker is not None
-        data = self._worker.output.live(self._position)
+        data = self._worker.output.live(self._position) if self._rest is None else self._rest
         self._position += len(data)
+        self._rest = None if self._rest is None else b""
         if text := self._decoder.decode(data):
             yield orjson.dumps({"event": "log", "text": text}) + b"\n"
         values, self._values, self._waiting_bytes = self._values, [], 0
