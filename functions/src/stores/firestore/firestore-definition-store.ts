@@ -3,7 +3,7 @@ import type { LayerSource, StoredLayer } from '../../tools/catalog/layer-source.
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { ClientLayerReader, RestLayerReader } from './layer-readers.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
-import { firestoreError, unconfirmed } from './firestore-error.ts'
+import { errorOfRead, firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
 import { STORE_DEADLINES, type StoreDeadlines } from './connect-firestore.ts'
 import { layerDocument, layerSegments } from './layer-paths.ts'
@@ -95,7 +95,9 @@ function attempt<Result>(
 ): Promise<Result> {
   async function once(transaction: Transaction): Promise<Result> {
     signal.throwIfAborted()
-    const result = await write.attempt(transaction)
+    const result = await write.attempt(transaction).catch((error: unknown) => {
+      throw errorOfRead(error)
+    })
     signal.throwIfAborted()
     return result
   }

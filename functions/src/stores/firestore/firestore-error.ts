@@ -4,6 +4,19 @@ import { isToolrackError, ToolrackError } from '@toolrack/contract'
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
+/** The status code of gRPC for a request that is not valid. Firestore also uses it for a transaction that it has closed. */
+const INVALID_ARGUMENT = 3
+
+/**
+ * The error of a read in a transaction, so that the client makes a new attempt if Firestore has closed the transaction. The client
+ * itself recognises only the words of the real service, "transaction has expired", and not those of the emulator.
+ */
+export function errorOfRead(error: unknown): unknown {
+  const { code, message = '' } = error as { code?: unknown; message?: string }
+  if (code !== INVALID_ARGUMENT || !/transaction is invalid or closed/i.test(message)) return error
+  return Object.assign(new Error(message, { cause: error }), { code: ABORTED })
+}
+
 /** Converts an error of Firestore, its credentials or the network to a ToolrackError. The error of a bug stays as it is. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
