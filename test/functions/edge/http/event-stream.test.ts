@@ -1,13 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { callerGone } from '../../../../functions/src/edge/http/caller.ts'
 import { EventStream, type StreamTimes } from '../../../../functions/src/edge/http/event-stream.ts'
 import { answerTo, UnreadAnswers } from '../../../../functions/src/edge/http/unread-answers.ts'
 import { JsonText } from '../../../../functions/src/tools/json/json-text.ts'
 import { rawConnection } from '../../../support/raw-http.ts'
+import { serving } from '../../../support/serving.ts'
 import { until } from '../../../support/until.ts'
 
 /** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
@@ -27,20 +25,12 @@ async function streaming(
   times?: Partial<StreamTimes>,
 ) {
   const unread = new UnreadAnswers()
-  const server = createServer((_req, res) => {
+  const served = await serving((_req, res) => {
     answerTo(res, unread, 'ann')
     void write(new EventStream(res, times), res)
   })
-  servers.add(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const close = async (): Promise<void> => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, unread, [Symbol.asyncDispose]: close }
+  servers.add(served.server)
+  return { ...served, unread }
 }
 
 /** A connection that has asked and reads nothing. */

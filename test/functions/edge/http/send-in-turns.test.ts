@@ -1,25 +1,10 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { sendInTurns } from '../../../../functions/src/edge/http/send-json.ts'
 import { jsonOf, JsonText } from '../../../../functions/src/tools/json/json-text.ts'
 import { rawConnection } from '../../../support/raw-http.ts'
-
-/** A server that answers so. */
-async function serving(answer: RequestListener) {
-  const server = createServer(answer)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const close = async (): Promise<void> => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close }
-}
+import { serving } from '../../../support/serving.ts'
 
 /** Larger than the buffers of a connection. */
 const LARGE = {
