@@ -1,0 +1,77 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { matchesGlob, type GlobKind } from './glob.ts'
+import type { RuleEffect } from './rule-set.ts'
+
+/** The kinds of arguments that rules treat differently. */
+export type ArgumentKind = 'path' | 'command' | 'text'
+
+/** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
+export const RULED_TEXT_LENGTH_MAX = 65_536
+
+/**
+ * The kind of an argument. It is a path if its schema says `format: "path"`, or if its name is `src` or `dst` or ends in `path`.
+ * It is a command if its schema says `format: "command"`, or if its name is `cmd` or ends in `command`.
+ */
+export function argumentKind(name: string, parameters: JsonObject): ArgumentKind {
+  const properties = parameters['properties']
+  const schema = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  const format = isJsonObject(schema) ? schema['format'] : undefined
+  if (format === 'path' || /^(?:src|dst)$|path$/i.test(name)) return 'path'
+  return format === 'command' || /^cmd$|command$/i.test(name) ? 'command' : 'text'
+}
+
+/**
+ * True if the value of an argument matches the glob of a rule. A value that is missing or no text matches for `deny` and `ask`
+ * and never for `allow`. So does a text of which it is not certain what the tool makes of it.
+ */
+export function matchesArgument(
+  glob: string,
+  value: JsonValue | undefined,
+  kind: ArgumentKind,
+  effect: RuleEffect,
+): boolean {
+  const isAllow = effect === 'allow'
+  if (typeof value !== 'string' || value.length > RULED_TEXT_LENGTH_MAX) return !isAllow
+  if (kind !== 'path') {
+    if (isAllow && kind === 'command' && SHELL_SYNTAX.test(value)) return false
+    return matchesGlob(glob, value, globKind(kind))
+  }
+  const path = normalisedPath(value)
+  if (isAllow) return !UNCLEAR_PATH.test(value) && matchesGlob(glob, path, 'path')
+  return [path, normalisedPath(value.replaceAll('\\', '/'))].some((one) => matchesFolder(glob, one))
+}
+
+export function globKind(kind: ArgumentKind): GlobKind {
+  return kind === 'path' ? 'path' : 'text'
+}
+
+/** The characters with which a shell joins, redirects or computes commands, and control characters. */
+// oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
+const SHELL_SYNTAX = /[;&|<>$()`\u0000-\u0008\u000a-\u001f\u007f]/
+
+/** Some systems take `\` for a separator, and end a path at NUL. */
+// oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
+const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
+
+/** A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`. */
+function matchesFolder(glob: string, path: string): boolean {
+  return matchesGlob(glob, path, 'path') || (glob.endsWith('/**') && matchesGlob(glob, `${path}/`, 'path'))
+}
+
+/**
+ * A path without `.`, empty segments and `..`, as POSIX reads it without links: `src/../etc` is `etc`. A relative path that
+ * leaves its folder keeps its leading `..`. The empty path is `.`.
+ */
+export function normalisedPath(path: string): string {
+  const kept: string[] = []
+  const isAbsolute = path.startsWith('/')
+  for (const segment of path.split('/')) {
+    if (segment === '' || segment === '.') continue
+    if (segment !== '..') kept.push(segment)
+    else if (kept.length > 0 && kept.at(-1) !== '..') kept.pop()
+    else if (!isAbsolute) kept.push(segment)
+  }
+  const joined = kept.join('/')
+  if (isAbsolute) return `/${joined}`
+  return joined === '' ? '.' : joined
+}

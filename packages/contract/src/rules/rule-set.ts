@@ -1,0 +1,112 @@
+import { isJsonArray, isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '../json.ts'
+import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
+
+/** The effects of rules, the strictest first. */
+export const RULE_EFFECTS = ['deny', 'ask', 'allow'] as const
+export type RuleEffect = (typeof RULE_EFFECTS)[number]
+
+/** One rule. It is about a call if the tool's name, its class and all the named arguments match. */
+export type Rule = {
+  readonly effect: RuleEffect
+  /** A glob over names of tools. */
+  readonly tool: string
+  readonly class?: ToolClass
+  /** A glob for each argument. */
+  readonly args?: Readonly<Record<string, string>>
+  /** True if the rule may be stored before a tool exists to which it applies. */
+  readonly future?: boolean
+}
+
+/** The rules of one owner. `default` is the decision for a call that no rule is about. */
+export type RuleSet = { readonly default: RuleEffect; readonly rules: readonly Rule[] }
+
+/** Whose rules they are: those for everybody have the id `all`, the others a user id or a workflow id. */
+export const OWNER_KINDS = ['everybody', 'user', 'workflow'] as const
+export type RuleOwner = { readonly kind: (typeof OWNER_KINDS)[number]; readonly id: string }
+
+export type OwnedRules = { readonly owner: RuleOwner; readonly set: RuleSet }
+
+/** The pointer leads to the place in the rule set. The message is written after it. It never repeats a value. */
+export type RuleFault = { readonly pointer: string; readonly message: string }
+
+export const RULES_MAX = 200
+export const RULE_ARGUMENTS_MAX = 16
+export const GLOB_LENGTH_MAX = 256
+const ARGUMENT_NAME_LENGTH_MAX = 128
+
+/** Parses a rule set. A missing `default` is `allow`. Returns every fault. */
+export function parseRuleSet(
+  value: JsonValue,
+): { readonly set: RuleSet } | { readonly faults: readonly RuleFault[] } {
+  if (!isJsonObject(value))
+    return { faults: [{ pointer: '', message: 'must be an object: {"rules": [ … ]}' }] }
+  const faults = unknownKeys(value, ['default', 'rules'], [])
+  const { default: effect = 'allow', rules = [] } = value
+  if (!isEffect(effect)) faults.push({ pointer: '/default', message: EFFECT_RULE })
+  if (!isJsonArray(rules) || rules.length > RULES_MAX) {
+    faults.push({ pointer: '/rules', message: `must be a list of at most ${RULES_MAX} rules` })
+    return { faults }
+  }
+  for (const [index, rule] of rules.entries()) faults.push(...ruleFaults(rule, ['rules', index]))
+  if (faults.length > 0) return { faults }
+  return { set: { default: effect as RuleEffect, rules: rules as unknown as readonly Rule[] } }
+}
+
+const EFFECT_RULE = 'must be "allow", "ask" or "deny"'
+const RULE_KEYS = ['effect', 'tool', 'class', 'args', 'future'] as const
+
+type Path = readonly (string | number)[]
+
+function ruleFaults(rule: JsonValue, path: Path): RuleFault[] {
+  if (!isJsonObject(rule)) return [fault(path, 'must be an object: {"effect": "deny", "tool": "git_*"}')]
+  const { effect, tool, class: toolClass, args, future } = rule
+  const faults = unknownKeys(rule, RULE_KEYS, path)
+  if (!isEffect(effect)) faults.push(fault([...path, 'effect'], EFFECT_RULE))
+  if (!isToolGlob(tool)) faults.push(fault([...path, 'tool'], TOOL_RULE))
+  if (toolClass !== undefined && !isToolClass(toolClass))
+    faults.push(fault([...path, 'class'], `must be one of ${TOOL_CLASSES.join(', ')}`))
+  if (future !== undefined && typeof future !== 'boolean')
+    faults.push(fault([...path, 'future'], 'must be true or false'))
+  return args === undefined ? faults : [...faults, ...argumentFaults(args, [...path, 'args'])]
+}
+
+function argumentFaults(args: JsonValue, path: Path): RuleFault[] {
+  const names = isJsonObject(args) ? Object.keys(args) : []
+  if (!isJsonObject(args) || names.length === 0 || names.length > RULE_ARGUMENTS_MAX) {
+    const rule = `must be an object with 1 to ${RULE_ARGUMENTS_MAX} arguments: {"path": "src/**"}`
+    return [fault(path, rule)]
+  }
+  return names.flatMap((name) => {
+    if (name === '' || name.length > ARGUMENT_NAME_LENGTH_MAX || name === '__proto__')
+      return [
+        fault(path, `has a name that no argument can have (1 to ${ARGUMENT_NAME_LENGTH_MAX} characters)`),
+      ]
+    return isGlob(args[name]) ? [] : [fault([...path, name], GLOB_RULE)]
+  })
+}
+
+const GLOB_RULE = `must be a text of 1 to ${GLOB_LENGTH_MAX} characters, in which * stands for any characters`
+const TOOL_RULE = `must be a name of at most ${GLOB_LENGTH_MAX} characters, in which * stands for any characters and ? for one`
+
+/** The characters of names, and the wildcards. */
+function isToolGlob(value: JsonValue | undefined): boolean {
+  return isGlob(value) && /^[A-Za-z0-9_.:*?-]+$/.test(value as string)
+}
+
+function isGlob(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value.length > 0 && value.length <= GLOB_LENGTH_MAX
+}
+
+function isEffect(value: JsonValue | undefined): value is RuleEffect {
+  return RULE_EFFECTS.some((effect) => effect === value)
+}
+
+function unknownKeys(value: JsonObject, known: readonly string[], path: Path): RuleFault[] {
+  const unknown = Object.keys(value).filter((key) => !known.includes(key))
+  if (unknown.length === 0) return []
+  return [fault(path, `has a key that is not known here; it takes ${known.join(', ')}`)]
+}
+
+function fault(path: Path, message: string): RuleFault {
+  return { pointer: jsonPointer(path), message }
+}

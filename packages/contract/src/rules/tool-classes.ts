@@ -1,0 +1,42 @@
+import type { Layer, ToolAnnotations } from '../tool-definition.ts'
+
+/** What a tool needs a permission for. */
+export const PERMISSION_CLASSES = [
+  'file_read',
+  'file_write',
+  'file_modify',
+  'code_execution',
+  'network_access',
+  'git_operations',
+  'agent_spawn',
+] as const
+
+/** What a call of a tool does. Of an `opaque` tool it is not known. */
+export const EFFECT_CLASSES = ['read', 'create', 'update', 'delete', 'opaque'] as const
+
+export type ToolClass = (typeof PERMISSION_CLASSES)[number] | (typeof EFFECT_CLASSES)[number]
+
+export const TOOL_CLASSES: readonly ToolClass[] = [...PERMISSION_CLASSES, ...EFFECT_CLASSES]
+
+export function isToolClass(value: unknown): value is ToolClass {
+  return TOOL_CLASSES.some((one) => one === value)
+}
+
+/**
+ * The classes of a tool: `annotations.classes`, or the class that its hints mean. A tool of the user layer is `opaque`, whatever
+ * its annotations say, because the user of the rules may have written them.
+ */
+export function classesOf(annotations: ToolAnnotations | undefined, layer: Layer): readonly ToolClass[] {
+  if (layer === 'user') return ['opaque']
+  const classes = annotations?.['classes']
+  const known = Array.isArray(classes) ? classes.filter(isToolClass) : []
+  if (known.length > 0) return [...new Set(known)]
+  if (annotations?.readOnlyHint === true) return ['read']
+  return annotations?.destructiveHint === true ? ['delete'] : ['opaque']
+}
+
+/** The effects of a tool, for people who decide about a call. A tool whose classes name no effect is `opaque`. */
+export function effectsOf(classes: readonly ToolClass[]): readonly ToolClass[] {
+  const effects = classes.filter((one) => (EFFECT_CLASSES as readonly ToolClass[]).includes(one))
+  return effects.length > 0 ? effects : ['opaque']
+}

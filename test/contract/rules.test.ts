@@ -1,0 +1,150 @@
+import { expect, test } from '@jest/globals'
+import { alwaysDenied, decideCall, matchesGlob, normalisedPath, parseRuleSet } from '@toolrack/contract'
+import type { JsonObject, JsonValue, OwnedRules, RuleDecision, RuledTool } from '@toolrack/contract'
+import fc from 'fast-check'
+import { vectors } from '../support/vectors.ts'
+
+type Asked = { readonly owned: readonly OwnedRules[]; readonly tool: RuledTool; readonly args: JsonObject }
+
+test.each(vectors<Asked, Omit<RuleDecision, 'reason'>>('rules'))('rules: $title', ({ input, expected }) => {
+  const { reason, ...decision } = decideCall(input.owned, input.tool, input.args)
+  expect(decision).toEqual(expected)
+  expect(reason).toMatch(/^[A-Z].*\.$/)
+})
+
+type Parsed = { readonly default: string } | { readonly faults: readonly string[] }
+
+test.each(vectors<JsonValue, Parsed>('rule-sets'))('rule sets: $title', ({ input, expected }) => {
+  const parsed = parseRuleSet(input)
+  expect('set' in parsed ? { default: parsed.set.default } : { faults: pointers(parsed.faults) }).toEqual(
+    expected,
+  )
+})
+
+function pointers(faults: readonly { readonly pointer: string }[]): readonly string[] {
+  return faults.map(({ pointer }) => pointer)
+}
+
+test('a fault of a rule set never repeats a value', () => {
+  const parsed = parseRuleSet({
+    default: 'SECRET',
+    rules: [{ effect: 'SECRET', tool: '(SECRET)', SECRET: 1 }],
+  })
+  expect(JSON.stringify(parsed)).toContain('faults')
+  expect(JSON.stringify(parsed)).not.toContain('SECRET')
+})
+
+const few = (unit: readonly string[], maxLength: number) =>
+  fc.array(fc.constantFrom(...unit), { maxLength }).map((parts) => parts.join(''))
+
+test('a glob means what the same regular expression means', () => {
+  const globs = few(['a', 'b', '.', '/', '*', '**', '**/', '?'], 7)
+  const texts = few(['a', 'b', '.', '/'], 9)
+  fc.assert(
+    fc.property(globs, texts, fc.constantFrom('name', 'text', 'path'), (glob, text, kind) => {
+      expect([glob, text, matchesGlob(glob, text, kind)]).toEqual([
+        glob,
+        text,
+        reference(glob, kind).test(text),
+      ])
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+/** The meaning of a glob, written down a second time. */
+function reference(glob: string, kind: 'name' | 'text' | 'path'): RegExp {
+  const folders = /(?<=^|\/)\*{2,}\//g
+  const body = (kind === 'path' ? glob.replace(folders, '\u0001') : glob)
+    .replaceAll(/[.]/g, String.raw`\.`)
+    .replaceAll('?', kind === 'name' ? '\u0002' : String.raw`\?`)
+    .replaceAll(/\*+/g, (stars) => (kind === 'path' && stars === '*' ? '[^/]*' : '[^]*'))
+    .replaceAll('\u0002', '[^]')
+    .replaceAll('\u0001', '(?:[^/]*/)*')
+  return new RegExp(`^${body}$`)
+}
+
+test('a hostile glob against a long text ends at once', () => {
+  expect(matchesGlob('a*'.repeat(60) + 'b', 'a'.repeat(20_000), 'text')).toBe(false)
+})
+
+test('a normalised path never leaves its folder by .. in the middle, and stays the same if it is normalised again', () => {
+  const paths = few(['a', 'b', '.', '..', '/', '//'], 9)
+  fc.assert(
+    fc.property(paths, (path) => {
+      const normalised = normalisedPath(path)
+      expect(normalisedPath(normalised)).toBe(normalised)
+      expect(normalised.replace(/^(?:\.\.\/)*(?:\.\.$)?/, '').split('/')).not.toContain('..')
+    }),
+  )
+})
+
+const effects = fc.constantFrom('allow', 'ask', 'deny')
+const rule = fc.record(
+  {
+    effect: effects,
+    tool: fc.constantFrom('*', 'a*', 'ab', 'b?', 'c'),
+    class: fc.constantFrom('read', 'delete', 'opaque'),
+    args: fc.dictionary(fc.constantFrom('path', 'text'), fc.constantFrom('*', '**', 'x*', 'x/**'), {
+      minKeys: 1,
+    }),
+  },
+  { requiredKeys: ['effect', 'tool'] },
+)
+const owned = fc.record({
+  owner: fc.constant({ kind: 'everybody', id: 'all' }),
+  set: fc.record({ default: effects, rules: fc.array(rule, { maxLength: 5 }) }),
+}) as fc.Arbitrary<OwnedRules>
+const tool = fc.record({
+  name: fc.constantFrom('a', 'ab', 'bc', 'c'),
+  classes: fc.subarray(['read', 'delete', 'opaque']),
+  parameters: fc.constant({ type: 'object', properties: { path: {}, text: {} } }),
+}) as fc.Arbitrary<RuledTool>
+const args = fc.dictionary(fc.constantFrom('path', 'text'), fc.constantFrom('x', 'x/y', '', '..', 'y'))
+
+const RANK = ['deny', 'ask', 'allow']
+
+test('the rules of one more owner never allow more', () => {
+  fc.assert(
+    fc.property(fc.array(owned, { maxLength: 3 }), owned, tool, args, (some, more, asked, given) => {
+      const before = RANK.indexOf(decideCall(some, asked, given).effect)
+      expect(RANK.indexOf(decideCall([...some, more], asked, given).effect)).toBeLessThanOrEqual(before)
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('a tool that is always denied is denied with any arguments', () => {
+  fc.assert(
+    fc.property(fc.array(owned, { maxLength: 3 }), tool, args, (some, asked, given) => {
+      if (alwaysDenied(some, asked)) expect(decideCall(some, asked, given).effect).toBe('deny')
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('a tool is always denied by a rule without arguments, by one that every text matches, and by a default that nothing answers', () => {
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const deny = { effect: 'deny', tool: 'a' }
+  expect(alwaysDenied(set({ rules: [deny] }), asked)).toMatchObject({ rule: 0 })
+  expect(alwaysDenied(set({ rules: [{ ...deny, args: { path: '**' } }] }), asked)).toMatchObject({ rule: 0 })
+  expect(alwaysDenied(set({ rules: [{ ...deny, args: { path: '*' } }] }), asked)).toBeUndefined()
+  expect(alwaysDenied(set({ rules: [{ ...deny, args: { text: '*' } }] }), asked)).toMatchObject({ rule: 0 })
+  expect(alwaysDenied(set({ default: 'deny' }), asked)).toMatchObject({ rule: null })
+  const allow = { effect: 'allow', tool: 'a', args: { path: 'src/**' } }
+  expect(alwaysDenied(set({ default: 'deny', rules: [allow] }), asked)).toBeUndefined()
+})
+
+test('a text of more than 65,536 characters matches a deny and never an allow', () => {
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const given = { text: 'x'.repeat(65_537) }
+  const allow = set({ default: 'ask', rules: [{ effect: 'allow', tool: 'a', args: { text: 'x*' } }] })
+  const deny = set({ rules: [{ effect: 'deny', tool: 'a', args: { text: 'y*' } }] })
+  expect([allow, deny].map((rules) => decideCall(rules, asked, given).effect)).toEqual(['ask', 'deny'])
+})
+
+function set(value: JsonValue): readonly OwnedRules[] {
+  const parsed = parseRuleSet(value)
+  if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults))
+  return [{ owner: { kind: 'everybody', id: 'all' }, set: parsed.set }]
+}
