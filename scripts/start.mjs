@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
-import { prepare, root } from './toolchain/checkout.mjs'
+import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { stopSignal } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { servingEnvironment } from './toolchain/serving.mjs'
@@ -20,6 +20,7 @@ An option has priority over its variable; docs/configuration.md has the other va
     },
     host: { takes: 'ADDRESS', about: 'the address to listen at (HOST); 127.0.0.1 by default' },
     data: { takes: 'FOLDER', about: 'the data folder (TOOLRACK_DATA); .toolrack by default' },
+    'print-config': { about: 'prints the settings and where each came from, and does nothing else' },
   },
 }
 const variables = { port: 'PORT', host: 'HOST', data: 'TOOLRACK_DATA' }
@@ -28,10 +29,12 @@ const variables = { port: 'PORT', host: 'HOST', data: 'TOOLRACK_DATA' }
 await runCommand(async () => {
   const { values } = readArguments(command)
   const node = await prepare('runtime')
+  const chosen = Object.entries(variables).filter(([option]) => Object.hasOwn(values, option))
+  const options = Object.fromEntries(chosen.map(([option, variable]) => [variable, values[option]]))
+  const env = { ...process.env, ...options, ...servingEnvironment(root) }
+  const service = [join(root, 'functions/src/local.ts'), `--chosen=${Object.keys(options).join(',')}`]
+  if (values['print-config']) return (await runWithNode(node, [...service, '--print-config'], { env })).code
   const { python, missing } = await preparePython('runtime')
   const runner = python ? `--python=${python}` : `--no-python=${missing}`
-  const args = [join(root, 'functions/src/local.ts'), '--parent-pipe=3', runner]
-  const chosen = Object.entries(values).map(([name, value]) => [variables[name], value])
-  const env = { ...process.env, ...Object.fromEntries(chosen), ...servingEnvironment(root) }
-  return supervise(node, args, { signal: stopSignal(), env })
+  return supervise(node, [...service, '--parent-pipe=3', runner], { signal: stopSignal(), env })
 })

@@ -1,4 +1,4 @@
-import { isProduction, parseConfig, warnOfUnknownVariables } from './hosts/config.ts'
+import { isProduction, logNotices, readConfig, VARIABLES } from './hosts/config.ts'
 import { banner, restartLine } from './hosts/local/banner.ts'
 import { callLines } from './hosts/local/call-lines.ts'
 import { moduleLines } from './hosts/local/module-lines.ts'
@@ -7,15 +7,22 @@ import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { Terminal } from './hosts/local/terminal.ts'
-import { ConfigError } from './hosts/variables.ts'
+import { configLines } from './hosts/settings/print-config.ts'
+import { ConfigError, configFaults } from './hosts/settings/variables.ts'
 import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server, which `npm start` runs. */
 async function main(): Promise<void> {
   const terminal = isProduction() ? undefined : new Terminal(process.stderr)
   const log = terminal ? textLog(terminal) : jsonLog(process.stderr)
-  warnOfUnknownVariables(log)
-  const config = parseConfig()
+  const report = readConfig(process.env, chosenVariables(process.argv))
+  logNotices(report, log)
+  if (process.argv.includes('--print-config')) {
+    process.stdout.write(configLines(report, VARIABLES))
+    report.config()
+    return
+  }
+  const config = report.config()
   // With Firebase's tokens the users are not the operator, and only they may read what their calls print.
   const shown = terminal && {
     showCall: callLines(terminal, config.auth.kind === 'local'),
@@ -31,10 +38,17 @@ async function main(): Promise<void> {
   console.log(say(serving, performance.now()))
 }
 
+/** The variables that npm start has set from its options: `--chosen=PORT,HOST`. */
+function chosenVariables(args: readonly string[]): readonly string[] {
+  const chosen = args.find((arg) => arg.startsWith('--chosen=')) ?? ''
+  return chosen.slice('--chosen='.length).split(',')
+}
+
 /** Ends the program. An error that a person can correct is printed as one sentence, any other error with its stack. */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
-  if (error instanceof ConfigError) exit(`The environment cannot be used: ${error.message}.`, EXIT.badConfig)
+  if (error instanceof ConfigError)
+    exit(configFaults(error), process.argv.includes('--print-config') ? 1 : EXIT.badConfig)
   throw error
 }
 

@@ -142,11 +142,11 @@ withPython('a server whose port is taken says so, and leaves no runner behind', 
 })
 
 withPython('a setting that the runner refuses is told by its name, and lists go on', async () => {
-  await using server = await start({ env: { TOOLRACK_RUNNER_SLOTS: 'many' } })
+  await using server = await start({ env: { TOOLRACK_RUNNER_SLOTS: '2', TOOLRACK_RUNNER_USER_SLOTS: '3' } })
   const { status, isolation, runner } = await healthWith(server, 'unreachable')
   expect([status, isolation]).toEqual(['degraded', 'L0'])
   expect(runner.reason).toMatch(
-    /exit code 78: .*TOOLRACK_RUNNER_SLOTS.*; correct that, then start the server again\.$/,
+    /exit code 78: .*TOOLRACK_RUNNER_USER_SLOTS.*; correct that, then start the server again\.$/,
   )
   expect((await server.fetch('/workflows/tools/list')).status).toBe(200)
 })

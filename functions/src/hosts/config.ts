@@ -5,8 +5,16 @@ import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
-import { ConfigError, readVariables, type VariableValues } from './variables.ts'
-import { choice, list, matching, optional, parsed, text, wholeNumber } from './variables.ts'
+import { DEADLINE_MS } from '../calls/pipeline/run-tool.ts'
+import { ISOLATION_LEVELS } from '../tools/modules/runner.ts'
+import { nearMiss } from '../tools/schemas/near-miss.ts'
+import { readConfigFile } from './settings/config-file.ts'
+import type { Notice } from './settings/found-settings.ts'
+import { readRalph } from './settings/ralph.ts'
+import { ConfigError, environmentSettings, readVariables } from './settings/variables.ts'
+import type { InForce, VariableValues } from './settings/variables.ts'
+import { choice, inFile, list, matching, notInFile } from './settings/variables.ts'
+import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
 
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
@@ -20,20 +28,34 @@ const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this
 
 const MB = 1024 * 1024
 
-/** Settings that are passed to the runner, which checks them. */
+const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
+const NETWORKS_RULE = 'must be networks such as 10.1.0.0/16, separated by commas'
+
+/** Settings that are passed to the runner. It has the same defaults, and checks also what this service cannot check. */
 const RUNNER_SETTINGS = {
-  TOOLRACK_RUNNER_SLOTS: optional,
-  TOOLRACK_RUNNER_USER_SLOTS: optional,
-  TOOLRACK_RUNNER_POOL_MB: optional,
-  TOOLRACK_RUNNER_MIN_ISOLATION: optional,
-  TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
+  TOOLRACK_RUNNER_SLOTS: wholeNumber(8, 1, 100),
+  TOOLRACK_RUNNER_USER_SLOTS: inFile('number or text', matching(/^(?:all|[1-9]\d?|100)$/, USER_SLOTS_RULE)),
+  TOOLRACK_RUNNER_POOL_MB: wholeNumber(256, 0, MB),
+  TOOLRACK_RUNNER_MIN_ISOLATION: choice(ISOLATION_LEVELS, 'L2'),
+  TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
 }
 
+/** Why a variable cannot be in the configuration file. */
+const OF_PLATFORM = 'the platform or its tools set this environment variable'
+const OF_GOOGLE = "Google's libraries read this environment variable themselves"
+const BEFORE_FILE = 'it is read from the environment, before the file'
+
+/** The memory of a call without a limit of its own, as in the runner (`zygote/messages.py`), and the most that the runner accepts. */
+const MEMORY_MB = { usual: 256, least: 32, most: 4_096 }
+/** The longest deadline that the runner accepts, in seconds. */
+const TIMEOUT_SECONDS_MAX = 3_600
+
 /** How each variable is read. zod is not used, because it would take 50 ms of every start. */
-const TABLE = {
+export const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
-  TOOLRACK_DATA: text('.toolrack'),
+  TOOLRACK_CONFIG: notInFile(BEFORE_FILE, optional),
+  TOOLRACK_DATA: inFile('path', text('.toolrack')),
   TOOLRACK_STORE: choice(['sqlite', 'firestore'], 'sqlite'),
   TOOLRACK_STORE_MB: wholeNumber(STORE_BYTES_MAX / MB, 1, 1_000_000),
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
@@ -41,14 +63,14 @@ const TABLE = {
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
-  TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
-  GOOGLE_CLOUD_PROJECT: optional,
-  GCLOUD_PROJECT: optional,
-  FIREBASE_AUTH_EMULATOR_HOST: optional,
-  FUNCTIONS_EMULATOR: optional,
-  K_SERVICE: optional,
-  TOOLRACK_DEFS_DIR: text(DEFS_DIR),
-  TOOLRACK_TOOLS_DIR: optional,
+  TOOLRACK_JOB_KEYS: inFile('object', parsed(parseJobKeys, JOB_KEYS_RULE)),
+  GOOGLE_CLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
+  GCLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
+  FIREBASE_AUTH_EMULATOR_HOST: notInFile(OF_PLATFORM, optional),
+  FUNCTIONS_EMULATOR: notInFile(OF_PLATFORM, optional),
+  K_SERVICE: notInFile(OF_PLATFORM, optional),
+  TOOLRACK_DEFS_DIR: inFile('path', text(DEFS_DIR)),
+  TOOLRACK_TOOLS_DIR: inFile('path', optional),
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
@@ -58,21 +80,58 @@ const TABLE = {
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
   RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
   ...RUNNER_SETTINGS,
+  TOOLRACK_CALL_TIMEOUT_SECONDS: wholeNumber(DEADLINE_MS / 1_000, 1, TIMEOUT_SECONDS_MAX),
+  TOOLRACK_CALL_MEMORY_MB: wholeNumber(MEMORY_MB.usual, MEMORY_MB.least, MEMORY_MB.most),
   // Read by the scripts that start the server.
-  TOOLRACK_PYTHON: optional,
+  TOOLRACK_PYTHON: notInFile(BEFORE_FILE, optional),
 }
 
 export const VARIABLES = Object.keys(TABLE)
 
 export type FirebaseAuth = ReturnType<typeof firebaseAuth>
 
-export type Config = ReturnType<typeof parseConfig>
+export type Config = ReturnType<typeof configOf>
 
-/** Reads the environment. An empty variable is the same as one that is not set. */
-export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
-  const values = readVariables(TABLE, set)
-  refuseEmulators(set)
+/** What the environment and the files that it names say, with everything that is wrong in them. */
+export type ConfigReport = {
+  readonly inForce: ReadonlyMap<string, InForce>
+  readonly faults: readonly string[]
+  readonly notices: readonly Notice[]
+  /** Throws a ConfigError with all faults, if there are any. */
+  readonly config: () => Config
+}
+
+/** Reads the environment, and the files that it names. Throws a ConfigError with everything that is wrong. */
+export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  return readConfig(env).config()
+}
+
+/**
+ * Reads the settings: the command line before the environment, before the file of TOOLRACK_CONFIG, before the variables of Ralph,
+ * before the defaults. `commandLine` names the variables that npm start has set from its options.
+ */
+export function readConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  commandLine: readonly string[] = [],
+): ConfigReport {
+  const ralph = readRalph(TABLE, env)
+  const file = readConfigFile(TABLE, env['TOOLRACK_CONFIG'] || undefined)
+  const settings = [...ralph.settings, ...file.settings, ...environmentSettings(env, commandLine)]
+  const { values, inForce, faults: ofValues } = readVariables(TABLE, settings)
+  const set = Object.fromEntries(settings.map(({ name, text: value }) => [name, value]))
+  const faults = [...file.faults, ...ralph.faults, ...ofValues, ...faultsTogether(set)]
+  return {
+    inForce,
+    faults,
+    notices: [...unknownVariables(env), ...file.notices, ...ralph.notices],
+    config() {
+      if (faults.length > 0) throw new ConfigError(...faults)
+      return configOf(values, set)
+    },
+  }
+}
+
+function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) {
   const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
   const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
   return {
@@ -92,11 +151,16 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
+    /** The limits of a call whose definition has none. */
+    callLimits: {
+      deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
+      memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
+    },
     runner: {
       /** The address of a runner that already runs. If there is one, this server starts none. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
-      /** A runner on Cloud Run, whose address has to be looked up. Functions in the emulator never look for a real one. */
-      service: url || values.FUNCTIONS_EMULATOR === 'true' ? undefined : runnerService(values),
+      /** A runner on Cloud Run, whose address has to be looked up. */
+      service: looksUpRunner(set) ? runnerService(set) : undefined,
       /** The settings of a runner that this server starts, as its environment. */
       environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },
@@ -109,24 +173,42 @@ function toolsFolder(named: string | undefined, home: string | undefined) {
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
-function runnerService(values: VariableValues<typeof TABLE>) {
-  const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
-  if (service === undefined) return undefined
-  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set if RUNNER_SERVICE is set')
-  return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
-}
-
-/** Throws if production would use an emulator, with which tokens need no signature and data is stored elsewhere. */
-function refuseEmulators(set: NodeJS.ProcessEnv): void {
+/** The faults of variables that do not fit together. `set` has the texts of all variables that are set. */
+function faultsTogether(set: NodeJS.ProcessEnv): string[] {
+  const faults = []
+  // In production, an emulator would accept tokens without a signature, and data would be stored elsewhere.
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
-    throw new ConfigError(`${emulators.join(' and ')} must not be set in production`)
+    faults.push(`${emulators.join(' and ')} must not be set in production`)
+  const looksUp = looksUpRunner(set)
+  if (looksUp && set['RUNNER_REGION'] === undefined)
+    faults.push('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  if (projectIdOf(set) === undefined) {
+    const when = 'GOOGLE_CLOUD_PROJECT must be set to the project id if'
+    if (set['TOOLRACK_AUTH'] === 'firebase') faults.push(`${when} TOOLRACK_AUTH is firebase`)
+    else if (looksUp) faults.push(`${when} RUNNER_SERVICE is set`)
+  }
+  return faults
+}
+
+/** True if the address of the runner has to be looked up. Functions in the emulator never look for a real one. */
+function looksUpRunner(set: NodeJS.ProcessEnv): boolean {
+  const { RUNNER_URL: url, RUNNER_SERVICE: service, FUNCTIONS_EMULATOR: emulated } = set
+  return url === undefined && service !== undefined && emulated !== 'true'
+}
+
+function runnerService({
+  RUNNER_SERVICE: service = '',
+  RUNNER_REGION: region = '',
+  ...values
+}: NodeJS.ProcessEnv) {
+  return { projectId: projectIdOf(values) ?? '', region, service }
 }
 
 function firebaseAuth(values: VariableValues<typeof TABLE>) {
   return {
     kind: 'firebase' as const,
-    projectId: projectIdOf(values, 'if TOOLRACK_AUTH is firebase'),
+    projectId: projectIdOf(values) ?? '',
     /** True if users send the unsigned tokens of the Auth emulator. */
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
     /** The service accounts that may act as a job. */
@@ -136,10 +218,13 @@ function firebaseAuth(values: VariableValues<typeof TABLE>) {
   }
 }
 
-function projectIdOf(values: VariableValues<typeof TABLE>, when: string): string {
-  const projectId = values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
-  if (projectId !== undefined) return projectId
-  throw new ConfigError(`GOOGLE_CLOUD_PROJECT must be set to the project id ${when}`)
+type Projects = {
+  readonly GOOGLE_CLOUD_PROJECT?: string | undefined
+  readonly GCLOUD_PROJECT?: string | undefined
+}
+
+function projectIdOf({ GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT }: Projects): string | undefined {
+  return GOOGLE_CLOUD_PROJECT ?? GCLOUD_PROJECT
 }
 
 /** True for a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */
@@ -147,9 +232,17 @@ export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }
 
-/** Logs the variables that begin with `TOOLRACK_` and are not known: they are mistyped, or of another version. */
-export function warnOfUnknownVariables(log: Log): void {
-  for (const name of Object.keys(process.env))
-    if (name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
-      log.warn('environment variable is not known and has no effect', { name })
+/** Variables that begin with `TOOLRACK_` and are not known: they are mistyped, or of another version. */
+function unknownVariables(env: NodeJS.ProcessEnv): Notice[] {
+  const names = Object.keys(env).filter((name) => name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
+  return names.map((name) => {
+    const similar = nearMiss(name, VARIABLES)
+    const message = 'environment variable is not known and has no effect'
+    return { message, fields: { name, ...(similar !== undefined && { similar }) } }
+  })
+}
+
+/** Logs what the operator should know about the settings. */
+export function logNotices({ notices }: ConfigReport, log: Log): void {
+  for (const { message, fields } of notices) log.warn(message, fields)
 }

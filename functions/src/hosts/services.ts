@@ -8,7 +8,7 @@ import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
-import type { SourceOf } from '../calls/pipeline/run-tool.ts'
+import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
 import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
@@ -35,13 +35,24 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly showModule?: ((news: FolderNews) => void) | undefined
     /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
+    /** The limits of a call whose definition has none. */
+    readonly callLimits?: RunParts['callLimits']
     readonly now?: RouteParts['now']
   }
 
 export type Services = ReturnType<typeof createServices>
 
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
-  const { runner, logs, log, showCall, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
+  const {
+    runner,
+    logs,
+    log,
+    showCall,
+    toolsFolder,
+    now = Date.now,
+    deadlineMsMax = Infinity,
+    callLimits,
+  } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = logged(files(compilers), log)
@@ -68,7 +79,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const calls = { catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
+  const calls = { catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax, callLimits }
   return {
     ...parts,
     now,

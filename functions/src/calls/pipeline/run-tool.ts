@@ -22,6 +22,8 @@ export type RunParts = {
   readonly now: () => number
   /** Milliseconds that the platform allows for a call. */
   readonly deadlineMsMax: number
+  /** The limits of a call whose definition has none. By default DEADLINE_MS, and the memory that the runner allows by itself. */
+  readonly callLimits?: { readonly deadlineMs: number; readonly memoryBytes: number } | undefined
 }
 
 /** Runs the tool as its definition says. Throws if the service cannot run it. */
@@ -55,7 +57,7 @@ async function runPython(
   call: Resolved,
   { module, sha256, network }: HowRun & { by: 'python' },
   start: Start,
-  { runner, sourceOf, deadlineMsMax }: RunParts,
+  { runner, sourceOf, deadlineMsMax, callLimits }: RunParts,
 ): Promise<CallOutcome> {
   const { entry, principal, request, invocationId, limits, signal } = call
   function hear(event: RunnerEvent): Promise<void> | undefined {
@@ -77,7 +79,8 @@ async function runPython(
     },
     tenant: principal.uid,
     invocationId,
-    deadlineMs: deadlineOf(limits, deadlineMsMax),
+    deadlineMs: deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs),
+    memoryBytes: callLimits?.memoryBytes,
     network,
     minIsolation: minIsolationOf(call),
     resultBytesMax: RESULT_BYTES_MAX,
@@ -110,12 +113,16 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   return { now, [Symbol.dispose]: end }
 }
 
-/** The deadline of a call whose definition has none, in milliseconds. */
-const DEADLINE_MS = 30_000
+/** The deadline of a call whose definition and operator say nothing, in milliseconds. */
+export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
-function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
-  const wantedMs = timeoutSeconds === undefined ? DEADLINE_MS : Math.round(timeoutSeconds * 1_000)
+function deadlineOf(
+  { timeoutSeconds }: ToolLimits,
+  deadlineMsMax: number,
+  usualMs: number = DEADLINE_MS,
+): number {
+  const wantedMs = timeoutSeconds === undefined ? usualMs : Math.round(timeoutSeconds * 1_000)
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 

@@ -41,5 +41,6 @@ export function cloudServices(config: Config, log: Log): Services {
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
+    callLimits: config.callLimits,
   })
 }

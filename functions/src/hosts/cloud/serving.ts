@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../edge/app.ts'
 import type { Family } from '../../edge/http/route.ts'
-import { isProduction, parseConfig, warnOfUnknownVariables } from '../config.ts'
+import { isProduction, logNotices, readConfig, type ConfigReport } from '../config.ts'
 import { checkNode } from './check-node.ts'
 import { cloudLog } from './log.ts'
 import { cloudServices } from './services.ts'
@@ -14,7 +14,7 @@ export type Handler = (...request: Parameters<RequestListener>) => void
  */
 export function serving(family: Family): Handler {
   checkNode()
-  if (isProduction()) cloudConfig()
+  if (isProduction()) readCloudConfig().config()
   let app: RequestListener | undefined
   return function serve(req, res) {
     app ??= open(family)
@@ -24,14 +24,15 @@ export function serving(family: Family): Handler {
 
 /** Creates the app. The layers are read while the first token is verified, because both take long in a new instance. */
 function open(family: Family): RequestListener {
-  warnOfUnknownVariables(cloudLog)
-  const services = cloudServices(cloudConfig(), cloudLog)
+  const report = readCloudConfig()
+  logNotices(report, cloudLog)
+  const services = cloudServices(report.config(), cloudLog)
   void services.catalog.load()
   return createApp(services, family)
 }
 
 /** The configuration without HOST and PORT, because the platform chooses the address and the port of a function. */
-function cloudConfig() {
+function readCloudConfig(): ConfigReport {
   const store = { TOOLRACK_STORE: 'firestore', TOOLRACK_AUTH: 'firebase' }
-  return parseConfig({ ...process.env, HOST: '', PORT: '', ...store })
+  return readConfig({ ...process.env, HOST: '', PORT: '', ...store })
 }

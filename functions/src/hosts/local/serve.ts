@@ -51,6 +51,7 @@ export async function serve(
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
+    callLimits: config.callLimits,
   })
   async function release(): Promise<void> {
     await closeServices(services)

@@ -1,6 +1,6 @@
 import { errorBody } from '@toolrack/contract'
 import { harmless } from '../../log.ts'
-import { ConfigError } from '../variables.ts'
+import { ConfigError, configFaults } from '../settings/variables.ts'
 import { jsonOf } from '../../tools/json/json-text.ts'
 import { pythonChoice } from './open-runner.ts'
 import { argumentsOf, objectOf } from './author/argument-words.ts'
@@ -135,6 +135,6 @@ try {
 function told(error: unknown): number {
   const isConfig = error instanceof ConfigError
   if (!isConfig && !(error instanceof AuthorError)) throw error
-  console.error(harmless(isConfig ? `The environment cannot be used: ${error.message}.` : error.message))
+  console.error(isConfig ? configFaults(error) : harmless(error.message))
   return isConfig ? 1 : error.exitCode
 }

@@ -132,9 +132,9 @@ export class HttpRunner implements Runner {
         error: `Nothing was run: ${endpoint.reason}`,
         retryAfterSeconds: 1,
       }
-    const { minIsolation, resultBytesMax: outputBytes, listen, ...fields } = call
+    const { minIsolation, memoryBytes, resultBytesMax: outputBytes, listen, ...fields } = call
     const stream = listen ? true : undefined
-    const body = JSON.stringify({ ...fields, stream, limits: { outputBytes, minIsolation } })
+    const body = JSON.stringify({ ...fields, stream, limits: { outputBytes, memoryBytes, minIsolation } })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const events = new EventReader(listen)
     const request = { path: '/invoke', body, deadlineMs, signal, events } as const

@@ -72,6 +72,8 @@ export type RunnerCall = {
   readonly tenant: string
   readonly invocationId: string
   readonly deadlineMs: number
+  /** The memory that the call may use. If undefined, the runner decides. */
+  readonly memoryBytes?: number | undefined
   readonly minIsolation: IsolationLevel | undefined
   /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
   readonly resultBytesMax: number

@@ -64,9 +64,9 @@ withPython('it ends with whoever has started it, and leaves no runner behind', a
 })
 
 withPython('with a setting that can not be used it says which, and ends', async () => {
-  const { child } = await start({ TOOLRACK_RUNNER_SLOTS: 'many' })
+  const { child } = await start({ TOOLRACK_RUNNER_SLOTS: '2', TOOLRACK_RUNNER_USER_SLOTS: '3' })
   let said = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
   await once(child, 'close')
-  expect([child.exitCode, said]).toEqual([78, expect.stringContaining('TOOLRACK_RUNNER_SLOTS')])
+  expect([child.exitCode, said]).toEqual([78, expect.stringContaining('TOOLRACK_RUNNER_USER_SLOTS')])
 })

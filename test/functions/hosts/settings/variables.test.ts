@@ -1,24 +1,20 @@
 import { describe, expect, test } from '@jest/globals'
 import {
   choice,
-  ConfigError,
+  environmentSettings,
   list,
   optional,
   parsed,
   readVariables,
   text,
   wholeNumber,
-} from '../../../functions/src/hosts/variables.ts'
-import type { ReadVariable } from '../../../functions/src/hosts/variables.ts'
+} from '../../../../functions/src/hosts/settings/variables.ts'
+import type { ReadVariable } from '../../../../functions/src/hosts/settings/variables.ts'
 
 /** A value as it is read, or the sentence that refuses it. */
 function readAs(read: ReadVariable<unknown>, value: string | undefined): unknown {
-  try {
-    return readVariables({ IT: read }, { IT: value }).IT
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message
-    throw error
-  }
+  const { values, faults } = readVariables({ IT: read }, environmentSettings({ IT: value }))
+  return faults.length > 0 ? faults.join() : values.IT
 }
 
 const port = wholeNumber(8787, 0, 65_535)
@@ -66,14 +62,23 @@ describe('a variable', () => {
 
 test('every variable that is wrong is told, in the order of the table', () => {
   const table = { B: port, A: choice(['x'], 'x'), C: optional }
-  expect(() => readVariables(table, { A: 'y', B: 'z', C: 'w' })).toThrow(
-    new ConfigError('B must be a number; A must be x'),
-  )
+  const { faults } = readVariables(table, environmentSettings({ A: 'y', B: 'z', C: 'w' }))
+  expect(faults).toEqual(['B must be a number', 'A must be x'])
 })
 
 test('a mistake in the reading is no fault of the variable', () => {
   const broken = parsed(() => {
     throw new TypeError('a bug')
   }, 'never told')
-  expect(() => readVariables({ IT: broken }, { IT: 'x' })).toThrow('a bug')
+  expect(() => readVariables({ IT: broken }, environmentSettings({ IT: 'x' }))).toThrow('a bug')
+})
+
+test('a later setting has priority, and an earlier one must be valid all the same', () => {
+  const from = (text: string, place: string) => ({ name: 'B', text, from: place, place })
+  const both = readVariables({ B: port }, [from('1', 'file'), from('2', 'B')])
+  expect(both.inForce.get('B')).toEqual({ value: 2, text: '2', from: 'B' })
+  const { faults, values } = readVariables({ B: port }, [from('x', 'file'), from('2', 'B')])
+  expect([faults, values.B]).toEqual([['file must be a number'], 2])
+  const last = readVariables({ B: port }, [from('1', 'file'), from('x', 'B')])
+  expect([last.faults, last.inForce.has('B')]).toEqual([['B must be a number'], false])
 })

@@ -1,0 +1,81 @@
+import { jsonPointer, type JsonValue } from '@toolrack/contract'
+import { dirname, resolve } from 'node:path'
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { isObject, readSettingsFile } from './json-settings.ts'
+import { NOTHING, type Found, type Notice } from './found-settings.ts'
+import { aType, type FileType, type Setting, type Table } from './variables.ts'
+
+/** The names of variables with secrets. A webhook's address often has a token in it. */
+const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/
+
+export function isSecret(variable: string): boolean {
+  return SECRET.test(variable)
+}
+
+/** The key of a variable in the file: `storeMb` for TOOLRACK_STORE_MB, `runnerUrl` for RUNNER_URL. */
+export function fileKey(variable: string): string {
+  const [first = '', ...rest] = variable
+    .replace(/^TOOLRACK_/, '')
+    .toLowerCase()
+    .split('_')
+  return first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+/** Reads the file that TOOLRACK_CONFIG names. Its keys are those of the table's variables; a null is the same as no value. */
+export function readConfigFile(table: Table, path: string | undefined): Found {
+  if (path === undefined) return NOTHING
+  const file = readSettingsFile('TOOLRACK_CONFIG', path)
+  if ('fault' in file) return { ...NOTHING, faults: [file.fault] }
+  const variables = new Map(Object.keys(table).map((name) => [fileKey(name), name]))
+  const keys = [...variables].flatMap(([key, name]) => (table[name]?.notInFile === undefined ? [key] : []))
+  const settings: Setting[] = []
+  const faults: string[] = []
+  for (const [key, value] of Object.entries(file.value)) {
+    const place = file.place(jsonPointer([key]))
+    const name = variables.get(key) ?? ''
+    const read = table[name]
+    if (!read) faults.push(`${place} is not known${meant(key, keys)}`)
+    else if (read.notInFile !== undefined) faults.push(`${place} cannot be in the file: ${read.notInFile}`)
+    else if (value !== null) {
+      const text = textOf(value, read.fileType ?? 'text', dirname(path))
+      if (text === undefined) faults.push(`${place} must be ${aType(read.fileType)}`)
+      // An empty text is the same as none, as in the environment.
+      else if (text !== '') settings.push({ name, text, from: place, place })
+    }
+  }
+  const secrets = settings.filter(({ name }) => isSecret(name)).map(({ name }) => fileKey(name))
+  return { settings, faults, notices: file.isOpen && secrets.length > 0 ? [openNotice(path, secrets)] : [] }
+}
+
+function meant(key: string, keys: readonly string[]): string {
+  const near = nearMiss(key.replace(/^TOOLRACK_/, ''), keys)
+  return near === undefined ? '' : `: did you mean ${near}?`
+}
+
+function openNotice(file: string, keys: readonly string[]): Notice {
+  return {
+    message: 'other accounts can read secrets in the configuration file: give it mode 0600',
+    fields: { file, keys },
+  }
+}
+
+/** The text that the environment would have for the value. Undefined if the value is of another type. */
+function textOf(value: JsonValue, type: FileType, folder: string): string | undefined {
+  const isText = typeof value === 'string'
+  switch (type) {
+    case 'text':
+      return isText ? value : undefined
+    case 'path':
+      return isText ? value && resolve(folder, value) : undefined
+    case 'whole number':
+      return typeof value === 'number' ? String(value) : undefined
+    case 'number or text':
+      return isText || typeof value === 'number' ? String(value) : undefined
+    case 'list of texts':
+      return Array.isArray(value) && value.every((each) => typeof each === 'string' && !each.includes(','))
+        ? value.join(',')
+        : undefined
+    case 'object':
+      return isObject(value) ? JSON.stringify(value) : undefined
+  }
+}
