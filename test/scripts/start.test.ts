@@ -29,6 +29,18 @@ test(
 )
 
 test(
+  'start tells the service which variables come from its options, and prints the settings without Python',
+  async () => {
+    using checkout = makeCheckout()
+    const run = checkout.run('start.mjs', ['--port', '9405', '--print-config', '--exit=1'])
+    expect(await run.ended()).toBe(1)
+    expect(run.output()).toMatch(/^prints --chosen=PORT --print-config /m)
+    expect(checkout.pythonCalls()).toEqual([])
+  },
+  limitMs,
+)
+
+test(
   'SIGTERM to start reaches the service, and start leaves with its exit code and after it',
   async () => {
     using checkout = makeCheckout()

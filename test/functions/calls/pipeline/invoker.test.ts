@@ -124,6 +124,19 @@ test.each([
   },
 )
 
+test('the operator sets the deadline of a call whose definition has none, and the memory of every call', async () => {
+  const view = catalogView({
+    user: [python('t', 'a'), python('own', 'a', { limits: { timeoutSeconds: 5 } })],
+  })
+  const callLimits = { deadlineMs: 2_000, memoryBytes: 64 << 20 }
+  const { invoker, ran } = invokerOver(view, { callLimits })
+  for (const name of ['t', 'own']) await invoker.invoke({ principal: ANN, read: ask(name), signal: SIGNAL })
+  expect(ran.map(({ deadlineMs, memoryBytes }) => [deadlineMs, memoryBytes])).toEqual([
+    [2_000, 64 << 20],
+    [5_000, 64 << 20],
+  ])
+})
+
 test('a level that a definition asks for goes to the runner; one that nobody measures is had nowhere', async () => {
   const view = catalogView({
     user: [

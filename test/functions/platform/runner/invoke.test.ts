@@ -48,13 +48,18 @@ test('a call goes out with the secret, and comes back with what it returned, cos
       res.end(JSON.stringify(SUCCESS))
     })
   }
-  const { outcome } = await asked([keep], { minIsolation: 'L2' })
+  const { outcome } = await asked([keep], { minIsolation: 'L2', memoryBytes: 1 << 26 })
   const { outcome: _outcome, text, ...facts } = SUCCESS
   expect(outcome).toEqual({ text, ...facts })
   const { source: _source, signal: _signal, minIsolation, resultBytesMax: outputBytes, ...sent } = CALL
   expect(minIsolation).toBeUndefined()
   expect(bodies).toEqual([
-    ['POST', '/invoke', `Bearer ${SECRET}`, { ...sent, limits: { outputBytes, minIsolation: 'L2' } }],
+    [
+      'POST',
+      '/invoke',
+      `Bearer ${SECRET}`,
+      { ...sent, limits: { outputBytes, memoryBytes: 1 << 26, minIsolation: 'L2' } },
+    ],
   ])
 })
 
