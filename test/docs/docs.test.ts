@@ -3,7 +3,9 @@ import { ERROR_CODES } from '@toolrack/contract'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { VARIABLES } from '../../functions/src/hosts/config.ts'
+import { TABLE as SETTINGS, VARIABLES } from '../../functions/src/hosts/config.ts'
+import { fileKey } from '../../functions/src/hosts/settings/config-file.ts'
+import type { Table } from '../../functions/src/hosts/settings/variables.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
 
@@ -52,13 +54,28 @@ test('docs/api.md names each route, and no other', () => {
 
 test('docs/configuration.md names each variable, and docs/running.md each exit code, and no other', () => {
   const text = read('docs/configuration.md')
-  const section = text.slice(0, text.indexOf('## The data folder'))
+  const section = text.slice(0, text.indexOf('## The configuration file'))
   const variables = rows(section).flatMap(([names]) =>
     [...(names ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
   )
   expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
   const codes = [...read('docs/running.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
+})
+
+test('docs/configuration.md has each key of the file, with the type of its value, and no other', () => {
+  const text = read('docs/configuration.md')
+  const settings = Object.entries(SETTINGS as Table)
+  const inFile = settings.filter(([, { notInFile }]) => notInFile === undefined)
+  const expected = inFile.map(([name, { fileType = 'text' }]) => [
+    `\`${fileKey(name)}\``,
+    fileType,
+    `\`${name}\``,
+  ])
+  expect(rows(tableOf(text, 'key'))).toEqual(expected)
+  const [, sentence = ''] = /cannot be in the file, because [^:]+: ([^.]+)\./.exec(text) ?? []
+  const never = settings.filter(([, { notInFile }]) => notInFile !== undefined).map(([name]) => name)
+  expect(sentence.split(', ')).toEqual(never.map((name) => `\`${name}\``))
 })
 
 test('docs/decisions/0002-dependencies.md names each dependency', () => {

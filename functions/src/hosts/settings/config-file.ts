@@ -1,9 +1,10 @@
-import { jsonPointer, type JsonValue } from '@toolrack/contract'
-import { dirname, resolve } from 'node:path'
+import { jsonPointer } from '@toolrack/contract'
+import { dirname } from 'node:path'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { isObject, readSettingsFile } from './json-settings.ts'
+import { readSettingsFile } from './json-settings.ts'
+import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
-import { aType, type FileType, type Setting, type Table } from './variables.ts'
+import type { Setting, Table } from './variables.ts'
 
 /** The names of variables with secrets. A webhook's address often has a token in it. */
 const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/
@@ -37,7 +38,7 @@ export function readConfigFile(table: Table, path: string | undefined): Found {
     if (!read) faults.push(`${place} is not known${meant(key, keys)}`)
     else if (read.notInFile !== undefined) faults.push(`${place} cannot be in the file: ${read.notInFile}`)
     else if (value !== null) {
-      const text = textOf(value, read.fileType ?? 'text', dirname(path))
+      const text = TEXT_OF[read.fileType ?? 'text'](value, dirname(path))
       if (text === undefined) faults.push(`${place} must be ${aType(read.fileType)}`)
       // An empty text is the same as none, as in the environment.
       else if (text !== '') settings.push({ name, text, from: place, place })
@@ -56,26 +57,5 @@ function openNotice(file: string, keys: readonly string[]): Notice {
   return {
     message: 'other accounts can read secrets in the configuration file: give it mode 0600',
     fields: { file, keys },
-  }
-}
-
-/** The text that the environment would have for the value. Undefined if the value is of another type. */
-function textOf(value: JsonValue, type: FileType, folder: string): string | undefined {
-  const isText = typeof value === 'string'
-  switch (type) {
-    case 'text':
-      return isText ? value : undefined
-    case 'path':
-      return isText ? value && resolve(folder, value) : undefined
-    case 'whole number':
-      return typeof value === 'number' ? String(value) : undefined
-    case 'number or text':
-      return isText || typeof value === 'number' ? String(value) : undefined
-    case 'list of texts':
-      return Array.isArray(value) && value.every((each) => typeof each === 'string' && !each.includes(','))
-        ? value.join(',')
-        : undefined
-    case 'object':
-      return isObject(value) ? JSON.stringify(value) : undefined
   }
 }

@@ -19,5 +19,5 @@ export function configLines({ inForce }: ConfigReport, variables: readonly strin
 function shown(name: string, value: unknown, text: string | undefined): string {
   if (text !== undefined && isSecret(name)) return '(secret)'
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return '(not set)'
-  return Array.isArray(value) ? value.join(',') : String(value)
+  return text ?? (typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -1,8 +1,9 @@
 import { jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import { isObject, readSettings, readSettingsFile, type JsonSettings } from './json-settings.ts'
-import { aType, type Setting, type Table } from './variables.ts'
+import type { Setting, Table } from './variables.ts'
 
 /** What a key means here: a variable of this service, or why the key has no effect. */
 type Meaning = { readonly variable: string } | { readonly why: string }
@@ -43,8 +44,8 @@ const RESOURCE_LIMITS: Section = {
 
 /** The level of a strict sandbox: the highest one that the runner can reach. */
 const STRICT = 'L3'
-const STRICT_TEXTS = ['strict', 'true', '1', 'on', 'yes']
-const LAX_TEXTS = ['false', '0', 'off', 'no', 'none', 'relaxed', 'permissive']
+const STRICT_TEXTS = new Set(['strict', 'true', '1', 'on', 'yes'])
+const LAX_TEXTS = new Set(['false', '0', 'off', 'no', 'none', 'relaxed', 'permissive'])
 
 /** Reads the variables of Ralph's tools. They have priority in the order of this list, the last one the highest. */
 export function readRalph(table: Table, env: NodeJS.ProcessEnv): Found {
@@ -101,8 +102,8 @@ class RalphReader implements Found {
 
   readMode(mode: string): void {
     const at = 'RALPH_SANDBOX_MODE'
-    if (STRICT_TEXTS.includes(mode)) this.take({ variable: 'TOOLRACK_RUNNER_MIN_ISOLATION' }, at, STRICT)
-    else if (LAX_TEXTS.includes(mode))
+    if (STRICT_TEXTS.has(mode)) this.take({ variable: 'TOOLRACK_RUNNER_MIN_ISOLATION' }, at, STRICT)
+    else if (LAX_TEXTS.has(mode))
       this.#withoutEffect(
         at,
         'the sandbox cannot be switched off; TOOLRACK_RUNNER_MIN_ISOLATION sets its level',
@@ -115,9 +116,9 @@ class RalphReader implements Found {
     const { variable: name } = meaning
     const read = this.#table[name]
     if (!read) return this.#withoutEffect(place, `this version has no ${name}`)
-    const isFitting = typeof value === (read.fileType === 'whole number' ? 'number' : 'string')
-    if (isFitting) this.settings.push({ name, text: String(value), from: place, place })
-    else this.faults.push(`${place} must be ${aType(read.fileType)}`)
+    const text = TEXT_OF[read.fileType ?? 'text'](value, '.')
+    if (text === undefined) this.faults.push(`${place} must be ${aType(read.fileType)}`)
+    else this.settings.push({ name, text, from: place, place })
   }
 
   /** The file may have keys of other programs. A key that is nearly a known one is probably mistyped. */

@@ -1,12 +1,5 @@
 import { harmless } from '../../log.ts'
-
-/** What a value is in the configuration file. A path is relative to the folder of the file. */
-export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
-
-/** A type with its article, for a sentence. */
-export function aType(type: FileType = 'text'): string {
-  return type === 'object' ? 'an object' : `a ${type}`
-}
+import type { FileType } from './file-types.ts'
 
 /** Reads the text of a variable, which is undefined if it is not set. Throws a ConfigError with the rule for the text. */
 export type ReadVariable<Value> = {

@@ -88,8 +88,9 @@ test('what is wrong is a fault with its place; a foreign key is only named', () 
   ])
 })
 
+const environment = (env: NodeJS.ProcessEnv) => readConfig(env).config().runner.environment
+
 test('a strict sandbox is level L3, and no mode switches the sandbox off', () => {
-  const environment = (env: NodeJS.ProcessEnv) => readConfig(env).config().runner.environment
   for (const mode of ['strict', 'Strict', 'true', '1'])
     expect(environment({ RALPH_SANDBOX_MODE: mode })).toEqual({ TOOLRACK_RUNNER_MIN_ISOLATION: 'L3' })
   expect(environment({ RALPH_SANDBOX_MODE: 'strict', TOOLRACK_RUNNER_MIN_ISOLATION: 'L2' })).toEqual({

@@ -73,8 +73,9 @@ test('a mistake in the reading is no fault of the variable', () => {
   expect(() => readVariables({ IT: broken }, environmentSettings({ IT: 'x' }))).toThrow('a bug')
 })
 
+const from = (text: string, place: string) => ({ name: 'B', text, from: place, place })
+
 test('a later setting has priority, and an earlier one must be valid all the same', () => {
-  const from = (text: string, place: string) => ({ name: 'B', text, from: place, place })
   const both = readVariables({ B: port }, [from('1', 'file'), from('2', 'B')])
   expect(both.inForce.get('B')).toEqual({ value: 2, text: '2', from: 'B' })
   const { faults, values } = readVariables({ B: port }, [from('x', 'file'), from('2', 'B')])

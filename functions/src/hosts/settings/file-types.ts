@@ -1,0 +1,30 @@
+import type { JsonValue } from '@toolrack/contract'
+import { resolve } from 'node:path'
+import { isObject } from './json-settings.ts'
+
+/** What a value is in a file of settings. A path is relative to the folder of the file. */
+export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
+
+/** A type with its article, for a sentence. */
+export function aType(type: FileType = 'text'): string {
+  return type === 'object' ? 'an object' : `a ${type}`
+}
+
+/** The text that the environment would have for a value of the type. Undefined if the value is of another type. */
+type TextOf = (value: JsonValue, folder: string) => string | undefined
+
+const textOf: TextOf = (value) => (typeof value === 'string' ? value : undefined)
+const numberOf: TextOf = (value) => (typeof value === 'number' ? String(value) : undefined)
+
+export const TEXT_OF: Readonly<Record<FileType, TextOf>> = {
+  text: textOf,
+  'whole number': numberOf,
+  'number or text': (value, folder) => textOf(value, folder) ?? numberOf(value, folder),
+  path: (value, folder) => (typeof value === 'string' ? value && resolve(folder, value) : undefined),
+  // In the environment, commas separate the texts.
+  'list of texts': (value) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string' && !each.includes(','))
+      ? value.join(',')
+      : undefined,
+  object: (value) => (isObject(value) ? JSON.stringify(value) : undefined),
+}
