@@ -187,6 +187,6 @@ class Run {
 
 /** Removes the service's variables, because the server must not get those of the tester. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const ours = /^(TOOLRACK_|LIST_|PORT$|HOST$|NODE_OPTIONS$)/
+  const ours = /^(TOOLRACK_|RALPH_|LIST_|PORT$|HOST$|NODE_OPTIONS$)/
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)))
 }

@@ -7,10 +7,10 @@ import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
 import { DEADLINE_MS } from '../calls/pipeline/run-tool.ts'
 import { ISOLATION_LEVELS } from '../tools/modules/runner.ts'
-import { nearMiss } from '../tools/schemas/near-miss.ts'
 import { readConfigFile } from './settings/config-file.ts'
 import type { Notice } from './settings/found-settings.ts'
 import { readRalph } from './settings/ralph.ts'
+import { unknownVariables } from './settings/unknown-variables.ts'
 import { ConfigError, environmentSettings, readVariables } from './settings/variables.ts'
 import type { InForce, VariableValues } from './settings/variables.ts'
 import { choice, inFile, list, matching, notInFile } from './settings/variables.ts'
@@ -123,7 +123,7 @@ export function readConfig(
   return {
     inForce,
     faults,
-    notices: [...unknownVariables(env), ...file.notices, ...ralph.notices],
+    notices: [...unknownVariables(VARIABLES, env), ...file.notices, ...ralph.notices],
     config() {
       if (faults.length > 0) throw new ConfigError(...faults)
       return configOf(values, set)
@@ -230,16 +230,6 @@ function projectIdOf({ GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT }: Projects): string
 /** True for a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */
 export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
-}
-
-/** Variables that begin with `TOOLRACK_` and are not known: they are mistyped, or of another version. */
-function unknownVariables(env: NodeJS.ProcessEnv): Notice[] {
-  const names = Object.keys(env).filter((name) => name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
-  return names.map((name) => {
-    const similar = nearMiss(name, VARIABLES)
-    const message = 'environment variable is not known and has no effect'
-    return { message, fields: { name, ...(similar !== undefined && { similar }) } }
-  })
 }
 
 /** Logs what the operator should know about the settings. */

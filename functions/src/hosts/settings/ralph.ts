@@ -47,6 +47,13 @@ const STRICT = 'L3'
 const STRICT_TEXTS = new Set(['strict', 'true', '1', 'on', 'yes'])
 const LAX_TEXTS = new Set(['false', '0', 'off', 'no', 'none', 'relaxed', 'permissive'])
 
+export const RALPH_VARIABLES: readonly string[] = [
+  'RALPH_TOOLS_CONFIG',
+  'RALPH_RESOURCE_LIMITS',
+  'RALPH_SANDBOX_MODE',
+  'RALPH_AUDIT_LOG_PATH',
+]
+
 /** Reads the variables of Ralph's tools. They have priority in the order of this list, the last one the highest. */
 export function readRalph(table: Table, env: NodeJS.ProcessEnv): Found {
   const {

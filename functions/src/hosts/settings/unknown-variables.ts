@@ -1,0 +1,24 @@
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import type { Notice } from './found-settings.ts'
+import { RALPH_VARIABLES } from './ralph.ts'
+
+/**
+ * Variables that begin with `TOOLRACK_` and are not known: they are mistyped, or of another version. Also those that nearly are
+ * variables of Ralph's tools; other variables that begin with `RALPH_` are not for this service.
+ */
+export function unknownVariables(variables: readonly string[], env: NodeJS.ProcessEnv): readonly Notice[] {
+  const ours = unknown('TOOLRACK_', variables, env)
+  const ofRalph = unknown('RALPH_', RALPH_VARIABLES, env)
+  return [...ours, ...ofRalph.filter(({ fields }) => fields['similar'] !== undefined)]
+}
+
+function unknown(prefix: string, known: readonly string[], env: NodeJS.ProcessEnv): readonly Notice[] {
+  const names = Object.keys(env).filter((name) => name.startsWith(prefix) && !known.includes(name))
+  // The prefix, which all have in common, makes no name more similar.
+  const bare = new Map(known.map((name) => [name.replace(prefix, ''), name]))
+  return names.map((name) => {
+    const similar = bare.get(nearMiss(name.slice(prefix.length), bare.keys()) ?? '')
+    const message = 'environment variable is not known and has no effect'
+    return { message, fields: { name, ...(similar !== undefined && { similar }) } }
+  })
+}
