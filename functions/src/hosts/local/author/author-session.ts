@@ -1,4 +1,4 @@
-import { parseConfig } from '../../config.ts'
+import { parseConfig, type Config } from '../../config.ts'
 import { logOf, harmless, type Log } from '../../../log.ts'
 import { SchemaCompilers } from '../../../tools/schemas/schema-compilers.ts'
 import type { Runner } from '../../../tools/modules/runner.ts'
@@ -9,6 +9,7 @@ export type AuthorSession = {
   readonly runner: Runner
   readonly compilers: SchemaCompilers
   readonly log: Log
+  readonly callLimits: Config['callLimits']
   /** Ends every process that the session has started. */
   readonly close: () => Promise<void>
 }
@@ -19,12 +20,14 @@ export function openSession(python: PythonChoice): AuthorSession {
   const log = logOf((level, message) => {
     if (level === 'error' && !isClosing) process.stderr.write(`${harmless(message)}\n`)
   })
-  const runner = openRunner(parseConfig(), python, log)
+  const config = parseConfig()
+  const runner = openRunner(config, python, log)
   const compilers = new SchemaCompilers({ log })
   return {
     runner,
     compilers,
     log,
+    callLimits: config.callLimits,
     async close() {
       isClosing = true
       await Promise.all([runner.close(), compilers.close()])

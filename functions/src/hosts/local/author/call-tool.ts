@@ -23,7 +23,7 @@ export type ToolCallRequest = {
 
 /** Calls a tool of a checked module through the steps that every call of the service takes. Never rejects. */
 export async function callTool(
-  { runner, log }: AuthorSession,
+  { runner, log, callLimits }: AuthorSession,
   module: AdmittedModule,
   { deadlineMs, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
@@ -41,6 +41,7 @@ export async function callTool(
     log,
     now: Date.now,
     deadlineMsMax: Infinity,
+    callLimits,
   })
   try {
     return await invoker.invoke({
