@@ -8,6 +8,7 @@ import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { textLog } from '../../functions/src/log.ts'
+import { memoryGovernance } from '../../test/support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
 const ADMIN = { kind: 'user', uid: 'local', isAdmin: true } as const
@@ -26,6 +27,7 @@ export async function makeData(
     files: (compilers) => new FileLayer(emptyFolder, compilers),
     authenticate: localAuthentication(readLocalToken(dataFolder)),
     logs: memoryInvocationLogs(),
+    governance: memoryGovernance(),
     runner: absentRunner('No runner belongs to this benchmark.'),
     log: textLog(process.stderr),
     envelope: 'array',

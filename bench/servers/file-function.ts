@@ -6,6 +6,7 @@ import { builtFileLayer } from '../../functions/src/stores/files/built-file-laye
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { createServices } from '../../functions/src/hosts/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
+import { memoryGovernance } from '../../test/support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
 /** Toolrack's function without Firestore: the same app, the built file layer, and an empty store. */
@@ -17,6 +18,7 @@ export const jobs = createApp(
     files: () => builtFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
     ...authenticationOf(config),
     logs: memoryInvocationLogs(),
+    governance: memoryGovernance(),
     runner: absentRunner('No runner belongs to this benchmark.'),
     log: cloudLog,
     envelope: config.envelope,

@@ -11,6 +11,7 @@ import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-
 import { errorAnswer } from '../support/error-answer.ts'
 import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 
 /** The local token is always an admin, so the one who is not comes in through the door that is meant for it: `authenticate`. */
@@ -21,6 +22,7 @@ const services = createServices({
   files: (compilers) => new FileLayer('functions/workflows/tools/defs', compilers),
   authenticate: () => Promise.resolve(guest),
   logs: memoryInvocationLogs(),
+  governance: memoryGovernance(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',

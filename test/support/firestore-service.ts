@@ -10,6 +10,7 @@ import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { put, tool } from './definition-changes.ts'
+import { memoryGovernance } from './memory-governance.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 
 export type FirestoreService = AsyncDisposable & {
@@ -62,6 +63,7 @@ export async function firestoreService(
     files: (compilers) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, compilers),
     logs: memoryInvocationLogs(),
+    governance: memoryGovernance(),
     runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
     envelope: 'array',

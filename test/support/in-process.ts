@@ -6,6 +6,7 @@ import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import type { ServiceParts } from '../../functions/src/hosts/services.ts'
 import { put } from './definition-changes.ts'
+import { memoryGovernance } from './memory-governance.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 import { MemoryDefinitionStore } from './memory-definition-store.ts'
 
@@ -29,6 +30,7 @@ export async function inProcess(
     now,
     runner: absentRunner('No runner belongs to this test.'),
     logs: memoryInvocationLogs(now),
+    governance: memoryGovernance(),
     store: () => store,
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),

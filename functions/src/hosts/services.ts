@@ -20,11 +20,15 @@ import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 type HostParts =
   'isBehindBuffer' | 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
 
+/** What is kept about the calls of everybody. */
+export type Governance = { readonly close: () => Promise<void> }
+
 /** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Pick<RouteParts, HostParts> &
   Omit<EdgeParts, 'bodies' | 'unread'> & {
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
+    readonly governance: Governance
     /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
@@ -95,9 +99,9 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
 }
 
 export async function closeServices(services: Services): Promise<void> {
-  const { compilers, argumentValidator, logs, store, runner, folder } = services
+  const { compilers, argumentValidator, logs, store, runner, folder, governance } = services
   folder?.folder.close()
-  for (const part of [runner, compilers, argumentValidator, logs, store]) await part.close()
+  for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 
 /** Finds the source of a module. The file layer is not in a store, so the sources of its modules come from the folder. */

@@ -4,6 +4,7 @@ import type {
   JsonObject,
   JsonValue,
   ResourceUsage,
+  RuleDecision,
   ToolLimits,
   ToolResult,
 } from '@toolrack/contract'
@@ -85,8 +86,11 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
 }
 
+/** A call with what the rules say of it. */
+export type Authorised = Resolved & { readonly decision: RuleDecision }
+
 /** A call with the facts that are known so far. */
-export type Known = Received & Partial<Resolved>
+export type Known = Received & Partial<Authorised>
 
 /** The value of a result. The value of a Python tool stays JSON text, which `jsonOf` writes unchanged into the answer. */
 export type ResultData = JsonValue | JsonText

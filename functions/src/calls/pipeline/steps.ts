@@ -1,5 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
+import { authoriseCall } from '../rules/authorise.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
@@ -23,6 +24,7 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
   return shown
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
+    .step('authorise the call', authoriseCall)
     .step('validate the arguments', validateArguments(parts))
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)

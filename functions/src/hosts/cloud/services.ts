@@ -9,6 +9,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
+import { firestoreGovernance } from '../firestore-governance.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
 
@@ -31,6 +32,7 @@ export function cloudServices(config: Config, log: Log): Services {
     files: (compilers) =>
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
+    governance: firestoreGovernance(connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
     isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,

@@ -6,6 +6,7 @@ import { readLocalToken } from '../../access/local-token.ts'
 import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { Log } from '../../log.ts'
 import { DatabaseFileError } from '../../stores/sqlite/open-database.ts'
+import { openGovernance } from '../../stores/sqlite/open-governance.ts'
 import { SqliteDefinitionStore } from '../../stores/sqlite/sqlite-definition-store.ts'
 import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs.ts'
 import { keepFolderPrivate, makePrivateFile } from './private-files.ts'
@@ -59,10 +60,18 @@ function unwritable(path: string, error: unknown): StartError {
 }
 
 export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
-  const path = join(folder, 'toolrack.db')
+  return opened(join(folder, 'toolrack.db'), (path) => new SqliteDefinitionStore(path, { bytesMax }))
+}
+
+/** Opens the database of what governs calls. A damaged file is not replaced, because its rules would be lost. */
+export function openGovernanceFile(folder: string): DatabaseSync {
+  return opened(join(folder, 'governance.sqlite'), openGovernance)
+}
+
+function opened<Opened>(path: string, open: (path: string) => Opened): Opened {
   try {
     makePrivateFile(path)
-    return new SqliteDefinitionStore(path, { bytesMax })
+    return open(path)
   } catch (error) {
     if (error instanceof DatabaseFileError)
       throw new StartError(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Log } from '../../log.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-const DATABASES = ['in-use', 'toolrack.db', 'invocations.db']
+const DATABASES = ['in-use', 'toolrack.db', 'governance.sqlite', 'invocations.db']
 
 /** What admission found for the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'

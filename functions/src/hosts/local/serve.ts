@@ -15,7 +15,16 @@ import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-defin
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
-import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './data-folder.ts'
+import { firestoreGovernance } from '../firestore-governance.ts'
+import { embeddedGovernance } from './governance.ts'
+import {
+  claimDataFolder,
+  openGovernanceFile,
+  openJobKeys,
+  openLogs,
+  openStore,
+  openToken,
+} from './data-folder.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
 /** `stop` waits for unfinished answers, then closes everything. */
@@ -34,13 +43,14 @@ export async function serve(
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
-  const { store, logs, kept, authentication, token, release: releaseData } = openData(config, log)
+  const { store, logs, governance, kept, authentication, token, release: releaseData } = openData(config, log)
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
     logs,
+    governance,
     files: (compilers) => new FileLayer(definitionsFolder, compilers, kept),
     toolsFolder: toolsFolder?.path,
     runner,
@@ -86,7 +96,7 @@ function openData(config: Config, log: Log) {
   if (config.store === 'firestore' && config.auth.kind === 'firebase') {
     const connection = firestoreConnection()
     return {
-      store: firestoreStore(connection),
+      ...inFirestore(connection),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       kept: undefined,
       authentication: authenticationOf(config),
@@ -95,11 +105,12 @@ function openData(config: Config, log: Log) {
     }
   }
   const { path, release } = claimDataFolder(config.dataFolder, log)
-  const embedded = config.store === 'sqlite' ? openStore(path, config.storeBytesMax) : undefined
+  const stores =
+    config.store === 'sqlite' ? embedded(path, config.storeBytesMax) : inFirestore(firestoreConnection())
   const jobKeys = config.jobKeys ?? openJobKeys(path)
   const token = config.auth.kind === 'local' ? openToken(path) : undefined
   return {
-    store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
+    ...stores,
     logs: openLogs(path, config.logBounds),
     kept: openKeptAdmissions(path, log),
     authentication: authenticationOf({ auth: config.auth, jobKeys }, token),
@@ -108,8 +119,14 @@ function openData(config: Config, log: Log) {
   }
 }
 
-function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
-  return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
+function inFirestore(connection: ReturnType<typeof firestoreConnection>) {
+  const store = (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
+  return { store, governance: firestoreGovernance(connection) }
+}
+
+function embedded(path: string, bytesMax: number) {
+  const store = openStore(path, bytesMax)
+  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path)) }
 }
 
 /** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */

@@ -8,6 +8,7 @@ import { callSteps } from '../../../../functions/src/calls/pipeline/steps.ts'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import { closeServices, createServices } from '../../../../functions/src/hosts/services.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
+import { memoryGovernance } from '../../../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
 
 const services = createServices({
@@ -17,6 +18,7 @@ const services = createServices({
   }),
   authenticate: () => ({ kind: 'user', uid: 'ann', isAdmin: false }),
   logs: memoryInvocationLogs(),
+  governance: memoryGovernance(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',

@@ -1,0 +1,39 @@
+import { DatabaseSync } from 'node:sqlite'
+import { DatabaseFileError } from './open-database.ts'
+import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
+
+/** The rule sets of everybody (the scope is empty) or of one user and that user's workflows, as one JSON text. */
+const RULES = `
+  CREATE TABLE rules (
+    scope TEXT PRIMARY KEY,
+    text TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`
+
+/** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
+const STEPS = [RULES]
+
+/**
+ * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):
+ * a killed process loses nothing, but a power cut may lose the last moments. The busy timeout is zero, as in `openDatabase`.
+ * A test passes `:memory:`.
+ */
+export function openGovernance(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
+    const version = tablesVersion(database)
+    if (version > STEPS.length)
+      throw new DatabaseFileError('the database was written by a newer version of Toolrack')
+    if (version < STEPS.length) {
+      const steps = STEPS.slice(version).join('')
+      database.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${STEPS.length}; COMMIT;`)
+    }
+    return database
+  } catch (error) {
+    database.close()
+    if (isDamaged(error))
+      throw new DatabaseFileError('the database file is damaged or is not a database', { cause: error })
+    throw error instanceof DatabaseFileError ? error : sqliteError(error)
+  }
+}
