@@ -5,16 +5,31 @@ import type { Action, Principal } from './principal.ts'
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /** Decides whether a principal may do an action. `maySee` decides which tools of a catalog are visible and can be called. */
-export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
+export function decide(principal: Principal, action: Action): Decision {
+  const { kind, isAdmin, grant } = principal
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   if ('layer' in action) return decideOnLayer(isAdmin, action)
+  if (action.verb === 'rules') return decideOnRules(principal, action)
   const { verb } = action
+  if (verb === 'simulate')
+    return kind === 'user' ? ALLOWED : deny('Only a user may simulate calls, not a job.')
   if (verb === 'read-versions') return ALLOWED
   if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
   // A new verb does not compile until it has its own decision above.
   verb satisfies 'mint'
   return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
+}
+
+function decideOnRules(
+  { kind, uid, isAdmin }: Principal,
+  { owner, id }: Extract<Action, { verb: 'rules' }>,
+): Decision {
+  if (kind !== 'user') return deny('Only a user may read and write rules, not a job.')
+  if (isAdmin || owner === 'workflow' || (owner === 'user' && id === uid)) return ALLOWED
+  return deny(
+    `Only an admin may read and write the rules ${owner === 'everybody' ? 'for everybody' : 'of another user'}.`,
+  )
 }
 
 function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
@@ -34,6 +49,8 @@ const ALLOWED: Decision = { allowed: true }
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
+  rules: 'A job token may not read or write rules.',
+  simulate: 'A job token may not simulate calls.',
   refresh: 'A job token may not refresh the folder of modules.',
   mint: 'A job token never mints another.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',

@@ -36,6 +36,14 @@ export function tokenJob({ sub, uid, tools, jti, nbf }: Claims): TokenJob {
   return { kind: 'job', uid, isAdmin: false, grant: grantOf(tools), workflowId: sub.slice(WORKFLOW.length) }
 }
 
+const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
+
+export const WORKFLOW_ID_RULE = 'must be 1 to 256 letters, digits, _ . : / @ or -, a letter or digit first'
+
+export function isWorkflowId(value: unknown): value is string {
+  return typeof value === 'string' && WORKFLOW_ID.test(value)
+}
+
 export function isDigest(value: unknown): value is Digest {
   return typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value)
 }

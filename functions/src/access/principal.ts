@@ -1,4 +1,4 @@
-import type { Digest, Layer } from '@toolrack/contract'
+import type { Digest, Layer, RuleOwner } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
 /** A user id. It is safe as a part of a path, because it has no `/` and no `.`. */
@@ -66,7 +66,10 @@ export type Principal = User | AccountJob | TokenJob
  * - `call`: calls of listed tools.
  * - `mint`: a job token for the principal's own tools.
  * - `write`: changes of a layer.
+ * - `rules`: reading and writing the rules of an owner, whose id is `id`.
+ * - `simulate`: asking what the rules would say of a call.
  */
 export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }
+  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
+  | { readonly verb: 'rules'; readonly owner: RuleOwner['kind']; readonly id: string }

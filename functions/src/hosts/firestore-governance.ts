@@ -1,7 +1,8 @@
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
+import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
 import type { Governance } from './services.ts'
 
 /** What is kept about calls in Firestore. */
 export function firestoreGovernance(connection: FirestoreConnection): Governance {
-  return { close: () => connection.close() }
+  return { rules: new FirestoreRuleStore(connection), close: () => connection.close() }
 }

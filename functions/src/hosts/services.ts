@@ -1,5 +1,5 @@
 import { Catalog } from '../tools/catalog/catalog.ts'
-import type { Layer } from '@toolrack/contract'
+import type { Layer, OwnedRules } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
@@ -7,6 +7,10 @@ import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-w
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
+import { RuleBook } from '../calls/rules/rule-book.ts'
+import { RuleWriter } from '../calls/rules/rule-writer.ts'
+import type { RuleStore } from '../calls/rules/rule-store.ts'
+import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -21,7 +25,7 @@ type HostParts =
   'isBehindBuffer' | 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
 
 /** What is kept about the calls of everybody. */
-export type Governance = { readonly close: () => Promise<void> }
+export type Governance = { readonly rules: RuleStore; readonly close: () => Promise<void> }
 
 /** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Pick<RouteParts, HostParts> &
@@ -29,6 +33,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
     readonly governance: Governance
+    /** The operator's rules for everybody. */
+    readonly operatorRules?: OwnedRules | undefined
     /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
@@ -83,7 +89,21 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const calls = { catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax, callLimits }
+  const ruleStore = parts.governance.rules
+  const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
+  const listed = new RuledCatalog(catalog, ruleBook)
+  const calls = {
+    catalog: listed,
+    ruleBook,
+    validator,
+    runner,
+    sourceOf,
+    logs,
+    log,
+    showCall,
+    now,
+    deadlineMsMax,
+  }
   return {
     ...parts,
     now,
@@ -91,6 +111,9 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     compilers,
     argumentValidator,
     catalog,
+    listed,
+    ruleBook,
+    ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
     invoker: new Invoker(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),

@@ -1,5 +1,6 @@
 import type { Digest } from './definition-digest.ts'
 import type { ErrorCode } from './error-code.ts'
+import type { RuleDecision } from './rules/decide-call.ts'
 import { isJsonObject, type JsonValue } from './json.ts'
 
 /** The result of a call. `Data` is the type of the returned value. */
@@ -77,6 +78,8 @@ export type InvocationMeta = {
   readonly artifact?: string
   /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
   readonly approval?: { readonly id: string; readonly expiresAt: string }
+  /** What the rules said of the call. Absent if there are no rules, or if no tool was found. */
+  readonly decision?: RuleDecision
 }
 
 /** The service's answer to one call. */

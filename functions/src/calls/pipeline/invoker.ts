@@ -77,5 +77,6 @@ function metaOf(
     replayed,
     ...(artifact !== null && { artifact }),
     ...(approval !== null && { approval }),
+    ...(call.decision && call.decision.owner !== null && { decision: call.decision }),
   }
 }

@@ -9,14 +9,17 @@ import {
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { RuledCatalog } from '../rules/ruled-catalog.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
 
-export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
+export type ResolveParts = {
+  /** The catalog without the tools that rules hide. */
+  readonly catalog: Pick<RuledCatalog, 'view'>
+}
 
 /**
  * Finds the tool by the name or alias under which the list shows it to this caller. If there is none, the call fails. With a job
@@ -44,7 +47,8 @@ function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Pr
 /** The tool, or the error if there is none for this caller. */
 function find(view: CatalogView, { request, principal }: Requested): CatalogEntry | ToolrackError {
   const { name, expectedDigest } = request
-  const entry = view.resolve(name)
+  // A tool that rules hide is found here: the next step refuses it by name, with the rule.
+  const entry = view.meaning(name)
   if (!entry) return whyNone(view, name, principal)
   // The view contains only tools that the caller may see. A second check protects calls from a mistake in the view.
   const decision = maySee(principal, entry)

@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { authoriseCall } from '../rules/authorise.ts'
+import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
@@ -8,6 +8,7 @@ import { resolveTool, type ResolveParts } from './resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
+  AuthoriseParts &
   RunParts & {
     readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
@@ -24,7 +25,7 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
   return shown
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
-    .step('authorise the call', authoriseCall)
+    .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments(parts))
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)

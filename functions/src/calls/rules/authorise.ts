@@ -1,14 +1,31 @@
-import type { RuleDecision } from '@toolrack/contract'
-import type { Authorised, Resolved } from '../pipeline/call.ts'
-import type { Step } from '../pipeline/onion.ts'
+import { toolFailure, type RuleDecision } from '@toolrack/contract'
+import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
+import type { Next, Step } from '../pipeline/onion.ts'
+import type { RuleBook } from './rule-book.ts'
+import type { RulesInForce } from './rules-in-force.ts'
 
-const WITHOUT_RULES: RuleDecision = {
-  effect: 'allow',
-  owner: null,
-  rule: null,
-  reason: 'There are no rules.',
+export type AuthoriseParts = { readonly ruleBook: Pick<RuleBook, 'of'> }
+
+/** Adds what the rules say of the call, for the steps inside. If a rule denies the call, it ends here. */
+export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Authorised> {
+  return (call, next) => {
+    const inForce = ruleBook.of(call.principal)
+    // The rules were checked a moment ago by the step before, so they are usually no promise. An `await` would cost time.
+    return inForce instanceof Promise
+      ? inForce.then((read) => decided(read, call, next))
+      : decided(inForce, call, next)
+  }
 }
 
-/** Adds what the rules say of the call, for the steps inside. */
-export const authoriseCall: Step<Resolved, Authorised> = (call, next) =>
-  next({ ...call, decision: WITHOUT_RULES })
+function decided(rules: RulesInForce, call: Resolved, next: Next<Authorised>): Promise<CallOutcome> {
+  const decision = rules.decide(call.entry, call.request.arguments)
+  if (decision.effect !== 'deny') return next({ ...call, decision })
+  return Promise.resolve(
+    outcomeOf({ ...call, decision }, toolFailure('PERMISSION_DENIED', refusal(call.entry.name, decision))),
+  )
+}
+
+/** The sentence for the model. It says which rule denied the call, and that the same call will not succeed. */
+export function refusal(tool: string, { reason }: RuleDecision): string {
+  return `${tool} may not be called so; nothing was run. ${reason}`
+}

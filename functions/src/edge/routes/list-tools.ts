@@ -76,14 +76,14 @@ export function listRoute(parts: RouteParts): Route {
     path: '/tools/list',
     action: { verb: 'read' },
     handle(request) {
-      const view = parts.catalog.view(request.principal)
+      const view = parts.listed.view(request.principal)
       return view instanceof Promise ? view.then((read) => send(request, read)) : send(request, view)
     },
   })
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
-export function explainRoute({ catalog }: RouteParts): Route {
+export function explainRoute({ listed }: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
@@ -94,7 +94,7 @@ export function explainRoute({ catalog }: RouteParts): Route {
     },
     action: { verb: 'read' },
     async handle({ principal, asked: name, res }) {
-      sendJson(res, 200, explainName(await catalog.view(principal), name))
+      sendJson(res, 200, explainName(await listed.view(principal), name))
     },
   })
 }

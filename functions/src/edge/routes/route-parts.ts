@@ -2,6 +2,9 @@ import type { SignJobToken } from '../../access/job-token.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { RuleBook } from '../../calls/rules/rule-book.ts'
+import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
+import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
 import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
@@ -17,6 +20,10 @@ import type { Runner } from '../../tools/modules/runner.ts'
 /** The parts of the service that the handlers of the routes use. */
 export type RouteParts = ItemWorkflows & {
   readonly catalog: Catalog
+  /** The catalog without the tools that rules hide. */
+  readonly listed: RuledCatalog
+  readonly ruleBook: RuleBook
+  readonly ruleWriter: RuleWriter
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
   readonly invoker: Invoker

@@ -6,6 +6,7 @@ import { frontPageRoute } from './front-page.ts'
 import { healthRoute } from './health.ts'
 import { explainRoute, listRoute } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
+import { ruleRoutes } from './rules.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
 
@@ -18,6 +19,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),
+    ...ruleRoutes(parts),
     ...folderRoutes(parts),
     healthRoute(parts),
     frontPageRoute(parts),

@@ -1,5 +1,11 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
-import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/job-token.ts'
+import {
+  isDigest,
+  isWorkflowId,
+  WORKFLOW_ID_RULE,
+  JOB_TOKEN_SECONDS,
+  JOB_TOKEN_TOOLS_MAX,
+} from '../../access/job-token.ts'
 import { mintJobToken, type MintRequest } from '../../access/mint-job-token.ts'
 import type { GrantedTool } from '../../access/principal.ts'
 import { refuseParameters } from '../http/query.ts'
@@ -8,13 +14,11 @@ import { route, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
-const WORKFLOW_ID_RULE = 'it must be 1 to 256 letters, digits, _ . : / @ or -, a letter or digit first'
 const TOOL_RULE = 'it must be {"name": "…", "digest": "sha256:…"}, as explain shows them'
 const NO_KEY = 'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.'
 
 /** `POST /jobs/tokens`: makes a short-lived token for a workflow that acts for the user, only with the named tools. */
-export function tokenRoute({ catalog, signJobToken: sign, now }: RouteParts): Route {
+export function tokenRoute({ listed, signJobToken: sign, now }: RouteParts): Route {
   return route({
     method: 'POST',
     path: '/jobs/tokens',
@@ -25,7 +29,7 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: RouteParts): Ro
       const { principal, res } = request
       const wanted = mintRequest(await readObject(request, 'single'))
       if (!sign) throw new ToolrackError('KEYS_UNAVAILABLE', NO_KEY)
-      const view = await catalog.view(principal)
+      const view = await listed.view(principal)
       const minted = await mintJobToken(principal, wanted, { view, sign, now })
       sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
     },
@@ -35,8 +39,8 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: RouteParts): Ro
 function mintRequest(body: JsonObject): MintRequest {
   const { workflowId, tools, ttl = JOB_TOKEN_SECONDS.standard, ...rest } = body
   if (Object.keys(rest).length > 0) throw invalid('', 'it takes workflowId, tools and ttl, and nothing else')
-  if (typeof workflowId !== 'string' || !WORKFLOW_ID.test(workflowId))
-    throw invalid('/workflowId', WORKFLOW_ID_RULE)
+  if (typeof workflowId !== 'string' || !isWorkflowId(workflowId))
+    throw invalid('/workflowId', `it ${WORKFLOW_ID_RULE}`)
   if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 1 || ttl > JOB_TOKEN_SECONDS.max)
     throw invalid('/ttl', `it must be a whole number of seconds from 1 to ${JOB_TOKEN_SECONDS.max}`)
   if (!Array.isArray(tools) || tools.length < 1 || tools.length > JOB_TOKEN_TOOLS_MAX)

@@ -1,4 +1,12 @@
-import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimits } from '@toolrack/contract'
+import {
+  classesOf,
+  listedTool,
+  type Digest,
+  type Layer,
+  type ToolClass,
+  type ToolDefinition,
+  type ToolLimits,
+} from '@toolrack/contract'
 import { howRun, type HowRun } from './how-run.ts'
 import type { StoredDefinition } from './layer-source.ts'
 
@@ -13,6 +21,8 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
+  /** What rules know of the tool, besides its name and its schema. */
+  readonly classes: readonly ToolClass[]
   /** The side that runs the tool. Null if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
@@ -23,6 +33,17 @@ export type CatalogEntry = {
 // Entries share these values, because the catalog may have 100,000 entries.
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
+
+/** Lists of classes by their text. There are few different lists, because each class is one of twelve. */
+const CLASSES = new Map<string, readonly ToolClass[]>()
+
+function sharedClasses(classes: readonly ToolClass[]): readonly ToolClass[] {
+  const sorted = classes.toSorted()
+  const key = sorted.join()
+  const known = CLASSES.get(key) ?? sorted
+  CLASSES.set(key, known)
+  return known
+}
 
 /** The entry of a stored definition. Does not check the text again, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
@@ -38,6 +59,7 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
     tags: definition.tags ?? NO_TAGS,
     howRun: run,
     limits: definition.limits ?? NO_LIMITS,
+    classes: sharedClasses(classesOf(definition.annotations, layer)),
     callable: run.by === 'nobody' ? null : run.by === 'client' ? 'client' : 'service',
     workflowName: definition.runner?.workflowName,
     fragment: Buffer.from(JSON.stringify(listedTool(definition))),

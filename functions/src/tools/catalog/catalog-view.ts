@@ -1,4 +1,4 @@
-import { aliasOf, LAYERS, type Layer } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
 import { maySee } from '../../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
@@ -10,6 +10,15 @@ type Layers = Readonly<Record<Layer, LayerState>>
 
 /** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
+
+/** Rules that hide tools. Without rules, `owned` is empty. */
+export type HidingRules = {
+  readonly owned: readonly unknown[]
+  /** Equal for equal rules. */
+  readonly revision: string
+  /** The decision by which the tool is denied whatever its arguments are. */
+  readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
+}
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
@@ -23,15 +32,20 @@ export class CatalogView {
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
+  readonly #ruled = new WeakMap<HidingRules, CatalogView>()
+  readonly #rules: HidingRules | undefined
+  readonly #narrowing: Narrowing | undefined
 
-  constructor(layers: Layers, narrowing?: Narrowing) {
+  constructor(layers: Layers, narrowing?: Narrowing, rules?: HidingRules) {
     this.layers = layers
-    const revision = LAYERS.map((layer) => revisionOf(layers[layer])).join('.')
-    this.revision = narrowing ? `${revision}.${narrowing.grantId}` : revision
+    this.#rules = rules
+    const ids = [narrowing?.grantId, rules?.revision].filter((id) => id !== undefined)
+    this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
     this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
     this.#changed = narrowing?.changed ?? []
+    this.#narrowing = narrowing
   }
 
   isOf({ user, global, file }: Layers): boolean {
@@ -59,6 +73,22 @@ export class CatalogView {
     return view
   }
 
+  /** The view without the tools that rules hide. The same view if there are no rules. Made once for each set of rules. */
+  ruledBy(rules: HidingRules): CatalogView {
+    if (rules.owned.length === 0) return this
+    const known = this.#ruled.get(rules)
+    if (known) return known
+    const view = new CatalogView(this.layers, this.#narrowing, rules)
+    this.#ruled.set(rules, view)
+    return view
+  }
+
+  /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */
+  hiddenBy(nameOrAlias: string): RuleDecision | undefined {
+    const meant = this.meaning(nameOrAlias)
+    return meant && this.#rules?.hides(meant)
+  }
+
   /** True if the grant names the tool with this name or alias, but with another digest than the tool has now. */
   hasChanged(nameOrAlias: string): boolean {
     return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
@@ -81,8 +111,17 @@ export class CatalogView {
     return lower.flatMap((each) => this.layers[each].snapshot?.byName.get(name) ?? [])
   }
 
-  /** The definition that a name or an alias means. A tool with exactly this name has priority over one with this alias. */
+  /** The visible definition that a name or an alias means. */
   resolve(nameOrAlias: string): CatalogEntry | undefined {
+    const meant = this.meaning(nameOrAlias)
+    return meant && !this.#rules?.hides(meant) ? meant : undefined
+  }
+
+  /**
+   * The definition that a name or an alias means, also if rules hide it. A tool with exactly this name has priority over one with
+   * this alias.
+   */
+  meaning(nameOrAlias: string): CatalogEntry | undefined {
     const exact = this.winner(nameOrAlias)
     if (exact) return exact
     for (const layer of LAYERS) {
@@ -98,7 +137,7 @@ export class CatalogView {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
       for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
-        if (entry && this.winner(entry.name) === entry) yield entry
+        if (entry && this.winner(entry.name) === entry && !this.#rules?.hides(entry)) yield entry
       }
     }
   }

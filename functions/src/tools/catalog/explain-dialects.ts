@@ -42,7 +42,7 @@ export function explainDialect(
 export function aliasFault(view: CatalogView, name: string, dialect: DialectRules): DialectFault | undefined {
   if (!dialect.usesAliases) return undefined
   const alias = aliasOf(name)
-  const called = view.resolve(alias)
+  const called = view.meaning(alias)
   if (!called || called.name === name) return undefined
   const what = called.name === alias ? 'is the name' : 'is also the alias'
   return { pointer: '/function/name', reason: `its alias ${what} of ${called.name}, which a call by it runs` }

@@ -1,4 +1,4 @@
-import { aliasOf, LAYERS, type Layer } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
@@ -26,10 +26,14 @@ export type Explanation = {
   readonly shadowed: readonly Layer[]
   /** The side that runs the tool. Null if there is no such tool, or if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
-  /** `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. */
+  /**
+   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `DENIED`: the rule of `decision`
+   * denies every call.
+   */
   readonly hidden: {
-    readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
+    readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED' | 'DENIED'
     readonly message: string
+    readonly decision?: RuleDecision
   } | null
   readonly layers: readonly LayerExplanation[]
   /** The tool in each dialect. Null if there is no such tool. */
@@ -39,8 +43,8 @@ export type Explanation = {
 /** Explains one name or alias: its definition in every layer, which definition wins, and why. */
 export function explainName(view: CatalogView, nameOrAlias: string): Explanation {
   const winner = view.resolve(nameOrAlias)
-  const name = winner?.name ?? nameOrAlias
-  const layers = LAYERS.map((layer) => explainLayer(view, layer, name, winner))
+  const name = view.meaning(nameOrAlias)?.name ?? nameOrAlias
+  const layers = LAYERS.map((layer) => explainLayer(view, layer, name, view.meaning(name)))
   const losers = layers.filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
   return {
     name,
@@ -93,6 +97,8 @@ function whyHidden(
   name: string,
   layers: readonly LayerExplanation[],
 ): Explanation['hidden'] {
+  const decision = view.hiddenBy(name)
+  if (decision) return { reason: 'DENIED', message: decision.reason, decision }
   if (view.lostLayers.length > 0) {
     const lost = view.lostLayers.join(' and ')
     const message = `No layer that could be read defines this name; ${lost} could not be read.`

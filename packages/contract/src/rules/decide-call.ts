@@ -97,15 +97,15 @@ function of({ kind, id }: RuleOwner): string {
   return kind === 'everybody' ? 'for everybody' : `of the ${kind} ${id}`
 }
 
-function matchesArguments(rule: Rule, { parameters }: RuledTool, args: JsonObject): boolean {
+function matchesArguments(rule: Rule, tool: RuledTool, args: JsonObject): boolean {
   return Object.entries(rule.args ?? {}).every(([name, glob]) => {
     const value = Object.hasOwn(args, name) ? args[name] : undefined
-    return matchesArgument(glob, value, argumentKind(name, parameters), rule.effect)
+    return matchesArgument(glob, value, argumentKind(name, tool.parameters), rule.effect)
   })
 }
 
-function deniesAll(rule: Rule, { parameters }: RuledTool): boolean {
+function deniesAll(rule: Rule, tool: RuledTool): boolean {
   return Object.entries(rule.args ?? {}).every(([name, glob]) =>
-    matchesEveryText(glob, globKind(argumentKind(name, parameters))),
+    matchesEveryText(glob, globKind(argumentKind(name, tool.parameters))),
   )
 }

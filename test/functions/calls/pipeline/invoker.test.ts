@@ -18,6 +18,7 @@ import { Invoker } from '../../../../functions/src/calls/pipeline/invoker.ts'
 import type { InvokeParts } from '../../../../functions/src/calls/pipeline/invoker.ts'
 import { Onion } from '../../../../functions/src/calls/pipeline/onion.ts'
 import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
+import { EMPTY_BOOK } from '../../../../functions/src/calls/rules/rules-in-force.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
 import type { RunnerCall } from '../../../../functions/src/tools/modules/runner.ts'
 import { callSteps } from '../../../../functions/src/calls/pipeline/steps.ts'
@@ -39,6 +40,7 @@ function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?
   const invoker = new Invoker(
     {
       catalog: { view: () => view },
+      ruleBook: EMPTY_BOOK,
       validator: { validate: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentValidator,
       runner: {
         ...absentRunner('None.'),

@@ -2,6 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
+import { EMPTY_BOOK } from '../../../calls/rules/rules-in-force.ts'
 import { Invoker } from '../../../calls/pipeline/invoker.ts'
 import { Catalog } from '../../../tools/catalog/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../tools/catalog/layer-source.ts'
@@ -30,6 +31,7 @@ export async function callTool(
   const validator = new ArgumentValidator({ log })
   const invoker = new Invoker({
     catalog: catalogOf(module),
+    ruleBook: EMPTY_BOOK,
     validator,
     runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve(contentOf(module)),

@@ -1,0 +1,91 @@
+import type { Log } from '../../log.ts'
+import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../tools/catalog/layer-cache.ts'
+import { withinMs } from '../../within-ms.ts'
+import { readRuleSets, type RuleSets } from './kept-rules.ts'
+import type { RuleScope, RuleStore } from './rule-store.ts'
+
+type Options = { readonly now: () => number; readonly log: Log }
+
+/**
+ * Keeps the rule sets of one scope in memory. Reads the store once a second at most. If this fails, the last good sets remain. If
+ * it never succeeded, there are no sets, which is not the same as empty sets.
+ */
+export class CachedRules {
+  readonly #store: RuleStore
+  readonly #scope: RuleScope
+  readonly #options: Options
+  #text: string | undefined
+  #sets: RuleSets | undefined
+  #checkedAt = -Infinity
+  #written = 0
+  #reading: Promise<void> | undefined
+  #isLost = false
+
+  constructor(store: RuleStore, scope: RuleScope, options: Options) {
+    this.#store = store
+    this.#scope = scope
+    this.#options = options
+  }
+
+  /** The last known sets. The same object as long as the text is the same. Undefined if they could never be read. */
+  get sets(): RuleSets | undefined {
+    return this.#sets
+  }
+
+  get bytes(): number {
+    return this.#text?.length ?? 0
+  }
+
+  /** True if the last check is so recent that `sets` may be used without a read. */
+  get isChecked(): boolean {
+    return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
+  }
+
+  /** Reads the sets if the last check is too old. Never rejects. */
+  async current(): Promise<void> {
+    if (this.isChecked) return
+    const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    await this.#store.open?.()
+    const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
+    await withinMs(deadlineMs, reading, () =>
+      this.#lose(new Error(`the rules were not read within ${deadlineMs} ms`)),
+    )
+  }
+
+  /** Takes the text that was just written. A read that is under way may be older, so it is repeated. */
+  put(text: string | undefined): void {
+    this.#written += 1
+    this.#take(text)
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for (;;) {
+        const written = this.#written
+        const text = await this.#store.read(this.#scope)
+        if (written !== this.#written) continue
+        return this.#take(text)
+      }
+    } catch (error) {
+      this.#lose(error)
+    }
+  }
+
+  #take(text: string | undefined): void {
+    if (!this.#sets || text !== this.#text) this.#sets = readRuleSets(text)
+    this.#text = text
+    this.#checkedAt = this.#options.now()
+    if (this.#isLost) this.#options.log.info('rules can be read again', { scope: this.#scope.kind })
+    this.#isLost = false
+  }
+
+  #lose(error: unknown): void {
+    this.#checkedAt = this.#options.now()
+    if (!this.#isLost)
+      this.#options.log.error('rules could not be read', {
+        scope: this.#scope.kind,
+        reason: error instanceof Error ? error.message : 'unknown',
+      })
+    this.#isLost = true
+  }
+}

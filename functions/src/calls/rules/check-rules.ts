@@ -1,0 +1,103 @@
+import {
+  isAbout,
+  jsonPointer,
+  undeclaredArguments,
+  valueAt,
+  type Rule,
+  type RuleSet,
+} from '@toolrack/contract'
+import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { ruledTool } from './rules-in-force.ts'
+
+/** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
+const SCHEMAS_READ_MAX = 500
+
+type Fault = RuleFault & { readonly suggestion?: string | undefined }
+
+/** Parses a rule set. Throws RULE_INVALID with every fault. */
+export function parsedRules(value: JsonValue): RuleSet {
+  const parsed = parseRuleSet(value)
+  if ('set' in parsed) return parsed.set
+  throw invalid(parsed.faults)
+}
+
+/**
+ * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
+ * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known.
+ */
+export function refuseIdleRules({ rules }: RuleSet, view: CatalogView): void {
+  const faults = rules.flatMap((rule, index) => (rule.future === true ? [] : idleFaults(rule, index, view)))
+  if (faults.length === 0) return
+  if (view.lostLayers.length === 0) throw invalid(faults)
+  const lost = view.lostLayers.join(' and ')
+  throw new ToolrackError(
+    'LAYER_UNAVAILABLE',
+    `The layer ${lost}, whose tools the rules may be about, could not be read; try again.`,
+  )
+}
+
+function idleFaults(rule: Rule, index: number, view: CatalogView): Fault[] {
+  const tools = toolsOf(rule, view)
+  if (tools.length === 0) {
+    const isKnown =
+      rule.class !== undefined && toolsOf({ ...rule, class: undefined } as unknown as Rule, view).length > 0
+    const pointer = jsonPointer(['rules', index, isKnown ? 'class' : 'tool'])
+    const message = isKnown ? NO_TOOL_OF_CLASS : NO_TOOL
+    return [{ pointer, message, suggestion: isKnown ? undefined : nearMiss(rule.tool, namesIn(view)) }]
+  }
+  if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
+  const ruled = tools.map(ruledTool)
+  const [first = [], ...others] = ruled.map((tool) => undeclaredArguments(rule, tool))
+  const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
+  const declared = new Set(ruled.flatMap(({ parameters }) => declaredIn(valueAt(parameters, ['properties']))))
+  return nowhere.map((name) => ({
+    pointer: jsonPointer(['rules', index, 'args', name]),
+    message: NO_ARGUMENT,
+    suggestion: nearMiss(name, declared),
+  }))
+}
+
+const NO_TOOL = 'matches no tool that you can list; correct it, or say "future": true'
+const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
+const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
+
+/** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
+function toolsOf(rule: Rule, view: CatalogView): readonly CatalogEntry[] {
+  const found: CatalogEntry[] = []
+  for (const entry of /[*?]/.test(rule.tool) ? view.entries() : exactly(view, rule.tool)) {
+    if (isAbout(rule, ruledTool(entry))) found.push(entry)
+    if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
+  }
+  return found
+}
+
+function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
+  const entry = view.winner(name)
+  return entry ? [entry] : []
+}
+
+function* namesIn(view: CatalogView): Generator<string> {
+  for (const { name } of view.entries()) yield name
+}
+
+function declaredIn(properties: JsonValue | undefined): readonly string[] {
+  return isJsonObject(properties) ? Object.keys(properties) : []
+}
+
+function invalid(faults: readonly Fault[]): ToolrackError {
+  const [first] = faults
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
+  const hint = first?.suggestion === undefined ? '' : ` Did you mean '${first.suggestion}'?`
+  const place = first?.pointer === '' ? 'The rule set' : first?.pointer
+  return new ToolrackError('RULE_INVALID', `${place} ${first?.message}${more}.${hint}`, {
+    details: faults.map(({ pointer, message, suggestion }) => ({
+      reason: 'RULE_INVALID',
+      pointer,
+      message,
+      ...(suggestion !== undefined && { suggestion }),
+    })),
+  })
+}

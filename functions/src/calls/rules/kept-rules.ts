@@ -1,0 +1,70 @@
+import {
+  canonicalJson,
+  jsonPointer,
+  parseRuleSet,
+  type Digest,
+  type JsonObject,
+  type OwnedRules,
+  type RuleOwner,
+  type RuleSet,
+} from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { RuleScope } from './rule-store.ts'
+
+/** The rule set of one owner. Its digest is its entity tag. `updatedAt` is ISO 8601, UTC. */
+export type KeptRules = {
+  readonly set: RuleSet
+  readonly digest: Digest
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** The rule sets of a scope by owner, `KIND/ID`. */
+export type RuleSets = ReadonlyMap<string, KeptRules>
+
+/** The most bytes of all rule sets of a scope together. A document of Firestore has at most 1 MiB. */
+export const RULES_BYTES_MAX = 256 * 1024
+
+/** The most owners of one user's rules: the user, and workflows. */
+export const RULE_OWNERS_MAX = 100
+
+export function ownerKey({ kind, id }: RuleOwner): string {
+  return `${kind}/${id}`
+}
+
+/** The scope in which the rules of an owner are kept. The rules of a workflow belong to `uid`. */
+export function scopeOf({ kind, id }: RuleOwner, uid: string): RuleScope {
+  if (kind === 'everybody') return { kind }
+  return { kind: 'user', uid: kind === 'user' ? id : uid }
+}
+
+export function ruleSetDigest(set: RuleSet): Digest {
+  return `sha256:${sha256(canonicalJson(set as unknown as JsonObject))}`
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export function ruleSetsText(sets: RuleSets): string | undefined {
+  return sets.size === 0 ? undefined : JSON.stringify(Object.fromEntries(sets))
+}
+
+/** Reads what `ruleSetsText` has written. Throws for other text, because calls must not go on without their rules. */
+export function readRuleSets(text: string | undefined): RuleSets {
+  if (text === undefined) return new Map()
+  const kept = JSON.parse(text) as Readonly<Record<string, KeptRules>>
+  return new Map(
+    Object.entries(kept).map(([owner, { set, ...rest }]) => {
+      const parsed = parseRuleSet(set as unknown as JsonObject)
+      if ('set' in parsed) return [owner, { ...rest, set: parsed.set }]
+      throw new Error(`the kept rules have a fault at ${jsonPointer([owner])}`)
+    }),
+  )
+}
+
+/** The rules of one owner among the sets, as decisions need them. */
+export function ownedRules(sets: RuleSets, owner: RuleOwner): readonly OwnedRules[] {
+  const kept = sets.get(ownerKey(owner))
+  return kept ? [{ owner, set: kept.set }] : []
+}

@@ -1,0 +1,116 @@
+import { ToolrackError, type OwnedRules, type RuleOwner } from '@toolrack/contract'
+import { LRUCache } from 'lru-cache'
+import type { Log } from '../../log.ts'
+import { ownedRules, type RuleSets } from './kept-rules.ts'
+import { CachedRules } from './cached-rules.ts'
+import type { RuleScope, RuleStore } from './rule-store.ts'
+import { NO_RULES, RulesInForce } from './rules-in-force.ts'
+
+/** The most users whose rules are in memory, and the most bytes of their texts. */
+const USERS_MAX = 10_000
+export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
+
+/** The most workflows of a user whose rules are joined and kept. */
+const WORKFLOWS_MAX = 100
+
+export type RuleBookParts = {
+  readonly store: RuleStore
+  readonly log: Log
+  /** The operator's rules for everybody, which come before all others. */
+  readonly operator?: OwnedRules | undefined
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number
+}
+
+type UserRules = {
+  readonly cached: CachedRules
+  /** The rules in force, by workflow, as long as the sets are these. */
+  joined:
+    { readonly shared: RuleSets; readonly own: RuleSets; readonly by: Map<string, RulesInForce> } | undefined
+}
+
+type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
+
+const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
+
+/**
+ * The rules that apply to each caller: the operator's, those for everybody, the user's, and those of the workflow that the job
+ * token names. They are in memory, and their revision is checked once a second at most.
+ */
+export class RuleBook {
+  readonly #parts: RuleBookParts
+  readonly #shared: CachedRules
+  readonly #users: LRUCache<string, UserRules>
+
+  constructor(parts: RuleBookParts) {
+    this.#parts = parts
+    this.#shared = this.#cached({ kind: 'everybody' })
+    this.#users = new LRUCache({
+      max: USERS_MAX,
+      maxSize: USER_RULES_BYTES_MAX,
+      sizeCalculation: ({ cached }) => 1_024 + cached.bytes,
+    })
+  }
+
+  /** The rules that apply to the caller. Throws STORE_FAILED if they could never be read, because nothing may run without them. */
+  of(caller: Caller): RulesInForce | Promise<RulesInForce> {
+    const user = this.#user(caller.uid)
+    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
+    return Promise.all([this.#shared.current(), user.cached.current()]).then(() => this.#join(user, caller))
+  }
+
+  /** The first read of the rules for everybody. Never rejects. */
+  async load(): Promise<void> {
+    await this.#shared.current()
+  }
+
+  /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
+  written(scope: RuleScope, text: string | undefined): void {
+    if (scope.kind === 'everybody') return this.#shared.put(text)
+    const user = this.#user(scope.uid)
+    user.cached.put(text)
+    // The entry is set again, because only then the cache measures its size.
+    this.#users.set(scope.uid, user)
+  }
+
+  #join(user: UserRules, { uid, workflowId = '' }: Caller): RulesInForce {
+    const shared = this.#shared.sets
+    const own = user.cached.sets
+    if (!shared || !own) throw new ToolrackError('STORE_FAILED', UNREADABLE)
+    if (user.joined?.shared !== shared || user.joined.own !== own) {
+      user.joined = { shared, own, by: new Map() }
+      this.#users.set(uid, user)
+    }
+    const workflow: RuleOwner = { kind: 'workflow', id: workflowId }
+    const ofWorkflow = workflowId === '' ? [] : ownedRules(own, workflow)
+    const key = ofWorkflow.length > 0 ? workflowId : ''
+    const { by } = user.joined
+    const known = by.get(key)
+    if (known) return known
+    const { operator } = this.#parts
+    const owned = [
+      ...(operator ? [operator] : []),
+      ...ownedRules(shared, EVERYBODY),
+      ...ownedRules(own, { kind: 'user', id: uid }),
+      ...ofWorkflow,
+    ]
+    const rules = owned.length === 0 ? NO_RULES : new RulesInForce(owned)
+    if (by.size <= WORKFLOWS_MAX) by.set(key, rules)
+    return rules
+  }
+
+  #user(uid: string): UserRules {
+    const known = this.#users.get(uid)
+    if (known) return known
+    const user = { cached: this.#cached({ kind: 'user', uid }), joined: undefined }
+    this.#users.set(uid, user)
+    return user
+  }
+
+  #cached(scope: RuleScope): CachedRules {
+    const { store, log, now = () => performance.now() } = this.#parts
+    return new CachedRules(store, scope, { now, log })
+  }
+}
+
+const UNREADABLE = 'The rules could not be read, so nothing is listed and nothing was run; try again.'

@@ -1,0 +1,122 @@
+import { isJsonObject, OWNER_KINDS, ToolrackError, type JsonObject, type RuleOwner } from '@toolrack/contract'
+import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
+import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
+import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
+import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
+import type { KeptRules } from '../../calls/rules/kept-rules.ts'
+import { noRules } from '../../calls/rules/rule-writer.ts'
+import { simulate } from '../../calls/rules/simulate.ts'
+import { preconditionOf } from '../http/entity-tag.ts'
+import { refuseParameters } from '../http/query.ts'
+import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { sendJson, sendTagged } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
+
+const PATH = '/rules/:kind/:id'
+
+export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): readonly Route[] {
+  return [
+    // The rules of one owner. Their entity tag is the digest of the set.
+    route({
+      method: 'GET',
+      path: PATH,
+      ask: askedOwner,
+      action: ruleAction,
+      async handle({ principal, asked: owner, res }) {
+        const kept = await ruleWriter.find({ uid: principal.uid, owner })
+        if (!kept) throw noRules()
+        sendTagged(res, kept.digest, () => shownRules(owner, kept))
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: PATH,
+      takesBody: true,
+      ask: askedWrite,
+      action: ({ owner }) => ruleAction(owner),
+      async handle(request) {
+        const { principal, asked, res } = request
+        const { owner } = asked
+        const set = parsedRules(await readBody(request, 'single'))
+        // The view is not narrowed by rules: a rule must still match the tool that it hides.
+        const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
+        refuseIdleRules(set, await catalog.view(ofWhom))
+        const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
+        const answer = { owner, outcome, digest, ...set }
+        sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${digest}"` })
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: PATH,
+      ask: askedWrite,
+      action: ({ owner }) => ruleAction(owner),
+      async handle({ principal, asked, res }) {
+        const { outcome, digest } = await ruleWriter.delete({ uid: principal.uid, ...asked })
+        sendJson(res, 200, { owner: asked.owner, outcome, digest })
+      },
+    }),
+    // What the rules would say of a call. Nothing is run.
+    route({
+      method: 'POST',
+      path: '/permissions/simulate',
+      takesBody: true,
+      ask: refuseParameters,
+      action: { verb: 'simulate' },
+      async handle(request) {
+        const { principal, res } = request
+        const { name, args, as } = askedCall(await readObject(request, 'single'))
+        const { uid = principal.uid, workflow: workflowId } = as
+        if (uid !== principal.uid && !principal.isAdmin)
+          throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')
+        sendJson(res, 200, await simulate({ catalog, ruleBook }, { uid, workflowId }, name, args))
+      },
+    }),
+  ]
+}
+
+function ruleAction({ kind, id }: RuleOwner): Action {
+  return { verb: 'rules', owner: kind, id }
+}
+
+function askedWrite(request: FoundRequest<typeof PATH>) {
+  return { owner: askedOwner(request), precondition: preconditionOf(request.req.headers) }
+}
+
+function askedOwner({ params, search }: FoundRequest<typeof PATH>): RuleOwner {
+  refuseParameters({ search })
+  const kind = OWNER_KINDS.find((one) => one === params.kind)
+  if (!kind) throw wrongOwner(`the kind of an owner is ${OWNER_KINDS.join(', ')}`)
+  if (kind === 'everybody' && params.id !== 'all') throw wrongOwner('rules for everybody are everybody/all')
+  if (kind === 'user' && !isUid(params.id)) throw wrongOwner(UID_RULE)
+  if (kind === 'workflow' && !isWorkflowId(params.id))
+    throw wrongOwner(`the id of a workflow ${WORKFLOW_ID_RULE}`)
+  return { kind, id: params.id }
+}
+
+function wrongOwner(rule: string): ToolrackError {
+  return new ToolrackError('RULES_NOT_FOUND', `There is no such owner of rules: ${rule}.`)
+}
+
+function shownRules(owner: RuleOwner, { set, digest, updatedAt, updatedBy }: KeptRules) {
+  return { owner, digest, updatedAt, updatedBy, ...set }
+}
+
+function askedCall(body: JsonObject) {
+  const { name, arguments: args = {}, as = {}, ...rest } = body
+  if (Object.keys(rest).length > 0)
+    throw bodyInvalid('The body takes name, arguments and as, and nothing else.')
+  if (typeof name !== 'string') throw bodyInvalid('The body at /name: it must be the name of a tool.')
+  return { name, args: callArguments(args), as: askedAs(as) }
+}
+
+function askedAs(as: JsonObject[string]): { readonly uid?: string; readonly workflow?: string } {
+  const { uid, workflow, ...rest } = isJsonObject(as) ? as : { wrong: as }
+  if (Object.keys(rest).length > 0)
+    throw bodyInvalid('The body at /as: it must be {"uid": "…", "workflow": "…"}.')
+  if (uid !== undefined && !isUid(uid)) throw bodyInvalid(`The body at /as/uid: ${UID_RULE}.`)
+  if (workflow !== undefined && !isWorkflowId(workflow))
+    throw bodyInvalid(`The body at /as/workflow: it ${WORKFLOW_ID_RULE}.`)
+  return { ...(uid !== undefined && { uid }), ...(workflow !== undefined && { workflow }) }
+}

@@ -1,0 +1,82 @@
+import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import { STORE_DEADLINES } from './connect-firestore.ts'
+import type { FirestoreConnection } from './firestore-connection.ts'
+import { firestoreError } from './firestore-error.ts'
+import { restData } from './rest-data.ts'
+
+const TEXT = 'text'
+
+/** Rule sets in the document `tools/rules`, or `users/{uid}/tools/rules`. They are read by REST where layers are. */
+export class FirestoreRuleStore implements RuleStore {
+  readonly #connection: FirestoreConnection
+
+  constructor(connection: FirestoreConnection) {
+    this.#connection = connection
+  }
+
+  open = async (): Promise<void> => {
+    if (!this.#connection.rest) await this.#connection.client().catch(() => undefined)
+  }
+
+  read = async (scope: RuleScope): Promise<string | undefined> => {
+    const { calls } = this.#connection
+    try {
+      return await calls.within(STORE_DEADLINES.readMs, (signal) => this.#read(scope, signal))
+    } catch (error) {
+      throw firestoreError(error)
+    }
+  }
+
+  change = async <Result>(
+    scope: RuleScope,
+    plan: (text: string | undefined) => PlannedText<Result>,
+  ): Promise<Result> => {
+    try {
+      return await this.#connection.calls.within(STORE_DEADLINES.writeMs, async () => {
+        const reference = await this.#document(scope)
+        return reference.firestore.runTransaction(async (transaction) => {
+          const before = textIn((await transaction.get(reference)).data())
+          const { text, result } = plan(before)
+          if (text === undefined) transaction.delete(reference)
+          else if (text !== before) transaction.set(reference, { [TEXT]: text })
+          return result
+        })
+      })
+    } catch (error) {
+      throw firestoreError(error)
+    }
+  }
+
+  async #read(scope: RuleScope, signal: AbortSignal): Promise<string | undefined> {
+    const { rest } = this.#connection
+    if (!rest) return textIn((await (await this.#document(scope)).get()).data())
+    const [element] = await rest.ask({
+      at: [],
+      method: 'batchGet',
+      body: { documents: [rest.name(segmentsOf(scope))] },
+      read: (one) => [one],
+      signal,
+    })
+    if (element?.readTime === undefined) throw new Error('Firestore sent no time of the read')
+    return element.found && textIn(restData(element.found.fields))
+  }
+
+  async #document(scope: RuleScope) {
+    // The path is built segment by segment, so that no uid can change which document it names.
+    const firestore = await this.#connection.client()
+    const owner = scope.kind === 'everybody' ? firestore : firestore.collection('users').doc(scope.uid)
+    return owner.collection('tools').doc('rules')
+  }
+}
+
+function segmentsOf(scope: RuleScope): readonly string[] {
+  return [...(scope.kind === 'everybody' ? [] : ['users', scope.uid]), 'tools', 'rules']
+}
+
+/** The text of a document. A document without one is refused, because calls must not go on without its rules. */
+function textIn(data: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  if (!data) return undefined
+  const text = data[TEXT]
+  if (typeof text !== 'string') throw new Error('the document of rules has no text')
+  return text
+}

@@ -1,0 +1,67 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import { inTransaction, isBusy, prepareAll, sqliteError } from './transaction.ts'
+
+const SQL = {
+  read: 'SELECT text FROM rules WHERE scope = ?',
+  write: 'INSERT INTO rules VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
+  remove: 'DELETE FROM rules WHERE scope = ?',
+} as const
+
+/** The milliseconds for which a change waits for another program that has locked the database. */
+const BUSY_MS = 1_000
+const BUSY_PAUSE_MS = 20
+
+/** Rule sets in the embedded database, which `openGovernance` has opened. */
+export class SqliteRuleStore implements RuleStore {
+  readonly #database: DatabaseSync
+  readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#statements = prepareAll(database, SQL)
+  }
+
+  read = async (scope: RuleScope): Promise<string | undefined> => {
+    await Promise.resolve()
+    try {
+      return this.#read(scope)
+    } catch (error) {
+      throw sqliteError(error)
+    }
+  }
+
+  change = async <Result>(
+    scope: RuleScope,
+    plan: (text: string | undefined) => PlannedText<Result>,
+  ): Promise<Result> => {
+    const untilMs = performance.now() + BUSY_MS
+    for (;;) {
+      try {
+        return inTransaction(this.#database, 'IMMEDIATE', () => this.#change(scope, plan))
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > untilMs) throw sqliteError(error)
+      }
+      await pause(BUSY_PAUSE_MS)
+    }
+  }
+
+  #read(scope: RuleScope): string | undefined {
+    const row = this.#statements.read.get(keyOf(scope)) as { readonly text: string } | undefined
+    return row?.text
+  }
+
+  #change<Result>(scope: RuleScope, plan: (text: string | undefined) => PlannedText<Result>): Result {
+    const before = this.#read(scope)
+    const { text, result } = plan(before)
+    if (text === undefined) this.#statements.remove.run(keyOf(scope))
+    else if (text !== before) this.#statements.write.run(keyOf(scope), text)
+    return result
+  }
+}
+
+/** No user id is empty. */
+function keyOf(scope: RuleScope): string {
+  return scope.kind === 'everybody' ? '' : scope.uid
+}
