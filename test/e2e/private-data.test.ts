@@ -43,6 +43,9 @@ const PRIVATE = {
 }
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
+  'governance.sqlite': '600',
+  'governance.sqlite-shm': '600',
+  'governance.sqlite-wal': '600',
   'toolrack.db': '600',
   'toolrack.db-shm': '600',
   'toolrack.db-wal': '600',

@@ -68,6 +68,10 @@ type Answers = readonly [
 /** A request to a route: what stands for the names in its path, with blanks in between; the query; the body; the answers. */
 type Row = readonly [names: string, query: string, body: string | null, answers: Answers]
 
+/** Rules that deny nothing that the tests call. */
+const RULES = { rules: [{ effect: 'deny', tool: 'none', future: true }] }
+const OTHER_RULES = { rules: [{ effect: 'deny', tool: 'nothing', future: true }] }
+
 const DENIED = '403 PERMISSION_DENIED'
 const EVERYBODY: Answers = ['200', '200', '200', '200', '200']
 const NOT_BY_JOB_TOKEN: Answers = ['200', '200', '200', '200', DENIED]
@@ -192,6 +196,25 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       ['201', '201', '201', DENIED, DENIED],
     ],
   ],
+  'GET /rules/:kind/:id': [
+    ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
+    ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
+    ['everybody all', '', null, [DENIED, DENIED, '200', DENIED, DENIED]],
+  ],
+  'PUT /rules/:kind/:id': [
+    ['user ann', '', json(OTHER_RULES), ['200', DENIED, '200', DENIED, DENIED]],
+    ['workflow w', '', json(OTHER_RULES), ['200', '201', '201', DENIED, DENIED]],
+    ['everybody all', '', json(OTHER_RULES), ADMIN_ALONE],
+  ],
+  'DELETE /rules/:kind/:id': [
+    ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
+    ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
+    ['everybody all', '', null, ADMIN_ALONE],
+  ],
+  'POST /permissions/simulate': [
+    ['', '', json({ name: 'shared' }), ['200', '200', '200', DENIED, DENIED]],
+    ['', '', json({ name: 'shared', as: { uid: 'ann' } }), ['200', DENIED, '200', DENIED, DENIED]],
+  ],
   'GET /api/tools': [['', '', null, ['200', '200', '200', NO_DOOR, NO_DOOR]]],
   'POST /api/tools/refresh': [['', '', null, [DENIED, DENIED, '200', NO_DOOR, NO_DOOR]]],
   'GET /api/tools/:name': [
@@ -270,6 +293,16 @@ async function reset(): Promise<void> {
   ] as const) {
     const answer = await ask({ who, method: 'PUT', address: `/workflows/tools/${path}`, body })
     expect(answer.ok).toBe(true)
+  }
+  for (const who of ['another user', 'admin'] as const)
+    await ask({ who, method: 'DELETE', address: '/workflows/rules/workflow/w' })
+  for (const [who, owner] of [
+    ['user', 'user/ann'],
+    ['user', 'workflow/w'],
+    ['admin', 'everybody/all'],
+  ] as const) {
+    const address = `/workflows/rules/${owner}`
+    expect((await ask({ who, method: 'PUT', address, body: json(RULES) })).ok).toBe(true)
   }
 }
 

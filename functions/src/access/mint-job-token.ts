@@ -12,6 +12,8 @@ export type MintRequest = {
 /** The present tools of a user. A view of the user's catalog has this type. */
 type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
+  /** The decision of the rules that deny every call of the tool. */
+  hiddenBy?(nameOrAlias: string): { readonly reason: string } | undefined
   /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]
 }
@@ -56,7 +58,7 @@ function currentTools(view: OwnedTools, tools: readonly GrantedTool[]): readonly
   const granted = new Map<string, Digest>()
   const details = tools.flatMap(({ name, digest }, index) => {
     const entry = view.resolve(name)
-    const fault = entry ? faultOf(entry, digest, granted) : whyNone(view)
+    const fault = entry ? faultOf(entry, digest, granted) : whyNone(view, name)
     if (entry && !fault) granted.set(entry.name, digest)
     return fault
       ? { reason: fault.reason, index, pointer: `/tools/${index}/${fault.field}`, message: fault.message }
@@ -80,7 +82,15 @@ function faultOf(
   return undefined
 }
 
-function whyNone({ lostLayers }: OwnedTools): Fault {
+function whyNone(view: OwnedTools, name: string): Fault {
+  const { lostLayers } = view
+  const decision = view.hiddenBy?.(name)
+  if (decision)
+    return {
+      reason: 'PERMISSION_DENIED',
+      field: 'name',
+      message: `the tool is denied (${decision.reason.replace(/\.$/, '')})`,
+    }
   if (lostLayers.length === 0)
     return { reason: 'TOOL_NOT_FOUND', field: 'name', message: 'the catalog has no tool of that name' }
   const message = 'no layer that could be read has a tool of that name; try again'

@@ -3,7 +3,6 @@ import {
   jsonPointer,
   parseRuleSet,
   type Digest,
-  type JsonObject,
   type OwnedRules,
   type RuleOwner,
   type RuleSet,
@@ -39,7 +38,7 @@ export function scopeOf({ kind, id }: RuleOwner, uid: string): RuleScope {
 }
 
 export function ruleSetDigest(set: RuleSet): Digest {
-  return `sha256:${sha256(canonicalJson(set as unknown as JsonObject))}`
+  return `sha256:${sha256(canonicalJson(set))}`
 }
 
 export function sha256(text: string): string {
@@ -56,7 +55,7 @@ export function readRuleSets(text: string | undefined): RuleSets {
   const kept = JSON.parse(text) as Readonly<Record<string, KeptRules>>
   return new Map(
     Object.entries(kept).map(([owner, { set, ...rest }]) => {
-      const parsed = parseRuleSet(set as unknown as JsonObject)
+      const parsed = parseRuleSet(set)
       if ('set' in parsed) return [owner, { ...rest, set: parsed.set }]
       throw new Error(`the kept rules have a fault at ${jsonPointer([owner])}`)
     }),

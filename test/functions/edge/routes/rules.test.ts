@@ -76,8 +76,8 @@ test('a denied tool is in no list and under no alias, and a call by name is refu
   })
   const tools = [{ name: 'git:push', digest: definitionDigest(echo('git:push', ['git_operations'])) }]
   expect(await ask('ann', 'POST /jobs/tokens', { body: { workflowId: 'w', tools } })).toMatchObject({
-    status: 404,
-    code: 'TOOL_NOT_FOUND',
+    status: 403,
+    code: 'PERMISSION_DENIED',
   })
   expect(await call('bob', 'git:push', { text: 'a' })).toMatchObject({ status: 200 })
   expect(await ask('ann', 'DELETE /rules/user/ann')).toMatchObject({ status: 200 })
