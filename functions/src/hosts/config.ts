@@ -5,16 +5,9 @@ import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
-import { DEADLINE_MS } from '../calls/pipeline/run-tool.ts'
-import { ISOLATION_LEVELS } from '../tools/modules/runner.ts'
-import { readConfigFile } from './settings/config-file.ts'
-import type { Notice } from './settings/found-settings.ts'
-import { readRalph } from './settings/ralph.ts'
-import { unknownVariables } from './settings/unknown-variables.ts'
-import { ConfigError, environmentSettings, readVariables } from './settings/variables.ts'
-import type { InForce, VariableValues } from './settings/variables.ts'
-import { choice, inFile, list, matching, notInFile } from './settings/variables.ts'
-import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
+import { operatorRules } from './operator-rules.ts'
+import { ConfigError, readVariables, type VariableValues } from './variables.ts'
+import { choice, list, matching, optional, parsed, text, wholeNumber } from './variables.ts'
 
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
@@ -63,14 +56,15 @@ export const TABLE = {
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
-  TOOLRACK_JOB_KEYS: inFile('object', parsed(parseJobKeys, JOB_KEYS_RULE)),
-  GOOGLE_CLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
-  GCLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
-  FIREBASE_AUTH_EMULATOR_HOST: notInFile(OF_PLATFORM, optional),
-  FUNCTIONS_EMULATOR: notInFile(OF_PLATFORM, optional),
-  K_SERVICE: notInFile(OF_PLATFORM, optional),
-  TOOLRACK_DEFS_DIR: inFile('path', text(DEFS_DIR)),
-  TOOLRACK_TOOLS_DIR: inFile('path', optional),
+  TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
+  GOOGLE_CLOUD_PROJECT: optional,
+  GCLOUD_PROJECT: optional,
+  FIREBASE_AUTH_EMULATOR_HOST: optional,
+  FUNCTIONS_EMULATOR: optional,
+  K_SERVICE: optional,
+  TOOLRACK_DEFS_DIR: text(DEFS_DIR),
+  TOOLRACK_TOOLS_DIR: optional,
+  TOOLRACK_RULES_FILE: operatorRules,
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
@@ -145,6 +139,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     /** True if `definitionsFolder` is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
+    /** The operator's rules for everybody. */
+    operatorRules: values.TOOLRACK_RULES_FILE,
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,

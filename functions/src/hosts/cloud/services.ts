@@ -39,6 +39,7 @@ export function cloudServices(config: Config, log: Log): Services {
     runner: namedRunner(config.runner, log) ?? absentRunner(isEmulator ? NO_RUNNER_IN_EMULATOR : NO_RUNNER),
     ...authenticationOf(config),
     log,
+    operatorRules: config.operatorRules,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,

@@ -57,6 +57,7 @@ export async function serve(
     ...authentication,
     log,
     ...shown,
+    operatorRules: config.operatorRules,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseConfig } from '../../../functions/src/hosts/config.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+function configured(content: string) {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'rules.json')
+  writeFileSync(path, content)
+  return parseConfig({ TOOLRACK_RULES_FILE: path }).operatorRules
+}
+
+test('the rules of the file belong to everybody', () => {
+  const rules = [{ effect: 'deny', tool: 'git:*' }]
+  expect(configured(JSON.stringify({ rules }))).toEqual({
+    owner: { kind: 'everybody', id: 'file' },
+    set: { default: 'allow', rules },
+  })
+  expect(parseConfig({}).operatorRules).toBeUndefined()
+})
+
+test('one error names every fault of the file, and never a value', () => {
+  const rules = [{ effect: 'denny', tool: 'git:*' }, { effect: 'deny', tol: 'secret' }]
+  expect(() => configured(JSON.stringify({ rules }))).toThrow(
+    /^TOOLRACK_RULES_FILE has a file .*\/rules\/0\/effect must be "allow", "ask" or "deny"; \/rules\/1 has a key/,
+  )
+  expect(() => configured(JSON.stringify({ rules }))).not.toThrow(/secret/)
+})
+
+test.each([
+  ['no JSON', '{'],
+  ['a key twice', '{"rules":[],"rules":[]}'],
+  ['a list', '[]'],
+])('a file with %s is refused', (_title, content) => {
+  expect(() => configured(content)).toThrow(/^TOOLRACK_RULES_FILE has a file whose rules are not valid/)
+})
+
+test('a file that is not there is refused', () => {
+  const path = join(process.cwd(), 'no', 'such', 'file')
+  expect(() => parseConfig({ TOOLRACK_RULES_FILE: path })).toThrow(/can be read \(ENOENT\)/)
+})
