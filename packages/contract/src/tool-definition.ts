@@ -13,7 +13,7 @@ export type ToolRunner = {
   readonly [field: string]: JsonValue | undefined
 }
 
-/** Hints about the effects of a tool. The names and defaults are those of MCP. */
+/** Hints about the effects of a tool. The names and defaults are those of MCP, except `classes`, which `classesOf` reads. */
 export type ToolAnnotations = {
   readonly title?: string | undefined
   readonly readOnlyHint?: boolean | undefined

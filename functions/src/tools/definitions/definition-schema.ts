@@ -1,4 +1,4 @@
-import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
+import { isJsonObject, RUNNER_KINDS, TOOL_CLASSES, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
@@ -58,6 +58,12 @@ function schemasWith(z: typeof Zod) {
       destructiveHint: hint,
       idempotentHint: hint,
       openWorldHint: hint,
+      classes: z
+        .array(z.enum(TOOL_CLASSES))
+        .min(1)
+        .max(TOOL_CLASSES.length)
+        .optional()
+        .describe('What rules know of the tool: permission classes, and what a call of it does.'),
     })
     .refine(isShallow, SHALLOW)
     .describe("Hints about the tool's effects, named as in MCP.")

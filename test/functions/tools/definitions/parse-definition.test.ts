@@ -41,6 +41,18 @@ test.each<[string, JsonObject, string, RegExp]>([
   ['an unknown key with a slash', { ...ours, 'a/b': 1 }, '/a~1b', /the key is not known here/],
   ['another type', { ...ours, type: 'tool' }, '/type', /^must be "function"$/],
   [
+    'a class that rules do not know',
+    { ...ours, annotations: { classes: ['file_read', 'file_reed'] } },
+    '/annotations/classes/1',
+    /"file_read" or .*"opaque"|"opaque"/,
+  ],
+  [
+    'a class that is no list',
+    { ...ours, annotations: { classes: 'read' } },
+    '/annotations/classes',
+    /list|array/,
+  ],
+  [
     'a runner of unknown kind',
     { ...ours, runner: { kind: 'ruby' } },
     '/runner/kind',

@@ -1,0 +1,133 @@
+import { expect, test } from '@jest/globals'
+import { ruleSetDigest, ruleSetsText } from '../../../../functions/src/calls/rules/kept-rules.ts'
+import { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
+import { RuledCatalog } from '../../../../functions/src/calls/rules/ruled-catalog.ts'
+import { NO_RULES } from '../../../../functions/src/calls/rules/rules-in-force.ts'
+import type { RuleScope, RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
+import { REVISION_CHECK_MS } from '../../../../functions/src/tools/catalog/layer-cache.ts'
+import { catalogView } from '../../../support/catalog-view.ts'
+import { tool } from '../../../support/definition-changes.ts'
+
+const ANN = { uid: 'ann' }
+const EVERYBODY: RuleScope = { kind: 'everybody' }
+const OF_ANN: RuleScope = { kind: 'user', uid: 'ann' }
+
+/** The text of a scope in which this owner denies these tools. */
+function denying(owner: string, ...tools: readonly string[]): string | undefined {
+  const set = {
+    default: 'allow' as const,
+    rules: tools.map((one) => ({ effect: 'deny' as const, tool: one })),
+  }
+  return ruleSetsText(new Map([[owner, { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: '' }]]))
+}
+
+/** A book over texts that the test changes, with a clock that the test moves. */
+function bookOver(texts: Map<string, string | undefined> = new Map()) {
+  const state = { nowMs: 0, reads: 0, fault: undefined as Error | undefined, logged: [] as string[] }
+  const store: RuleStore = {
+    read: async ({ kind }) => {
+      state.reads += 1
+      await Promise.resolve()
+      if (state.fault) throw state.fault
+      return texts.get(kind)
+    },
+    change: () => Promise.reject(new Error('nothing is written here')),
+  }
+  const said = (message: string): void => void state.logged.push(message)
+  const book = new RuleBook({
+    store,
+    log: { info: said, warn: said, error: said },
+    now: () => state.nowMs,
+  })
+  return { book, state, texts }
+}
+
+test('without rules everybody has the same rules, and a view stays the same object', async () => {
+  const { book } = bookOver()
+  expect(await book.of(ANN)).toBe(NO_RULES)
+  const view = catalogView({ file: [tool('a')] })
+  expect(view.ruledBy(NO_RULES)).toBe(view)
+  const listed = new RuledCatalog({ view: () => view }, book)
+  expect(listed.view({ kind: 'user', uid: 'ann', isAdmin: false })).toBe(view)
+})
+
+test('rules that could never be read refuse every list and every call', async () => {
+  const { book, state } = bookOver()
+  state.fault = new Error('the store is away')
+  await expect(book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  const listed = new RuledCatalog({ view: () => catalogView({}) }, book)
+  await expect(async () => listed.view({ kind: 'user', uid: 'ann', isAdmin: false })).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+  })
+  expect(state.logged).toEqual(['rules could not be read', 'rules could not be read'])
+  state.fault = undefined
+  state.nowMs += REVISION_CHECK_MS
+  expect(await book.of(ANN)).toBe(NO_RULES)
+})
+
+test('rules that cannot be understood are no rules that allow', async () => {
+  const { book, texts } = bookOver(new Map([['user', '{"user/ann":{"set":{"default":"sometimes"}}}']]))
+  await expect(book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  texts.set('user', '{')
+  await expect(async () => book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+})
+
+test('the last good rules stay in force if the store fails', async () => {
+  const { book, state, texts } = bookOver()
+  texts.set('everybody', denying('everybody/all', 'a'))
+  const before = await book.of(ANN)
+  expect(before.owned).toHaveLength(1)
+  state.fault = new Error('the store is away')
+  state.nowMs += REVISION_CHECK_MS
+  expect(await book.of(ANN)).toBe(before)
+})
+
+test('the store is asked once a second at most, and rules of the same text are the same object', async () => {
+  const { book, state, texts } = bookOver()
+  texts.set('user', denying('user/ann', 'a'))
+  const before = await book.of(ANN)
+  expect(state.reads).toBe(2)
+  expect(book.of(ANN)).toBe(before)
+  state.nowMs += REVISION_CHECK_MS
+  expect(await book.of(ANN)).toBe(before)
+  expect(state.reads).toBe(4)
+  texts.set('user', denying('user/ann', 'b'))
+  state.nowMs += REVISION_CHECK_MS
+  expect((await book.of(ANN)).revision).not.toBe(before.revision)
+})
+
+test('a change of this instance is in force at once, also if a read that began before it ends after it', async () => {
+  const { book, texts } = bookOver()
+  const reading = book.of(ANN)
+  const text = denying('user/ann', 'a')
+  texts.set('user', text)
+  book.written(OF_ANN, text)
+  book.written(EVERYBODY, undefined)
+  expect((await reading).owned).toHaveLength(1)
+  expect((await book.of(ANN)).owned).toHaveLength(1)
+  expect(await book.of({ uid: 'bob' })).toBeDefined()
+})
+
+test('the rules of a workflow apply to its calls alone', async () => {
+  const { book, texts } = bookOver()
+  texts.set('user', denying('workflow/nightly', 'a'))
+  expect((await book.of({ uid: 'ann', workflowId: 'nightly' })).owned).toHaveLength(1)
+  expect(await book.of({ uid: 'ann', workflowId: 'daily' })).toBe(NO_RULES)
+  expect(await book.of(ANN)).toBe(NO_RULES)
+})
+
+test('a hidden definition still hides those below it, and its alias means no other tool', async () => {
+  const { book, texts } = bookOver()
+  texts.set('user', denying('user/ann', 'x:y'))
+  const view = catalogView({ user: [tool('x:y')], file: [tool('x:y'), tool('z')] })
+  const ruled = view.ruledBy(await book.of(ANN))
+  expect([...ruled.entries()].map(({ name }) => name)).toEqual(['z'])
+  expect([ruled.resolve('x:y'), ruled.resolve('x__y')]).toEqual([undefined, undefined])
+  expect(ruled.hiddenBy('x__y')).toMatchObject({
+    effect: 'deny',
+    owner: { kind: 'user', id: 'ann' },
+    rule: 0,
+  })
+  expect(ruled.revision).not.toBe(view.revision)
+  expect(view.ruledBy(await book.of(ANN))).toBe(ruled)
+})
