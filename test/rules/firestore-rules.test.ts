@@ -30,6 +30,8 @@ const DOCUMENTS: Readonly<Record<string, readonly Verb[]>> = {
   'users/owner': [],
   'users/owner/tools/invocations': [],
   'users/owner/tools/invocations/logs/one': [],
+  'users/owner/tools/idempotency': [],
+  'users/owner/tools/idempotency/keys/one': [],
   'users/owner/tools/modules': [],
   'users/owner/tools/modules/items/m': [],
   'users/owner/tools/modules/items/m/versions/1': [],

@@ -7,10 +7,7 @@ import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-w
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
-import { RuleBook } from '../calls/rules/rule-book.ts'
-import { RuleWriter } from '../calls/rules/rule-writer.ts'
-import type { RuleStore } from '../calls/rules/rule-store.ts'
-import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
+import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -25,7 +22,10 @@ type HostParts =
   'isBehindBuffer' | 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
 
 /** What is kept about the calls of everybody. */
-export type Governance = { readonly rules: RuleStore; readonly close: () => Promise<void> }
+export type Governance = {
+  readonly keys: IdempotencyKeys
+  readonly close: () => Promise<void>
+}
 
 /** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Pick<RouteParts, HostParts> &
@@ -89,21 +89,8 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const ruleStore = parts.governance.rules
-  const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
-  const listed = new RuledCatalog(catalog, ruleBook)
-  const calls = {
-    catalog: listed,
-    ruleBook,
-    validator,
-    runner,
-    sourceOf,
-    logs,
-    log,
-    showCall,
-    now,
-    deadlineMsMax,
-  }
+  const { keys } = parts.governance
+  const calls = { keys, catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
   return {
     ...parts,
     now,

@@ -18,6 +18,7 @@ const STATUS: Readonly<Record<number, string>> = {
   404: 'NOT_FOUND',
   409: 'FAILED_PRECONDITION',
   412: 'FAILED_PRECONDITION',
+  425: 'ABORTED',
   429: 'RESOURCE_EXHAUSTED',
   500: 'INTERNAL',
   501: 'UNIMPLEMENTED',
@@ -58,6 +59,7 @@ export const ERROR_CODES = {
   RULES_FULL: kind(409, 'The rules would be larger than they may be; nothing was written.'),
   DIGEST_CHANGED: kind(409, 'The tool has changed: its present digest is not the one that was named.'),
   RUNS_AT_CLIENT: kind(409, 'The tool runs at the client; nothing was run here.'),
+  IDEMPOTENCY_CONFLICT: kind(409, 'The Idempotency-Key belongs to another call; nothing was run.'),
   PRECONDITION_FAILED: kind(412, 'The definition is not in the state the request asks for.'),
   BODY_TOO_LARGE: kind(413, 'The body is larger than the route takes.'),
   ANSWER_TOO_LARGE: kind(
@@ -69,6 +71,10 @@ export const ERROR_CODES = {
   RULE_INVALID: kind(422, 'The rules are not valid.'),
   SCHEMA_REJECTED: kind(422, 'The schema of the parameters is not admitted.'),
   MODULE_INVALID: kind(422, 'The module does not keep the convention for tool modules.'),
+  CALL_IN_FLIGHT: retryable(
+    425,
+    'The call with this Idempotency-Key still runs; ask again with the same key.',
+  ),
   HEADERS_TOO_LARGE: kind(431, 'The address and headers are larger than the service takes.'),
   SERVICE_BUSY: retryable(429, 'The service has as much work as it takes; nothing was done. Try again.'),
   RUNNER_BUSY: retryable(429, 'The runner has as many calls as it takes; try again.'),
@@ -88,6 +94,10 @@ export const ERROR_CODES = {
     'The runner cannot isolate the tool as its definition asks; nothing was run.',
   ),
   WORKER_DIED: kind(503, 'The process of the call was lost; the tool may have run.'),
+  UNKNOWN_OUTCOME: kind(
+    503,
+    'The outcome of the call with this Idempotency-Key is not known; the tool may have run.',
+  ),
   DEADLINE_EXCEEDED: kind(504, 'The tool did not end in time and was killed.'),
   MODULE_BROKEN: kind(200, 'The module of the tool cannot be imported, or its stored spec is refused now.'),
   TOOL_RAISED: kind(200, 'The tool raised an exception.'),

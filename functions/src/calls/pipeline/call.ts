@@ -27,9 +27,9 @@ export type CallRequest = {
   readonly nullMeansOmitted?: boolean
 }
 
-/** The headers as they were sent. No step reads them yet, so a repeated `Idempotency-Key` does not prevent a second run. */
+/** The headers as they were sent. No step reads `traceparent` yet. */
 export type CallHeaders = {
-  /** The calls of a dispatch have different keys. */
+  /** A call with the same key is not run again. The calls of a dispatch have different keys. */
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
 }

@@ -117,12 +117,8 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
 export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
-function deadlineOf(
-  { timeoutSeconds }: ToolLimits,
-  deadlineMsMax: number,
-  usualMs: number = DEADLINE_MS,
-): number {
-  const wantedMs = timeoutSeconds === undefined ? usualMs : Math.round(timeoutSeconds * 1_000)
+export function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
+  const wantedMs = timeoutSeconds === undefined ? DEADLINE_MS : Math.round(timeoutSeconds * 1_000)
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 

@@ -1,6 +1,7 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
+import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
+import { authoriseCall } from '../rules/authorise.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
@@ -8,8 +9,8 @@ import { resolveTool, type ResolveParts } from './resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
-  AuthoriseParts &
-  RunParts & {
+  RunParts &
+  OnceParts & {
     readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
     readonly showCall?: ShowCall | undefined
@@ -27,6 +28,7 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .step('resolve the tool', resolveTool(parts))
     .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments(parts))
+    .step('run at most once', atMostOnce(parts))
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)
     .run('run the tool', runTool(parts))

@@ -46,14 +46,15 @@ export class EventStream {
     return this.#write(textOf(event, data))
   }
 
-  /** Writes the last event. */
-  end(event: string, data: unknown): void {
+  /** Writes the last event. If it is the only one, the answer has these headers too. */
+  end(event: string, data: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    if (!this.isOpen) this.#open(headers)
     clearInterval(this.#comments)
     this.#res.end(textOf(event, data))
     this.#count(this.#res.writableLength)
   }
 
-  #open(): void {
+  #open(headers: Readonly<Record<string, string>> = {}): void {
     const res = this.#res
     this.#comments = setInterval(() => this.#comment(), this.#times.commentMs).unref()
     res.once('close', () => clearInterval(this.#comments))
@@ -61,7 +62,7 @@ export class EventStream {
     res.setTimeout(this.#times.unreadMs, () => {
       if (res.writableLength > 0) res.req.socket.destroy()
     })
-    res.writeHead(200, HEADERS)
+    res.writeHead(200, { ...HEADERS, ...headers })
   }
 
   #comment(): void {

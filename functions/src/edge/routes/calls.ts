@@ -87,18 +87,21 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
         if (wants === 'events' && isBuffered && !takesJson)
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
         refuseParameters(request)
+        checkIdempotencyKey(req)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
     },
   })
-  if (stream?.isOpen) return stream.end('result', result)
-  if (result.resultType === 'success') return sendJson(res, 200, result, NOT_STORED)
+  const replayed = result.meta.replayed ? { 'Idempotent-Replay': 'true' } : {}
+  if (stream && (stream.isOpen || result.meta.replayed)) return stream.end('result', result, replayed)
+  if (result.resultType === 'success') return sendJson(res, 200, result, { ...NOT_STORED, ...replayed })
   const { httpStatus, retry } = ERROR_CODES[result.code]
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
     ...NOT_STORED,
+    ...replayed,
     ...(isBodyRefused(result.code, res.req) && { Connection: 'close' }),
     ...(again !== undefined && { 'Retry-After': String(again) }),
   })
@@ -116,6 +119,7 @@ function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<v
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
   refuseParameters(request)
+  checkIdempotencyKey(req)
   const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
   const held = results.begin(principal.uid)
   try {
@@ -147,6 +151,18 @@ const RESULTS_TOO_LARGE =
 
 /** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
 const CALL_DEPTH_MAX = 64
+
+/** The most characters of an `Idempotency-Key`. It must be printable ASCII. */
+const KEY_LENGTH_MAX = 255
+const KEY_CHARACTERS = /^[ -~]+$/
+
+/** Throws HEADER_INVALID. A key that is not valid must not be ignored, because its caller relies on it. */
+function checkIdempotencyKey({ headers }: IncomingMessage): void {
+  const key = headers['idempotency-key']?.toString()
+  if (key === undefined || (key.length <= KEY_LENGTH_MAX && KEY_CHARACTERS.test(key))) return
+  const rule = `must be 1 to ${KEY_LENGTH_MAX} printable ASCII characters`
+  throw new ToolrackError('HEADER_INVALID', `The Idempotency-Key ${rule}; nothing was run.`)
+}
 
 function callHeaders({ headers }: IncomingMessage): CallHeaders {
   return {

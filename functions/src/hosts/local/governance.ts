@@ -1,11 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
+import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import type { Governance } from '../services.ts'
 
 /** What is kept about calls in the embedded store. */
 export function embeddedGovernance(database: DatabaseSync): Governance {
+  const keys = new SqliteIdempotencyKeys(database)
+  // Only this process uses the data folder, so a call that has not ended was lost with an earlier process.
+  keys.endLeases().catch(() => undefined)
   return {
-    rules: new SqliteRuleStore(database),
+    keys,
     close: () => {
       database.close()
       return Promise.resolve()

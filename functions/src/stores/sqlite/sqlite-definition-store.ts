@@ -1,18 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LayerSource, StoredLayer } from '../../tools/catalog/layer-source.ts'
 import { STORE_BYTES_MAX } from '../../tools/records/layer-totals.ts'
-import { inTransaction, isBusy, sqliteError } from './transaction.ts'
+import { BUSY_WAIT_MS, inTransactionWhenFree } from './transaction.ts'
 import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { openDatabase } from './open-database.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import { RecordStore } from '../../tools/records/record-store.ts'
 import { sqliteLayer, type SqliteLayer } from './sqlite-layer.ts'
 import { SqliteLayerWriter } from './sqlite-layer-write.ts'
-
-/** How long a read or a write waits for the lock of another program, in milliseconds. */
-const BUSY_WAIT_MS = 1_000
-const BUSY_STEP_MS = 20
 
 /** The embedded store: one SQLite file. */
 export class SqliteDefinitionStore extends RecordStore {
@@ -47,17 +42,8 @@ export class SqliteDefinitionStore extends RecordStore {
     return this.#attempt('IMMEDIATE', () => this.#writer.write(layerKey(layer), write))
   }
 
-  /** While another program holds the lock, tries again without blocking the event loop. */
-  async #attempt<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T | Promise<T>): Promise<T> {
-    const end = performance.now() + this.#busyWaitMs
-    for (;;) {
-      try {
-        return inTransaction(this.#database, mode, act)
-      } catch (error) {
-        if (!isBusy(error) || performance.now() >= end) throw sqliteError(error)
-        await sleep(BUSY_STEP_MS)
-      }
-    }
+  #attempt<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T | Promise<T>): Promise<T> {
+    return inTransactionWhenFree(this.#database, mode, act, this.#busyWaitMs)
   }
 }
 

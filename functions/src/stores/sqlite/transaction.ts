@@ -1,5 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a caller can react to. */
 const BUSY = 5
@@ -19,6 +20,31 @@ export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMM
     // After some errors, such as a full disk, SQLite itself has rolled the transaction back.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
+  }
+}
+
+/** How long a transaction waits for the lock of another program, in milliseconds. */
+export const BUSY_WAIT_MS = 1_000
+const BUSY_STEP_MS = 20
+
+/**
+ * Runs `act` in one transaction. While another program holds the lock, tries again without blocking the event loop. Rejects with
+ * a ToolrackError for an error of SQLite.
+ */
+export async function inTransactionWhenFree<T>(
+  database: DatabaseSync,
+  mode: 'DEFERRED' | 'IMMEDIATE',
+  act: () => T | Promise<T>,
+  waitMs = BUSY_WAIT_MS,
+): Promise<T> {
+  const end = performance.now() + waitMs
+  for (;;) {
+    try {
+      return inTransaction(database, mode, act)
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw sqliteError(error)
+      await sleep(BUSY_STEP_MS)
+    }
   }
 }
 

@@ -25,11 +25,17 @@ const services = createServices({
   defaultWorkflow: 'tools-CliTools',
   corsOrigins: [],
 })
-const { argumentValidator: validator } = services
+const { argumentValidator: validator, governance } = services
 const seen: CallHeaders[] = []
 /** The steps that are served, inside one that notes the headers of each call. */
 const invoker = new Invoker(
-  { ...services, validator, sourceOf: () => Promise.resolve(undefined), deadlineMsMax: Infinity },
+  {
+    ...services,
+    keys: governance.keys,
+    validator,
+    sourceOf: () => Promise.resolve(undefined),
+    deadlineMsMax: Infinity,
+  },
   (parts, failures) =>
     Onion.withoutSteps(failures)
       .step('note the headers', (call, next) => {

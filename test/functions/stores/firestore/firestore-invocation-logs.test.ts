@@ -1,4 +1,4 @@
-import { CollectionReference } from '@google-cloud/firestore'
+import { Query } from '@google-cloud/firestore'
 import { expect, jest, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
@@ -68,7 +68,7 @@ describeOnEmulator('the logs of calls on Firestore', () => {
 
   test('a look that fails is told, and the next log looks again', async () => {
     const logs = new FirestoreInvocationLogs(connectionTo(newProject()))
-    const looks = jest.spyOn(CollectionReference.prototype, 'aggregate').mockImplementationOnce(() => {
+    const looks = jest.spyOn(Query.prototype, 'aggregate').mockImplementationOnce(() => {
       throw new Error('no look')
     })
     const [first, second, third] = [log(), log(), log()]

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
+import type { IdempotencyKeys } from '../../../calls/once/idempotency-keys.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
 import { EMPTY_BOOK } from '../../../calls/rules/rules-in-force.ts'
 import { Invoker } from '../../../calls/pipeline/invoker.ts'
@@ -40,6 +41,7 @@ export async function callTool(
       find: () => Promise.resolve(undefined),
       close: () => Promise.resolve(),
     },
+    keys: withoutKeys,
     log,
     now: Date.now,
     deadlineMsMax: Infinity,
@@ -55,6 +57,13 @@ export async function callTool(
   } finally {
     await validator.close()
   }
+}
+
+/** No call from the terminal has an idempotency key. */
+const withoutKeys: IdempotencyKeys = {
+  claim: () => Promise.resolve(undefined),
+  complete: () => Promise.resolve(),
+  release: () => Promise.resolve(),
 }
 
 function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runner, 'invoke'> {

@@ -1,0 +1,101 @@
+import { canonicalJson, toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { outcomeOf, type CallOutcome, type Resolved } from '../pipeline/call.ts'
+import type { Next, Step } from '../pipeline/onion.ts'
+import { deadlineOf } from '../pipeline/run-tool.ts'
+import type { CallKey, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
+import { resultOf, storedOutcome } from './stored-outcome.ts'
+
+export type OnceParts = {
+  readonly keys: IdempotencyKeys
+  /** Milliseconds that the platform allows for a call. */
+  readonly deadlineMsMax: number
+}
+
+/**
+ * Added to the deadline of a call: a runner that starts may take 10 s, its answer 3 s more, and the store several times 2 s. If a
+ * call takes longer nevertheless, it does not run twice, because an ended lease frees no key.
+ */
+const LEASE_GRACE_MS = 30_000
+
+/** The pause that a caller is told to make while its call runs. */
+const IN_FLIGHT_SECONDS = 1
+
+/**
+ * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin, and the outcome is kept for
+ * the next call with the key. A call without a key, and one that the service does not run, pass.
+ */
+export function atMostOnce<Call extends Resolved>(parts: OnceParts): Step<Call> {
+  return (call, next) =>
+    call.headers.idempotencyKey === undefined || call.entry.callable !== 'service'
+      ? next(call)
+      : runOnce(call, next, call.headers.idempotencyKey, parts)
+}
+
+async function runOnce<Call extends Resolved>(
+  call: Call,
+  next: Next<Call>,
+  header: string,
+  { keys, deadlineMsMax }: OnceParts,
+): Promise<CallOutcome> {
+  const { invocationId: owner, limits, principal } = call
+  const hash = hashOf(call)
+  // Keys of users and of jobs are apart, as their routes are.
+  const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
+  const leaseMs = deadlineOf(limits, deadlineMsMax) + LEASE_GRACE_MS
+  const kept = await keys.claim(key, { hash, owner, leaseMs })
+  if (kept) return answerKept(call, hash, kept)
+  // A caller who has a key comes back for the result. So the call is not ended when the connection is lost.
+  const outcome = await next({ ...call, signal: new AbortController().signal })
+  const stored = storedOutcome(outcome)
+  await (stored ? keys.complete(key, owner, stored) : keys.release(key, owner))
+  return outcome
+}
+
+/** The answer to a call whose key is not free. Nothing is run. */
+function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
+  if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
+  if (kept.state === 'ended') {
+    const result = resultOf(kept.outcome)
+    // This code says something of the key. It is no result of the earlier call.
+    const isUnknown = result.resultType === 'failure' && result.code === 'UNKNOWN_OUTCOME'
+    return { ...outcomeOf(call, result), replayed: !isUnknown }
+  }
+  const [code, text, retryAfterSeconds] = UNENDED[kept.state]
+  return { ...outcomeOf(call, toolFailure(code, text)), retryAfterSeconds }
+}
+
+const OTHER_CALL =
+  'The Idempotency-Key was used for another tool or other arguments; nothing was run. Use a new key for a new call.'
+
+const UNENDED: Readonly<
+  Record<
+    'running' | 'lost' | 'dropped',
+    readonly [code: ErrorCode, text: string, retryAfterSeconds: number | null]
+  >
+> = {
+  running: [
+    'CALL_IN_FLIGHT',
+    'The call with this Idempotency-Key still runs. Ask again with the same key for its result.',
+    IN_FLIGHT_SECONDS,
+  ],
+  lost: [
+    'UNKNOWN_OUTCOME',
+    'The service was lost during the call with this Idempotency-Key, so its outcome is not known; the tool may have run. Look before you repeat it with a new key.',
+    null,
+  ],
+  dropped: [
+    'UNKNOWN_OUTCOME',
+    'The call with this Idempotency-Key has ended, but its result is no longer kept, because newer results took its room. Nothing was run again.',
+    null,
+  ],
+}
+
+/** A hash of what is called: the tool's name, the arguments, and the session, of which there is none yet. */
+function hashOf({ entry, request }: Resolved): string {
+  return sha256(canonicalJson([entry.name, request.arguments, null]))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,113 @@
+import type { CollectionReference, QueryDocumentSnapshot, WriteBatch } from 'firebase-admin/firestore'
+import type { FirestoreConnection } from './firestore-connection.ts'
+
+/** The most milliseconds that a call also waits for the check that drops old documents. */
+const LOOK_MS = 5_000
+
+/** An instance checks the sum of a user's bytes again after it has kept an eighth of the bound for this user. */
+const LOOKS_PER_BOUND = 8
+
+/** The most documents that one check drops. Even if all are as short as possible, fewer are kept between two checks. */
+const DROPPED_MAX = 2_000
+const DROPPED_AT_ONCE = 500
+
+/** The most users whose kept bytes an instance remembers. For a forgotten user, it checks the sum with the next document. */
+const USERS_MAX = 10_000
+
+export type Bounded = {
+  /** The most bytes of one user, counted by the field `bytes` of the documents that have one. */
+  readonly userBytes: number
+  readonly documentsOf: (uid: string) => Promise<CollectionReference>
+  /** The field by which the documents with bytes are ordered, the oldest first. Dropped documents do not have it. */
+  readonly order: 'expiresAt' | 'endedAt'
+  /** The fields of a document, besides `bytes`, that `drop` reads. */
+  readonly fields: readonly string[]
+  readonly drop: (batch: WriteBatch, document: QueryDocumentSnapshot) => void
+}
+
+/**
+ * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user with the first document that
+ * it keeps for the user, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the
+ * bound and one document for each instance.
+ */
+export class OldestAbove {
+  readonly #connection: FirestoreConnection
+  readonly #bounded: Bounded
+  /** The bytes that may still be kept for each user until the next check. */
+  readonly #untilLook = new Map<string, number>()
+
+  constructor(connection: FirestoreConnection, bounded: Bounded) {
+    this.#connection = connection
+    this.#bounded = bounded
+  }
+
+  /** Counts a document that was kept, and checks the user's sum if it is time. Rejects if the check fails. */
+  async count(uid: string, bytes: number): Promise<void> {
+    const bytesUntilLook = (this.#untilLook.get(uid) ?? 0) - bytes
+    this.#remember(uid, bytesUntilLook)
+    if (bytesUntilLook < 0) await this.#look(uid)
+  }
+
+  /** Drops the oldest documents above the bound. What is kept meanwhile causes no second check, unless this check fails. */
+  async #look(uid: string): Promise<void> {
+    const { userBytes, documentsOf } = this.#bounded
+    this.#remember(uid, userBytes / LOOKS_PER_BOUND)
+    try {
+      await this.#connection.calls.within(LOOK_MS, async () =>
+        dropOldest(await documentsOf(uid), this.#bounded),
+      )
+    } catch (error) {
+      this.#untilLook.delete(uid)
+      throw error
+    }
+  }
+
+  /** Makes the user the newest one. If there are too many users, the oldest one is forgotten. */
+  #remember(uid: string, bytesUntilLook: number): void {
+    this.#untilLook.delete(uid)
+    this.#untilLook.set(uid, bytesUntilLook)
+    const [oldest = uid] = this.#untilLook.keys()
+    if (this.#untilLook.size > USERS_MAX) this.#untilLook.delete(oldest)
+  }
+}
+
+/**
+ * Drops the oldest documents of one user until the remaining ones have at most the bound. This costs one read for each thousand
+ * documents, and about one more read and one write for each dropped one. They are chosen in one transaction, so that instances
+ * that check at the same time choose the same documents.
+ */
+async function dropOldest(documents: CollectionReference, bounded: Bounded): Promise<void> {
+  const dropped = await tooMany(documents, bounded)
+  for (let from = 0; from < dropped.length; from += DROPPED_AT_ONCE) {
+    const batch = documents.firestore.batch()
+    for (const document of dropped.slice(from, from + DROPPED_AT_ONCE)) bounded.drop(batch, document)
+    await batch.commit()
+  }
+}
+
+async function tooMany(
+  documents: CollectionReference,
+  { userBytes, order, fields }: Bounded,
+): Promise<readonly QueryDocumentSnapshot[]> {
+  const { AggregateField } = await import('@google-cloud/firestore')
+  const sums = documents
+    .where('bytes', '>', 0)
+    .aggregate({ bytes: AggregateField.sum('bytes'), count: AggregateField.count() })
+  const oldestFirst = documents.orderBy(order).select('bytes', ...fields)
+  return documents.firestore.runTransaction(
+    async (transaction) => {
+      const { bytes, count } = (await transaction.get(sums)).data()
+      let over = bytes - userBytes
+      if (over <= 0) return []
+      // If all had the same length, half of this number would be enough. If it is too low, the next check drops more.
+      const limit = Math.min(DROPPED_MAX, Math.ceil((2 * over * count) / bytes))
+      const oldest = await transaction.get(oldestFirst.limit(limit))
+      return oldest.docs.filter((document) => {
+        const isTooMany = over > 0
+        over -= Number(document.get('bytes') ?? 0)
+        return isTooMany
+      })
+    },
+    { readOnly: true },
+  )
+}
