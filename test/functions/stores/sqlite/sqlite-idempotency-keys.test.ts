@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { KEY_KEPT_MS } from '../../../../functions/src/calls/once/idempotency-keys.ts'
 import type { KeyBounds } from '../../../../functions/src/calls/once/idempotency-keys.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
