@@ -49,6 +49,9 @@ async function keyed(
 
 const result = ({ text }: { text: string }) => JSON.parse(text) as InvocationResult
 
+/** The names of the events. */
+const events = ({ text }: { text: string }) => [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)
+
 /** Waits until a call runs in the runner. */
 function untilRunning(server: Server, running = 1): Promise<unknown> {
   return until(
@@ -114,7 +117,6 @@ withPython('a replayed call that is streamed has only a result', async () => {
   const server = await serving()
   const key = newKey()
   const init = { headers: { Accept: 'text/event-stream' } }
-  const events = ({ text }: { text: string }) => [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)
   const first = await keyed(server, key, {}, init)
   const again = await keyed(server, key, {}, init)
   expect(events(first)).toEqual(['start', 'log', 'result'])

@@ -79,16 +79,19 @@ export class ServiceError extends Error {
   readonly retryAfterMs: number
   /** False if the request certainly never reached the service. */
   readonly wasSent: boolean
+  /** True if an earlier request with the same idempotency key still runs. */
+  readonly isInFlight: boolean
 
   constructor(
     code: ServiceErrorCode,
     message: string,
-    options: { retryAfterMs?: number; wasSent?: boolean; cause?: unknown } = {},
+    options: { retryAfterMs?: number; wasSent?: boolean; isInFlight?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.retryAfterMs = options.retryAfterMs ?? 0
     this.wasSent = options.wasSent ?? true
+    this.isInFlight = options.isInFlight ?? false
   }
 }
 

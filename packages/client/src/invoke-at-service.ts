@@ -2,8 +2,9 @@ import { isJsonObject, isToolResult, parsedJson } from '@toolrack/contract'
 import type { JsonObject, JsonValue, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut } from './errors.ts'
 import { orAborted } from './in-time.ts'
-import { withRetry } from './retry.ts'
-import { failureOf } from './run-at-service.ts'
+import { sendCalls } from './retry.ts'
+import { failureOf, keyHeader, refuseInFlight } from './run-at-service.ts'
+import type { DispatchOptions } from './run-at-service.ts'
 import { accepted, withNetworkErrors, type Service } from './service.ts'
 
 /** An event of a call. The last one is always the result. */
@@ -18,15 +19,17 @@ export type CallEvent =
   | { readonly type: 'value'; readonly value: JsonValue }
   | { readonly type: 'result'; readonly result: ToolResult }
 
-export type CallOptions = {
-  readonly signal?: AbortSignal | undefined
+export type CallOptions = DispatchOptions & {
   /** For the handler of a Python tool, as `context["caller"]`. */
   readonly context?: JsonObject | undefined
   /** The digest of the definition that the caller has read. If the tool has another one, nothing is run. */
   readonly expectedDigest?: string | undefined
 }
 
-type CallBody = Omit<CallOptions, 'signal'> & { readonly name: string; readonly arguments: object }
+type CallBody = Omit<CallOptions, keyof DispatchOptions> & {
+  readonly name: string
+  readonly arguments: object
+}
 
 /**
  * Calls one tool at the service. Without `hasEvents`, and from a service that cannot stream, the only event is the result. A
@@ -37,30 +40,38 @@ export async function* invokeAtService(
   service: Service,
   body: CallBody,
   deadlineMs: number,
-  caller: AbortSignal | undefined,
+  { signal: caller, idempotencyKey }: DispatchOptions,
   hasEvents: boolean,
 ): AsyncGenerator<CallEvent, void> {
-  const init = {
+  const init = (types: string) => ({
     method: 'POST',
     body: JSON.stringify(body),
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: `${hasEvents ? `${EVENTS}, ` : ''}application/json;q=0.9`,
-    },
-  }
+    headers: { 'Content-Type': 'application/json', Accept: types, ...keyHeader(idempotencyKey) },
+  })
   const ending = new AbortController()
   const { signal } = ending
   const leave = (): void => ending.abort(caller?.reason)
   const clock = setTimeout(() => ending.abort(timedOut(deadlineMs)), deadlineMs)
   caller?.addEventListener('abort', leave)
   if (caller?.aborted) leave()
-  const ask = async (): Promise<Response> =>
-    (await service.ask('invoke', await service.token(), signal, () => init, resultOrError)).response
+  const endsMs = Date.now() + deadlineMs
+  const ask = (types: string, lost?: ServiceError): Promise<Answer> => {
+    const send = async (): Promise<Answer> => {
+      const token = await service.token()
+      const { response } = await service.ask('invoke', token, signal, () => init(types), resultOrError)
+      return isEvents(response) ? { events: response } : { result: await resultIn(response, signal) }
+    }
+    return orAborted(signal, sendCalls(endsMs, signal, idempotencyKey, send, lost))
+  }
   try {
-    const retried = withRetry(Date.now() + deadlineMs, signal, ask, ({ wasSent }) => !wasSent)
-    const response = await orAborted(signal, retried)
-    if (response.headers.get('Content-Type')?.startsWith(EVENTS)) yield* eventsIn(response, signal)
-    else yield { type: 'result', result: await resultIn(response, signal) }
+    let answer = await ask(hasEvents ? `${EVENTS}, ${JSON_ONLY}` : JSON_ONLY)
+    if (answer.events) {
+      const lost = yield* eventsIn(answer.events, signal)
+      if (!lost) return
+      if (idempotencyKey === undefined) throw lost
+      answer = await ask(JSON_ONLY, lost)
+    }
+    if (answer.result) yield { type: 'result', result: answer.result }
   } catch (error) {
     caller?.throwIfAborted()
     yield { type: 'result', result: failureOf(error) }
@@ -71,7 +82,17 @@ export async function* invokeAtService(
   }
 }
 
+/** A stream that has begun, or the result. */
+type Answer =
+  | { readonly events: Response; readonly result?: undefined }
+  | { readonly result: ToolResult; readonly events?: undefined }
+
 const EVENTS = 'text/event-stream'
+const JSON_ONLY = 'application/json;q=0.9'
+
+function isEvents(response: Response): boolean {
+  return response.headers.get('Content-Type')?.startsWith(EVENTS) === true
+}
 
 /** A refused call is answered with a ToolResult too, whatever the status. */
 async function resultOrError(response: Response): Promise<Response> {
@@ -90,11 +111,17 @@ async function resultIn(response: Response, signal: AbortSignal): Promise<ToolRe
       withNetworkErrors(signal, () => response.text()),
     ),
   )
-  if (isToolResult(result)) return result
-  throw new ServiceError('UNREADABLE', 'The answer to the call did not come from the service.')
+  if (!isToolResult(result))
+    throw new ServiceError('UNREADABLE', 'The answer to the call did not come from the service.')
+  refuseInFlight(result)
+  return result
 }
 
-async function* eventsIn({ body }: Response, signal: AbortSignal): AsyncGenerator<CallEvent, void> {
+/** The events of an answer up to its result. Returns the error of an answer that breaks off before. */
+async function* eventsIn(
+  { body }: Response,
+  signal: AbortSignal,
+): AsyncGenerator<CallEvent, ServiceError | undefined> {
   const reader = body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -102,17 +129,24 @@ async function* eventsIn({ body }: Response, signal: AbortSignal): AsyncGenerato
     const read = await orAborted(
       signal,
       withNetworkErrors(signal, async () => reader?.read()),
-    )
-    if (!read?.value) throw new ServiceError('NETWORK', 'The answer of the service broke off.')
+    ).catch(lostIn)
+    if (read instanceof ServiceError) return read
+    if (!read?.value) return new ServiceError('NETWORK', 'The answer of the service broke off.')
     text += decoder.decode(read.value, { stream: true })
     const blocks = text.split(/\r?\n\r?\n/)
     text = blocks.pop() ?? ''
     for (const block of blocks) {
       const event = eventIn(block)
       if (event) yield event
-      if (event?.type === 'result') return
+      if (event?.type === 'result') return undefined
     }
   }
+}
+
+/** Returns an error of the network, and throws any other, such as the reason of the signal. */
+function lostIn(error: unknown): ServiceError {
+  if (error instanceof ServiceError && error.code !== 'TIMEOUT') return error
+  throw error
 }
 
 /** Undefined for a comment, and for an event of a later version. */

@@ -11,7 +11,8 @@ const RETRY_AFTER_MS_MAX = 300_000
 /**
  * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time
  * do not repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`,
- * the error is thrown instead. It is thrown at once if it is not one of those that `mayRepeat`.
+ * the error is thrown instead. It is thrown at once if it is not one of those that `mayRepeat`. Asking for a call in flight is no
+ * attempt.
  */
 export async function withRetry<T>(
   endsMs: number,
@@ -19,15 +20,51 @@ export async function withRetry<T>(
   attempt: () => Promise<T>,
   mayRepeat: (error: ServiceError) => boolean = () => true,
 ): Promise<T> {
-  for (let tried = 1; ; tried += 1) {
+  for (let tried = 1; ;) {
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof ServiceError) || tried === ATTEMPTS || !mayRepeat(error)) throw error
+      if (!(error instanceof ServiceError) || !mayRepeat(error)) throw error
+      if (tried === ATTEMPTS && !error.isInFlight) throw error
       const pauseMs = error.retryAfterMs + FIRST_PAUSE_MS * 2 ** (tried - 1) * randomFactor()
       if (Date.now() + pauseMs >= endsMs) throw error
       await pause(pauseMs, signal)
+      if (!error.isInFlight) tried += 1
     }
+  }
+}
+
+function mayHaveRun({ code, wasSent, isInFlight }: ServiceError): boolean {
+  return isInFlight || (wasSent && code !== 'BUSY')
+}
+
+/**
+ * Sends calls. They are sent again if the request certainly never reached the service, and with an idempotency key after every
+ * other ServiceError too. While a call with the key runs, asks again until `endsMs`. If a request may have been lost after the
+ * tool had run, and no later one was answered, throws the error of the lost one. `lostBefore` is
+ * the error of an earlier request of the same call.
+ */
+export async function sendCalls<T>(
+  endsMs: number,
+  signal: AbortSignal,
+  idempotencyKey: string | undefined,
+  send: () => Promise<T>,
+  lostBefore?: ServiceError,
+): Promise<T> {
+  if (idempotencyKey === undefined) return withRetry(endsMs, signal, send, ({ wasSent }) => !wasSent)
+  let lost = lostBefore
+  const attempt = async (): Promise<T> => {
+    try {
+      return await send()
+    } catch (error) {
+      if (error instanceof ServiceError && mayHaveRun(error)) lost = error
+      throw error
+    }
+  }
+  try {
+    return await withRetry(endsMs, signal, attempt)
+  } catch (error) {
+    throw error instanceof ServiceError ? (lost ?? error) : error
   }
 }
 

@@ -1,9 +1,37 @@
 import { CALLS_MAX, isToolResult, toolFailure, writeCall } from '@toolrack/contract'
 import type { JsonObject, Layer, ToolCall, ToolResult } from '@toolrack/contract'
-import { ServiceError, timedOut, ToolsError } from './errors.ts'
+import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
-import { withRetry } from './retry.ts'
+import { sendCalls } from './retry.ts'
 import { withNetworkErrors, type Service } from './service.ts'
+
+export type DispatchOptions = {
+  readonly signal?: AbortSignal | undefined
+  /**
+   * 1 to 255 printable ASCII characters. Calls at the service with the same key and the same arguments run once within 24 hours,
+   * so the client sends them again after a lost connection. A Runner runs each time.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Throws OPTION_INVALID. */
+export function checkKey(key: string | undefined): void {
+  if (key !== undefined && !/^[ -~]{1,255}$/.test(key))
+    throw optionInvalid('idempotencyKey must be 1 to 255 printable ASCII characters')
+}
+
+export function keyHeader(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { 'Idempotency-Key': key }
+}
+
+/** Throws if the result says that a call with this key still runs. */
+export function refuseInFlight(result: ToolResult | undefined): void {
+  if (result?.resultType === 'failure' && result.code === 'CALL_IN_FLIGHT')
+    throw new ServiceError('BUSY', result.error, { retryAfterMs: IN_FLIGHT_MS, isInFlight: true })
+}
+
+/** The pause before the client asks again for a call that still runs. The service asks for the same. */
+const IN_FLIGHT_MS = 1_000
 
 /** The service's answer to one call: its result, or the tool, which runs at the client. */
 type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }
@@ -22,8 +50,8 @@ export type LeftCall = {
 const BYTES_MAX = 900_000
 
 /**
- * Runs calls at the service. A call is sent a second time only after a 401, or if the first request certainly never reached
- * the service. If the service does not answer, each result is a failure that says whether the tool may have run. The answer to a
+ * Runs calls at the service. A call is sent a second time only after a 401, if the first request certainly never reached the
+ * service, or if the calls have an idempotency key. If the service does not answer, each result is a failure that says whether the tool may have run. The answer to a
  * call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the model cannot correct
  * the call.
  */
@@ -31,19 +59,16 @@ export function runAtService(
   service: Service,
   calls: readonly ToolCall[],
   deadlineMs: number,
-  caller: AbortSignal | undefined,
+  { signal: caller, idempotencyKey }: DispatchOptions,
 ): ReadonlyMap<ToolCall, Promise<ServiceAnswer>> {
   const answer = async (batch: readonly Sent[]): Promise<readonly ServiceAnswer[]> => {
     try {
       const endsMs = Date.now() + deadlineMs
-      const send = (signal: AbortSignal): Promise<string> =>
-        withRetry(
-          endsMs,
-          signal,
-          () => sendBatch(service, batch, signal),
-          ({ wasSent }) => !wasSent,
+      const send = (signal: AbortSignal): Promise<readonly ServiceAnswer[]> =>
+        sendCalls(endsMs, signal, idempotencyKey, async () =>
+          readAnswer(await sendBatch(service, batch, signal, idempotencyKey), batch),
         )
-      return readAnswer(await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller), batch)
+      return await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller)
     } catch (error) {
       caller?.throwIfAborted()
       const result = failureOf(error)
@@ -76,10 +101,15 @@ function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   return all
 }
 
-async function sendBatch(service: Service, batch: readonly Sent[], signal: AbortSignal): Promise<string> {
+async function sendBatch(
+  service: Service,
+  batch: readonly Sent[],
+  signal: AbortSignal,
+  idempotencyKey: string | undefined,
+): Promise<string> {
   const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
     method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
+    headers: { 'Content-Type': 'application/json', ...keyHeader(idempotencyKey) },
     body: `[${batch.map(({ json }) => json).join()}]`,
   }))
   return withNetworkErrors(signal, () => response.text())
@@ -87,6 +117,12 @@ async function sendBatch(service: Service, batch: readonly Sent[], signal: Abort
 
 /** Reads the service's answer to a batch. Throws ServiceError if the text is not an answer to these calls. */
 function readAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswer[] {
+  const answers = parseAnswer(text, batch)
+  for (const { result } of answers) refuseInFlight(result)
+  return answers
+}
+
+function parseAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswer[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
@@ -111,7 +147,8 @@ export function failureOf(error: unknown): ToolResult {
     if (error.reason === 'BODY_INVALID') return toolFailure('BODY_INVALID', error.message)
     throw error
   }
-  const { code, message, wasSent } = error as ServiceError
+  const { code, message, wasSent, isInFlight } = error as ServiceError
+  if (isInFlight) return toolFailure('CALL_IN_FLIGHT', message)
   if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
   if (!wasSent) return toolFailure('RUNNER_UNAVAILABLE', `${message} The tool has not run.`)
   const failure = code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED'

@@ -12,7 +12,7 @@ import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
 import { invokeAtService, type CallEvent, type CallOptions } from './invoke-at-service.ts'
-import { runAtService, type LeftCall } from './run-at-service.ts'
+import { checkKey, runAtService, type DispatchOptions, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
@@ -87,14 +87,16 @@ export class ToolDispatcher {
    */
   async dispatch<Message extends object = JsonObject>(
     answer: object,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options: DispatchOptions = {},
   ): Promise<Dispatched<Message>> {
+    const { signal } = options
     signal?.throwIfAborted()
+    checkKey(options.idempotencyKey)
     const { format, calls } = callsIn(answer)
     if (!format) return { format: null, messages: [], results: [], pending: [] }
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
     const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
-    const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
+    const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, options)
     const answering = calls.map(async (call, at) => {
       const { result, left } = (runners[at] ? undefined : await answers?.get(call)) ?? {}
       // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
@@ -167,14 +169,15 @@ export class ToolDispatcher {
   async *#events(
     name: string,
     args: object,
-    { signal, ...more }: CallOptions,
+    { signal, idempotencyKey, ...more }: CallOptions,
     hasEvents: boolean,
   ): AsyncGenerator<CallEvent, void> {
     signal?.throwIfAborted()
+    checkKey(idempotencyKey)
     const runner = await this.#runners.find(name)
     if (this.#service && !runner) {
       const body = { name, arguments: args, ...more }
-      yield* invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)
+      yield* invokeAtService(this.#service, body, this.#deadlineMs, { signal, idempotencyKey }, hasEvents)
       return
     }
     if (runner) yield { type: 'start' }

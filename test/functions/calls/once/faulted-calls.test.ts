@@ -30,17 +30,18 @@ const random = randomNumbers(28)
 let hasFaults = true
 const happens = (chance: number): boolean => hasFaults && random() < chance
 
-/** A store that sometimes fails before a write, and sometimes after it, when nobody knows that it was done. */
-function faulty(keys: IdempotencyKeys): IdempotencyKeys {
-  const lame =
-    <Args extends readonly unknown[], T>(act: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      if (happens(0.05)) throw new ToolrackError('STORE_FAILED')
-      const result = await act(...args)
-      if (happens(0.05)) throw new ToolrackError('STORE_FAILED')
-      return result
-    }
-  return { claim: lame(keys.claim), complete: lame(keys.complete), release: lame(keys.release) }
+/** A function that sometimes fails before it does its work, and sometimes after it, when nobody knows that it was done. */
+function lame<Args extends readonly unknown[], T>(act: (...args: Args) => Promise<T>) {
+  return async (...args: Args): Promise<T> => {
+    if (happens(0.05)) throw new ToolrackError('STORE_FAILED')
+    const result = await act(...args)
+    if (happens(0.05)) throw new ToolrackError('STORE_FAILED')
+    return result
+  }
+}
+
+function faulty({ claim, complete, release }: IdempotencyKeys): IdempotencyKeys {
+  return { claim: lame(claim), complete: lame(complete), release: lame(release) }
 }
 
 test(`of ${CALLS} faulted calls no key runs twice, and each has an end`, async () => {
