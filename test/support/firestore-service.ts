@@ -8,6 +8,7 @@ import { FirestoreDefinitionStore } from '../../functions/src/stores/firestore/f
 import { STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
+import { firestoreGovernance } from '../../functions/src/hosts/firestore-governance.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { put, tool } from './definition-changes.ts'
 import { memoryGovernance } from './memory-governance.ts'
@@ -30,6 +31,8 @@ export type FirestoreServiceOptions = {
   readonly definitions?: string
   readonly now?: () => number
   readonly invokeWorkflow?: string
+  /** True if rules are in Firestore too. By default they are in memory, so that tests can count the reads of layers. */
+  readonly hasRules?: boolean
 }
 
 const ANN: Authentication = {
@@ -51,6 +54,7 @@ export async function firestoreService(
     definitions,
     now = Date.now,
     invokeWorkflow,
+    hasRules = false,
   }: FirestoreServiceOptions = {},
 ): Promise<FirestoreService> {
   const logged: string[] = []
@@ -63,7 +67,7 @@ export async function firestoreService(
     files: (compilers) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, compilers),
     logs: memoryInvocationLogs(),
-    governance: memoryGovernance(),
+    governance: hasRules ? firestoreGovernance(connection) : memoryGovernance(),
     runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
     envelope: 'array',

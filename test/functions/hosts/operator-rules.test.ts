@@ -21,7 +21,10 @@ test('the rules of the file belong to everybody', () => {
 })
 
 test('one error names every fault of the file, and never a value', () => {
-  const rules = [{ effect: 'denny', tool: 'git:*' }, { effect: 'deny', tol: 'secret' }]
+  const rules = [
+    { effect: 'denny', tool: 'git:*' },
+    { effect: 'deny', tol: 'secret' },
+  ]
   expect(() => configured(JSON.stringify({ rules }))).toThrow(
     /^TOOLRACK_RULES_FILE has a file .*\/rules\/0\/effect must be "allow", "ask" or "deny"; \/rules\/1 has a key/,
   )
