@@ -4,6 +4,9 @@ import { withinMs } from '../../within-ms.ts'
 import { readRuleSets, type RuleSets } from './kept-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 
+/** Milliseconds that a request waits for rules of which nothing is in memory. Without them, it is refused. */
+const FIRST_READ_DEADLINE_MS = 5_000
+
 type Options = { readonly now: () => number; readonly log: Log }
 
 /**
@@ -46,7 +49,7 @@ export class CachedRules {
     if (this.isChecked) return
     const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     await this.#store.open?.()
-    const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
+    const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : FIRST_READ_DEADLINE_MS
     await withinMs(deadlineMs, reading, () =>
       this.#lose(new Error(`the rules were not read within ${deadlineMs} ms`)),
     )
