@@ -2,15 +2,11 @@ import { canonicalJson, toolFailure, ToolrackError, type ErrorCode } from '@tool
 import { createHash } from 'node:crypto'
 import { outcomeOf, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
-import { deadlineOf } from '../pipeline/run-tool.ts'
+import { deadlineOf, type RunParts } from '../pipeline/run-tool.ts'
 import type { CallKey, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
 import { resultOf, storedOutcome } from './stored-outcome.ts'
 
-export type OnceParts = {
-  readonly keys: IdempotencyKeys
-  /** Milliseconds that the platform allows for a call. */
-  readonly deadlineMsMax: number
-}
+export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & { readonly keys: IdempotencyKeys }
 
 /**
  * Added to the deadline of a call: a runner that starts may take 10 s, its answer 3 s more, and the store several times 2 s. If a
