@@ -198,7 +198,7 @@ test('docs/architecture.md lists the steps of a call as the pipeline does', () =
   const steps = Array.from(source.matchAll(/\.(?:step|run)\('([^']+)'/g), ([, name]) => name)
   const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
   const listed = Array.from(
-    section.split('\n## ')[0]?.matchAll(/^\d\. \*\*(.+?)\.\*\*/gm) ?? [],
+    section.split('\n## ')[0]?.matchAll(/^\d+\. \*\*(.+?)\.\*\*/gm) ?? [],
     ([, name]) => name?.toLowerCase(),
   )
   expect(steps.length).toBeGreaterThan(5)

@@ -43,6 +43,10 @@ const PRIVATE = {
 }
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
+  'audit-key.json': '600',
+  'audit.sqlite': '600',
+  'audit.sqlite-shm': '600',
+  'audit.sqlite-wal': '600',
   'governance.sqlite': '600',
   'governance.sqlite-shm': '600',
   'governance.sqlite-wal': '600',

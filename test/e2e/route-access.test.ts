@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
+import { memoryAudit } from '../support/memory-audit.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { rawConnection } from '../support/raw-http.ts'
@@ -23,6 +24,7 @@ const service = await inProcess(
   {
     runner: readingRunner(),
     logs,
+    audit: memoryAudit({ now: () => NOW }),
   },
 )
 afterAll(() => service[Symbol.asyncDispose]())
@@ -220,6 +222,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   'GET /api/tools/:name': [
     ['hers', '', null, ['404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', NO_DOOR, NO_DOOR]],
   ],
+  'GET /audit': [
+    ['', '', null, ['200', '200', '200', DENIED, DENIED]],
+    ['', '?uid=ann', null, ['200', DENIED, '200', DENIED, DENIED]],
+  ],
+  'GET /audit/verify': [['', '?day=2026-01-01', null, ADMIN_ALONE]],
+  'DELETE /audit': [['', '?uid=nobody', null, ADMIN_ALONE]],
   'GET /health': [['', '', null, EVERYBODY]],
   'GET /': [['', '', null, EVERYBODY]],
 }

@@ -10,7 +10,8 @@ export function decide(principal: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   if ('layer' in action) return decideOnLayer(isAdmin, action)
-  if (action.verb === 'rules') return decideOnRules(principal, action)
+  if (action.verb === 'read-audit' || action.verb === 'verify-audit' || action.verb === 'erase-audit')
+    return decideOnAudit(principal, action)
   const { verb } = action
   if (verb === 'simulate')
     return kind === 'user' ? ALLOWED : deny('Only a user may simulate calls, not a job.')
@@ -21,16 +22,17 @@ export function decide(principal: Principal, action: Action): Decision {
   return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
 }
 
-function decideOnRules(
-  { kind, uid, isAdmin }: Principal,
-  { owner, id }: Extract<Action, { verb: 'rules' }>,
-): Decision {
-  if (kind !== 'user') return deny('Only a user may read and write rules, not a job.')
-  if (isAdmin || owner === 'workflow' || (owner === 'user' && id === uid)) return ALLOWED
-  return deny(
-    `Only an admin may read and write the rules ${owner === 'everybody' ? 'for everybody' : 'of another user'}.`,
-  )
+function decideOnAudit({ kind, isAdmin, uid }: Principal, action: AuditAction): Decision {
+  if (kind !== 'user') return deny('Only a user may read the audit trail, not a job.')
+  if (isAdmin) return ALLOWED
+  if (action.verb !== 'read-audit') return deny('Only an admin may verify or erase the audit trail.')
+  return action.uid === undefined || action.uid === uid
+    ? ALLOWED
+    : deny("Only an admin may read others' records.")
 }
+
+type AuditAction =
+  Extract<Action, { readonly verb: 'read-audit' }> | { readonly verb: 'verify-audit' | 'erase-audit' }
 
 function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
   if (verb === 'write' && layer === 'file')
@@ -53,6 +55,9 @@ const WHY_NOT_BY_JOB_TOKEN = {
   simulate: 'A job token may not simulate calls.',
   refresh: 'A job token may not refresh the folder of modules.',
   mint: 'A job token never mints another.',
+  'read-audit': 'A job token cannot read the audit trail.',
+  'verify-audit': 'A job token cannot verify the audit trail.',
+  'erase-audit': 'A job token never erases anything.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
   'read-versions': 'A job token can read the present definitions of its tools, but not their older versions.',
 } as const

@@ -66,10 +66,12 @@ export type Principal = User | AccountJob | TokenJob
  * - `call`: calls of listed tools.
  * - `mint`: a job token for the principal's own tools.
  * - `write`: changes of a layer.
- * - `rules`: reading and writing the rules of an owner, whose id is `id`.
- * - `simulate`: asking what the rules would say of a call.
+ * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
+ * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
  */
 export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' }
+  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }
+  | { readonly verb: 'verify-audit' | 'erase-audit' }
+  | { readonly verb: 'read-audit'; readonly uid: string | undefined }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
   | { readonly verb: 'rules'; readonly owner: RuleOwner['kind']; readonly id: string }

@@ -1,6 +1,8 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
+import { AUDIT_MODES, DAYS_KEPT } from '../calls/audit/audit-trail.ts'
+import { AUDIT_KEY_RULE, parseAuditKey } from '../calls/audit/manifest.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import type { Log } from '../log.ts'
@@ -53,6 +55,10 @@ export const TABLE = {
   TOOLRACK_STORE_MB: wholeNumber(STORE_BYTES_MAX / MB, 1, 1_000_000),
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
   TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
+  TOOLRACK_AUDIT: choice(AUDIT_MODES, 'on'),
+  TOOLRACK_AUDIT_DAYS: wholeNumber(DAYS_KEPT, 1, 36_500),
+  TOOLRACK_AUDIT_KEY: parsed(parseAuditKey, AUDIT_KEY_RULE),
+  TOOLRACK_AUDIT_LOG_PATH: optional,
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
@@ -147,10 +153,11 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
-    /** The limits of a call whose definition has none. */
-    callLimits: {
-      deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
-      memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
+    audit: {
+      mode: values.TOOLRACK_AUDIT,
+      days: values.TOOLRACK_AUDIT_DAYS,
+      key: values.TOOLRACK_AUDIT_KEY,
+      logPath: values.TOOLRACK_AUDIT_LOG_PATH && resolve(values.TOOLRACK_AUDIT_LOG_PATH),
     },
     runner: {
       /** The address of a runner that already runs. If there is one, this server starts none. */

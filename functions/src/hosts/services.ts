@@ -7,7 +7,7 @@ import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-w
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
-import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
+import { redactedLog } from '../calls/audit/redacted-log.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -52,17 +52,9 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
 
 export type Services = ReturnType<typeof createServices>
 
-export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
-  const {
-    runner,
-    logs,
-    log,
-    showCall,
-    toolsFolder,
-    now = Date.now,
-    deadlineMsMax = Infinity,
-    callLimits,
-  } = parts
+export function createServices({ store: storeWith, files, ...given }: ServiceParts) {
+  const parts = { ...given, log: redactedLog(given.log) }
+  const { runner, logs, audit, log, showCall, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = logged(files(compilers), log)
@@ -89,8 +81,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const { keys } = parts.governance
-  const calls = { keys, catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
+  const calls = { catalog, validator, runner, sourceOf, logs, audit, log, showCall, now, deadlineMsMax }
   return {
     ...parts,
     now,
@@ -109,8 +100,9 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
 }
 
 export async function closeServices(services: Services): Promise<void> {
-  const { compilers, argumentValidator, logs, store, runner, folder, governance } = services
+  const { compilers, argumentValidator, logs, audit, store, runner, folder, governance } = services
   folder?.folder.close()
+  await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 

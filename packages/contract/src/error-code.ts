@@ -88,6 +88,10 @@ export const ERROR_CODES = {
   STORE_BUSY: retryable(503, 'The store is locked by another program; nothing was written.'),
   STORE_FULL: retryable(503, 'The disk of the store is full; nothing was written.'),
   STORE_FAILED: retryable(503, 'The store could not be reached; nothing was written.'),
+  AUDIT_UNAVAILABLE: retryable(
+    503,
+    'This service keeps a record of everything that it does, and its record cannot be written now; nothing was run.',
+  ),
   RUNNER_UNAVAILABLE: retryable(503, 'The runner cannot be reached; nothing was run.'),
   ISOLATION_UNAVAILABLE: kind(
     503,

@@ -46,7 +46,6 @@ async def answer_error(request: Request, error: Exception) -> Response:
         code = _OF_STATUS.get(error.status_code, "REQUEST_MALFORMED")
         message = "the runner has POST /check, POST /invoke, POST /forget and GET /health"
         return HttpError(code, message).response()
-    invocation_id = getattr(request.state, "invocation_id", None)
-    extra = {} if invocation_id is None else {"invocationId": invocation_id}
+    extra = getattr(request.state, "log_fields", {})
     _log.error("a request failed", exc_info=error, extra=extra)
     return HttpError("INTERNAL", "the runner failed; its log has the reason").response()

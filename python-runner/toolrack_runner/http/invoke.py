@@ -1,6 +1,7 @@
 """`POST /invoke` runs one call in its own process. `POST /forget` ends the children that wait for calls of a module."""
 
 import logging
+import re
 from typing import NamedTuple
 
 import orjson
@@ -27,6 +28,8 @@ from toolrack_runner.zygote.messages import Limits
 
 DEADLINE_MS = 30_000
 DEADLINE_MS_MAX = 3_600_000
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 _log = logging.getLogger("toolrack_runner")
 
@@ -63,7 +66,7 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     """Answers 200 with the outcome, even if the tool failed. `stream` gets the events, if the caller wants them."""
     runner: Runner = request.app.state.runner
     call, source, min_isolation, spec_fault, with_values = await _read(request)
-    request.state.invocation_id = call.invocation_id
+    request.state.log_fields = call.log_fields
     key = call.key
     if source is None:
         source = runner.sources.find(key.sha256)
@@ -86,7 +89,7 @@ async def invoke(request: Request, stream: EventStream) -> Response:
         outcome = await run_call(pool, call, source, events)
         runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
     if outcome.code == "WORKER_DIED":
-        extra = {"invocationId": call.invocation_id, "reason": outcome.error}
+        extra = call.log_fields | {"reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
     # The task runs after the answer is sent, so that it does not delay the answer.
     refill = BackgroundTask(pool.refill, key)
@@ -109,7 +112,7 @@ async def _read(request: Request) -> _InvokeBody:
     body = await read_body(
         request,
         *("module", "sha256", "tool", "source", "files", "arguments", "context", "deadlineMs"),
-        *("limits", "network", "tenant", "invocationId", "stream"),
+        *("limits", "network", "tenant", "invocationId", "traceparent", "stream"),
     )
     sha256 = body.digest("sha256")
     limits, min_isolation = _limits(body.an_object("limits", default={}))
@@ -127,9 +130,17 @@ async def _read(request: Request) -> _InvokeBody:
         context=body.an_object("context", default={}),
         deadline_seconds=body.whole_number("deadlineMs", 1, DEADLINE_MS_MAX, default=DEADLINE_MS) / 1000,
         invocation_id=body.text("invocationId", characters_max=128),
+        traceparent=_traceparent(body.optional_text("traceparent")),
     )
     source = called_source(body, call.key.module, sha256)
     return _InvokeBody(call, source, min_isolation, spec_fault, body.boolean("stream", default=False))
+
+
+def _traceparent(text: str | None) -> str | None:
+    """The text if it has the shape of a W3C `traceparent`; raises HttpError for another one."""
+    if text is not None and not _TRACEPARENT.fullmatch(text):
+        raise HttpError("BODY_INVALID", "traceparent must be 2, 32, 16 and 2 hex digits with a - between them")
+    return text
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:

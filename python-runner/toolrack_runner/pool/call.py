@@ -33,6 +33,14 @@ class Call:
     deadline_seconds: float
     #: The caller's id for the call. The runner's log lines about the call contain it too.
     invocation_id: str
+    #: The W3C trace context that the caller sent, for the log lines.
+    traceparent: str | None = None
+
+    @property
+    def log_fields(self) -> dict[str, str]:
+        """What every log line about the call has."""
+        fields = {"invocationId": self.invocation_id}
+        return fields if self.traceparent is None else fields | {"traceparent": self.traceparent}
 
 
 async def run_call(

@@ -30,6 +30,11 @@ test.each<[string, Principal, string, Action]>([
   ['a job', job, "write its user's layer", write('user')],
   ['an admin', admin, 'write their own layer', write('user')],
   ['an admin', admin, 'write the global layer', write('global')],
+  ['a user', user, 'read their own records', { verb: 'read-audit', uid: 'u' }],
+  ['a user', user, 'read the records they may see', { verb: 'read-audit', uid: undefined }],
+  ['an admin', admin, "read others' records", { verb: 'read-audit', uid: 'u' }],
+  ['an admin', admin, 'verify the records', { verb: 'verify-audit' }],
+  ['an admin', admin, 'erase records', { verb: 'erase-audit' }],
 ])('%s (%j) may %s', (_who, principal, _what, action) => {
   expect(decide(principal, action)).toEqual({ allowed: true })
   expect(() => authorise(principal, action)).not.toThrow()
@@ -46,6 +51,13 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a job token', tokenJob, 'have the folder read anew', refresh, /may not refresh the folder/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
+  ['a user', user, "read others' records", { verb: 'read-audit', uid: 'other' }, /Only an admin/],
+  ['a user', user, 'verify the records', { verb: 'verify-audit' }, /Only an admin/],
+  ['a user', user, 'erase records', { verb: 'erase-audit' }, /Only an admin/],
+  ['a job', job, 'read records', { verb: 'read-audit', uid: 'u' }, /Only a user/],
+  ['the local token as a job', local, 'verify the records', { verb: 'verify-audit' }, /Only a user/],
+  ['a job token', tokenJob, 'read records', { verb: 'read-audit', uid: 'u' }, /cannot read the audit/],
+  ['a job token', tokenJob, 'erase records', { verb: 'erase-audit' }, /never erases/],
   ['a job token', tokenJob, 'read versions', readVersions, /older versions/],
   ['a job token', tokenJob, "write its user's layer", write('user'), /never writes/],
   ['a job token', tokenJob, 'write the global layer', write('global'), /never writes/],

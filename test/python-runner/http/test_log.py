@@ -38,7 +38,7 @@ class Level:
         return type("Measured", (), {"level": "L4"})
 
 
-async def call(invocation_id: str) -> httpx.Response:
+async def call(invocation_id: str, **fields: str) -> httpx.Response:
     """Asks a runner whose calls are the ones that the test has put in place."""
 
     @asynccontextmanager
@@ -54,7 +54,7 @@ async def call(invocation_id: str) -> httpx.Response:
         lifespan(guarded.app),
         httpx.AsyncClient(transport=transport, base_url="http://runner") as client,
     ):
-        return await client.post("/invoke", json=invocation(SOURCE, "m:run", invocationId=invocation_id))
+        return await client.post("/invoke", json=invocation(SOURCE, "m:run", invocationId=invocation_id, **fields))
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -89,3 +89,27 @@ def test_the_line_of_a_call_that_the_program_failed_has_its_invocation_id(
     (line,) = lines(caplog)
     assert (line["severity"], line["invocationId"]) == ("ERROR", "call-2")
     assert "a mistake" in line["stack"]
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize("code", ["WORKER_DIED", "INTERNAL"])
+def test_the_lines_of_a_call_have_the_trace_context_of_its_caller(
+    code: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def lost(*_: object) -> object:
+        if code == "INTERNAL":
+            raise ZeroDivisionError
+        return CallOutcome(code="WORKER_DIED", error="the worker was lost")
+
+    monkeypatch.setattr(invoke, "run_call", lost)
+    with caplog.at_level(logging.WARNING, "toolrack_runner"):
+        asyncio.run(call("call-3", traceparent=TRACE))
+    (line,) = lines(caplog)
+    assert (line["invocationId"], line["traceparent"]) == ("call-3", TRACE)
+
+
+def test_a_trace_context_of_another_shape_is_refused() -> None:
+    answer = asyncio.run(call("call-4", traceparent=TRACE + "\n"))
+    assert (answer.status_code, answer.json()["error"]["details"][0]["reason"]) == (400, "BODY_INVALID")

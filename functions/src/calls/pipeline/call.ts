@@ -27,10 +27,11 @@ export type CallRequest = {
   readonly nullMeansOmitted?: boolean
 }
 
-/** The headers as they were sent. No step reads `traceparent` yet. */
+/** The headers of the request that steps read. */
 export type CallHeaders = {
   /** A call with the same key is not run again. The calls of a dispatch have different keys. */
   readonly idempotencyKey: string | undefined
+  /** The caller's W3C trace context, if a valid one was sent. It is in the log lines about the call and in its audit record. */
   readonly traceparent: string | undefined
 }
 

@@ -105,8 +105,9 @@ function outcomeOfError(thrown: unknown, call: Known, step: string, { log }: Ste
   return outcomeOf(call, toolFailure('INTERNAL', FAILED))
 }
 
-function fieldsOf(thrown: unknown, { invocationId }: Known, step: string): LogFields {
-  return { invocationId, step, error: inspect(thrown) }
+function fieldsOf(thrown: unknown, { invocationId, headers }: Known, step: string): LogFields {
+  const { traceparent } = headers
+  return { invocationId, ...(traceparent !== undefined && { traceparent }), step, error: inspect(thrown) }
 }
 
 function nothing(): Promise<never> {

@@ -1,6 +1,7 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
+import { auditCall, auditStart } from '../audit/audit-call.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import { authoriseCall } from '../rules/authorise.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
@@ -14,6 +15,7 @@ export type StepParts = ResolveParts &
     readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
     readonly showCall?: ShowCall | undefined
+    readonly audit?: AuditTrail | undefined
   }
 
 /** Shows a call that has ended to the operator, with the milliseconds that it took. It must not wait for anything. */
@@ -23,12 +25,16 @@ export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   const onion = Onion.withoutSteps(failures)
   const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
-  return shown
+  const audited = parts.audit ? shown.step('audit the call', auditCall(parts.audit)) : shown
+  const checked = audited
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
     .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments(parts))
-    .step('run at most once', atMostOnce(parts))
+  const recorded = parts.audit?.isRequired
+    ? checked.step('record the start', auditStart(parts.audit))
+    : checked
+  return recorded
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)
     .run('run the tool', runTool(parts))

@@ -22,6 +22,13 @@ export function callAnswer(accept = '*/*'): CallAnswer {
   return { wants: hasEvents ? 'events' : 'json', takesJson: (jsonWeight ?? 0) > 0 }
 }
 
+/** True for a caller who wants JSON lines: the header names `application/x-ndjson`, and JSON with no higher weight. */
+export function acceptsLines(accept = '*/*'): boolean {
+  const weights = weightsOf(accept)
+  const weight = weights.get('application/x-ndjson') ?? 0
+  return weight > 0 && weight >= (weights.get('application/json') ?? 0)
+}
+
 /** The weight of each range, in lower case and without parameters. A weight that cannot be read is 1. */
 function weightsOf(accept: string): ReadonlyMap<string, number> {
   return new Map(

@@ -2,6 +2,8 @@ import { isToolrackError } from '@toolrack/contract'
 import type { Authenticate } from '../../access/authenticate.ts'
 import { authorise, decide } from '../../access/decide.ts'
 import type { Principal } from '../../access/principal.ts'
+import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
+import { audited, isAudited } from './audited.ts'
 import { announcesBody, readBytes } from './read-body.ts'
 import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
 import { answerTo } from './unread-answers.ts'
@@ -9,15 +11,27 @@ import { answerTo } from './unread-answers.ts'
 export type Handle = (request: FoundRequest) => void | Promise<void>
 
 /** Returns a function that authenticates and authorises a request and then calls the route's handler. */
-export function handlerOf(row: TableRow, family: Family, authenticate: Authenticate): Handle {
+export function handlerOf(
+  row: TableRow,
+  family: Family,
+  authenticate: Authenticate,
+  audit?: AuditTrail,
+): Handle {
   if (row.action === 'anybody') return publicHandler(row, authenticate)
+  const respond = audit && isAudited(row) ? auditedAnswer(audit) : answerIfAllowed
   return function handleRoute(found) {
     const { authorization, 'x-user-id': userId } = found.req.headers
     const principal = authenticate({ authorization, userId: userId?.toString(), family })
     return principal instanceof Promise
-      ? principal.then((known) => answerIfAllowed(row, found, known))
-      : answerIfAllowed(row, found, principal)
+      ? principal.then((known) => respond(row, found, known))
+      : respond(row, found, principal)
   }
+}
+
+/** Answers like `answerIfAllowed`, and records how it ended. */
+function auditedAnswer(audit: AuditTrail): typeof answerIfAllowed {
+  return (route, found, principal) =>
+    audited(audit, { principal, route, found }, () => answerIfAllowed(route, found, principal))
 }
 
 /** Authorises a request before its body is read, and handles it. */

@@ -22,6 +22,8 @@ export function sendJson(
   const caching = httpStatus >= 400 ? { 'Cache-Control': 'private, no-store' } : {}
   holdAnswer(res, body.length)
   const length = { 'Content-Length': String(body.length) }
+  // Only a header that was set can be read later, as the record of a write does.
+  if (headers['ETag'] !== undefined) res.setHeader('ETag', headers['ETag'])
   res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length }).end(body)
 }
 

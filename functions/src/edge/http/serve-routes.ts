@@ -4,6 +4,7 @@ import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Authenticate } from '../../access/authenticate.ts'
+import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Log } from '../../log.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf, type Handle } from './handle-route.ts'
@@ -15,6 +16,8 @@ export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
+  /** Records every write. Without it nothing is recorded. */
+  readonly audit?: AuditTrail | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
 }
@@ -24,12 +27,19 @@ type Place = { readonly method: Method; readonly address: string; readonly handl
 /** Serves a table of routes. Addresses, 405 answers with their `Allow`, and the methods for CORS are derived from the table. */
 export function serveRoutes(
   table: readonly TableRow[],
-  { authenticate, corsOrigins, log, bodies = new BodiesInFlight(), unread = new UnreadAnswers() }: EdgeParts,
+  {
+    authenticate,
+    corsOrigins,
+    log,
+    audit,
+    bodies = new BodiesInFlight(),
+    unread = new UnreadAnswers(),
+  }: EdgeParts,
   direct?: Family,
 ): RequestListener {
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
-      const handle = handlerOf(row, family, authenticate)
+      const handle = handlerOf(row, family, authenticate, audit)
       // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))

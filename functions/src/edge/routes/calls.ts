@@ -1,6 +1,7 @@
 import { ERROR_CODES, isToolrackError, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
 import { maySee } from '../../access/visible.ts'
+import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
@@ -167,6 +168,6 @@ function checkIdempotencyKey({ headers }: IncomingMessage): void {
 function callHeaders({ headers }: IncomingMessage): CallHeaders {
   return {
     idempotencyKey: headers['idempotency-key']?.toString(),
-    traceparent: headers.traceparent?.toString(),
+    traceparent: validTraceparent(headers.traceparent?.toString()),
   }
 }

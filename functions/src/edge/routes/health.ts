@@ -7,7 +7,13 @@ import { VERSION } from '../../version.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. */
-export function healthRoute({ catalog, runner, compilers, argumentValidator }: RouteParts): PublicRoute {
+export function healthRoute({
+  catalog,
+  runner,
+  compilers,
+  argumentValidator,
+  audit,
+}: RouteParts): PublicRoute {
   return {
     method: 'GET',
     path: '/health',
@@ -27,7 +33,8 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: R
         bodies: bodies.state,
         answers: unread.state,
       }
-      sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known })
+      const records = audit?.state ?? { mode: 'off' }
+      sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known, audit: records })
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { SignJobToken } from '../../access/job-token.ts'
+import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
@@ -28,6 +29,8 @@ export type RouteParts = ItemWorkflows & {
   readonly envelope: Envelope
   readonly invoker: Invoker
   readonly logs: InvocationLogs
+  /** Undefined if the operator has switched it off. */
+  readonly audit?: AuditTrail | undefined
   readonly heldResults?: HeldResults
   /** True for a request that came through a proxy that passes on an answer only when it is whole. */
   readonly isBehindBuffer?: (request: IncomingMessage) => boolean

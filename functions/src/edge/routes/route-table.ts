@@ -1,4 +1,5 @@
 import type { TableRow } from '../http/route.ts'
+import { auditRoutes } from './audit.ts'
 import { callRoutes } from './calls.ts'
 import { definitionRoutes } from './definitions.ts'
 import { folderRoutes } from './folder.ts'
@@ -19,7 +20,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),
-    ...ruleRoutes(parts),
+    ...auditRoutes(parts),
     ...folderRoutes(parts),
     healthRoute(parts),
     frontPageRoute(parts),

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Log } from '../../log.ts'
 import { builtFileLayer } from '../../stores/files/built-file-layer.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
+import type { FirestoreConnection } from '../../stores/firestore/firestore-connection.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
 import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
@@ -33,6 +36,7 @@ export function cloudServices(config: Config, log: Log): Services {
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     governance: firestoreGovernance(connection),
+    audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
     isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,
@@ -46,4 +50,10 @@ export function cloudServices(config: Config, log: Log): Services {
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })
+}
+
+/** The audit trail in Firestore. Without TOOLRACK_AUDIT_KEY, its days have no manifests. */
+function cloudAudit({ audit: { mode, days, key } }: Config, log: Log, connection: FirestoreConnection) {
+  if (mode === 'off') return undefined
+  return new AuditTrail({ store: new FirestoreAuditStore(connection), mode, days, key, log })
 }

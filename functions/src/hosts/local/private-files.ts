@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Log } from '../../log.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-const DATABASES = ['in-use', 'toolrack.db', 'governance.sqlite', 'invocations.db']
+const DATABASES = ['in-use', 'toolrack.db', 'governance.sqlite', 'audit.sqlite', 'invocations.db']
 
 /** What admission found for the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
@@ -12,6 +12,7 @@ const FILES = [
   ...DATABASES.flatMap((name) => ['', '-wal', '-shm', '-journal'].map((end) => name + end)),
   'token',
   'job-keys.json',
+  'audit-key.json',
   KEPT_ADMISSIONS,
   `${KEPT_ADMISSIONS}.new`,
 ]

@@ -12,6 +12,7 @@ import { openRunner, type PythonChoice } from './open-runner.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
@@ -25,6 +26,7 @@ import {
   openStore,
   openToken,
 } from './data-folder.ts'
+import { openAudit } from './open-audit.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
 /** `stop` waits for unfinished answers, then closes everything. */
@@ -43,7 +45,16 @@ export async function serve(
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
-  const { store, logs, governance, kept, authentication, token, release: releaseData } = openData(config, log)
+  const {
+    store,
+    logs,
+    governance,
+    audit,
+    kept,
+    authentication,
+    token,
+    release: releaseData,
+  } = openData(config, log)
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
@@ -51,6 +62,7 @@ export async function serve(
     store,
     logs,
     governance,
+    audit,
     files: (compilers) => new FileLayer(definitionsFolder, compilers, kept),
     toolsFolder: toolsFolder?.path,
     runner,
@@ -99,6 +111,7 @@ function openData(config: Config, log: Log) {
     return {
       ...inFirestore(connection),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
+      audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
       kept: undefined,
       authentication: authenticationOf(config),
       token: undefined,
@@ -113,6 +126,7 @@ function openData(config: Config, log: Log) {
   return {
     ...stores,
     logs: openLogs(path, config.logBounds),
+    audit: openAudit(config.audit, log, { folder: path }),
     kept: openKeptAdmissions(path, log),
     authentication: authenticationOf({ auth: config.auth, jobKeys }, token),
     token,

@@ -71,6 +71,8 @@ export type RunnerCall = {
   /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
+  /** For the runner's log lines: the valid trace context of the caller, if there is one. */
+  readonly traceparent?: string | undefined
   readonly deadlineMs: number
   /** The memory that the call may use. If undefined, the runner decides. */
   readonly memoryBytes?: number | undefined

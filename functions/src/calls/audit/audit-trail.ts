@@ -1,0 +1,296 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Log } from '../../log.ts'
+import { LongWork } from '../../loop-turn.ts'
+import type { AuditStore, RecordPlaces } from './audit-store.ts'
+import { manifestText, type AuditKey } from './manifest.ts'
+import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
+import { headText, rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
+
+export const AUDIT_MODES = ['on', 'required', 'off'] as const
+export type AuditMode = (typeof AUDIT_MODES)[number]
+
+type Options = {
+  readonly store: AuditStore
+  readonly mode: Exclude<AuditMode, 'off'>
+  readonly log: Pick<Log, 'error' | 'info'>
+  /** Signs the manifests of days. Without it, there are none. */
+  readonly key?: AuditKey | undefined
+  /** The whole days for which records are kept. */
+  readonly days?: number
+  /** Gets the lines that the store has taken. It must not throw. */
+  readonly copy?: ((lines: readonly string[]) => void) | undefined
+  readonly now?: () => number
+}
+
+/** The days for which records are kept by default. */
+export const DAYS_KEPT = 90
+/** Events that wait for the store. A further one is lost, or, if it is required, refused. */
+const QUEUE_EVENTS_MAX = 1_000
+/** Records of one commit. Firestore takes 500 writes in one commit. */
+const COMMIT_RECORDS_MAX = 100
+/** The time after the end of a day in which other instances may still write records of that day, in milliseconds. */
+const DAY_GRACE_MS = 10 * 60 * 1_000
+const DAY_MS = 24 * 60 * 60 * 1_000
+/** Records that are read from the store at once. */
+const TEXTS_AT_ONCE = 300
+/** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
+const ERASED_AT_ONCE = 50_000
+
+const SERVICE = { kind: 'service', uid: 'service' } as const
+
+type Waiting = {
+  readonly event: AuditEvent
+  readonly atMs: number
+  readonly resolve: (isWritten: boolean) => void
+}
+
+/** The audit trail of this instance. It makes records of events, one after the other, each with the hash of the one before it. */
+export class AuditTrail {
+  readonly #options: Required<Pick<Options, 'store' | 'mode' | 'log' | 'days' | 'now'>> & Options
+  readonly #waiting: Waiting[] = []
+  /** The last written record. Undefined if it must be read from the store, null if there is none. */
+  #head: ChainHead | null | undefined
+  /** The last day with a manifest. No record is added to such a day. */
+  #sealedDay = ''
+  #writing: Promise<void> | undefined
+  /** One after the other. Never rejects. */
+  #maintaining = Promise.resolve()
+  #lost = 0
+  #lostSinceRecord = 0
+  #isFailing = false
+
+  constructor(options: Options) {
+    this.#options = { days: DAYS_KEPT, now: Date.now, ...options }
+  }
+
+  get isRequired(): boolean {
+    return this.#options.mode === 'required'
+  }
+
+  /** For the operator: the records that could not be kept since the start of this instance. */
+  get state(): { readonly mode: AuditMode; readonly lost: number; readonly waiting: number } {
+    return { mode: this.#options.mode, lost: this.#lost, waiting: this.#waiting.length }
+  }
+
+  /**
+   * Records an event. Never rejects: an event that cannot be recorded is counted. Waits for the store if the trail is required, or
+   * if the store takes almost no time.
+   */
+  async record(event: () => AuditEvent): Promise<void> {
+    const written = this.#add(event)
+    if (this.isRequired || this.#options.store.isImmediate) await written
+  }
+
+  /** Records an event before what it announces is done. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record. */
+  async require(event: () => AuditEvent): Promise<void> {
+    if (!(await this.#add(event))) throw new ToolrackError('AUDIT_UNAVAILABLE')
+  }
+
+  /** Resolves when all events that were recorded before are written or lost. */
+  async written(): Promise<void> {
+    while (this.#writing) await this.#writing
+  }
+
+  /** Removes the content of a user's records. The records of the erasures say first which ones; so a stop in between breaks nothing. */
+  async erase(by: AuditEvent['principal'], uid: string): Promise<{ readonly erased: number }> {
+    await this.written()
+    const { store } = this.#options
+    let erased = 0
+    for (const { instance, day, seqs } of await store.placesOf(uid)) {
+      for (let from = 0; from < seqs.length; from += ERASED_AT_ONCE) {
+        const places: RecordPlaces = { instance, day, seqs: seqs.slice(from, from + ERASED_AT_ONCE) }
+        const subject = { erased: { [firstPrev(places)]: rangesOf(places.seqs) } }
+        await this.require(() => ({ kind: 'erasure', principal: by, outcome: 'ok', subject }))
+        await store.erase(places)
+        erased += places.seqs.length
+      }
+    }
+    return { erased }
+  }
+
+  /** Verifies the records of one day, or all records and manifests. */
+  async verify(day?: string): Promise<TrailReport> {
+    await this.maintain()
+    const { store, key } = this.#options
+    const heads: string[] = []
+    for (const each of day === undefined ? await store.days() : [day])
+      heads.push(...(await store.chains(each)).map(headText))
+    const verifier = new TrailVerifier({ isPart: day !== undefined, publicKey: key?.publicKey, heads })
+    if (day !== undefined) for (const text of await store.erasures()) verifier.noteErasure(text)
+    const work = new LongWork()
+    for await (const text of this.lines(day, day)) {
+      verifier.take(text)
+      if (verifier.hasFault) break
+      if (work.isLong) await work.giveTurn()
+    }
+    return verifier.end()
+  }
+
+  /** The lines of an export: the records of the days from `since` to `until`, chain by chain, then all manifests. */
+  async *lines(since = '', until = '9'): AsyncGenerator<string> {
+    await this.written()
+    const { store } = this.#options
+    for (const day of await store.days()) {
+      if (day < since || day > until) continue
+      for (const { instance, seq: last } of await store.chains(day))
+        for (let seq = 0; seq < last; seq += TEXTS_AT_ONCE)
+          yield* await store.texts({ instance, day }, seq, TEXTS_AT_ONCE)
+    }
+    yield* await store.manifests()
+  }
+
+  page(query: Parameters<AuditStore['page']>[0]): ReturnType<AuditStore['page']> {
+    return this.#options.store.page(query)
+  }
+
+  /** Signs the manifests of the days that have ended, and removes the days that are too old. */
+  async maintain(): Promise<void> {
+    await this.written()
+    const done = this.#maintaining.then(() => this.#maintain())
+    this.#maintaining = done.catch(() => undefined)
+    await done
+    await this.written()
+  }
+
+  async close(): Promise<void> {
+    await this.written()
+    await this.#maintaining
+    await this.written()
+    await this.#options.store.close()
+  }
+
+  #add(event: () => AuditEvent): Promise<boolean> {
+    if (this.#waiting.length >= QUEUE_EVENTS_MAX) {
+      this.#lose(1, new Error('too many records wait for the store'))
+      return Promise.resolve(false)
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    try {
+      this.#waiting.push({ event: event(), atMs: this.#options.now(), resolve })
+    } catch (error) {
+      this.#lose(1, error)
+      return Promise.resolve(false)
+    }
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined))
+    return promise
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, COMMIT_RECORDS_MAX)
+      const isWritten = await this.#append(batch)
+      for (const { resolve } of batch) resolve(isWritten)
+    }
+  }
+
+  async #append(batch: readonly Waiting[]): Promise<boolean> {
+    const { store, copy, log } = this.#options
+    try {
+      if (this.#head === undefined) await this.#readHead()
+      const before = this.#head
+      const records = this.#sealedAfter(before ?? null, batch)
+      await store.append(records)
+      const last = records.at(-1)
+      if (last) this.#head = last
+      this.#lostSinceRecord = 0
+      if (this.#isFailing) log.info('audit records can be kept again')
+      this.#isFailing = false
+      copy?.(records.map(({ text }) => text))
+      if (before?.day !== last?.day) this.#startMaintenance()
+      return true
+    } catch (error) {
+      // The commit may have been done all the same, so the next record asks the store for the last one.
+      this.#head = undefined
+      this.#lose(batch.length, error)
+      return false
+    }
+  }
+
+  async #readHead(): Promise<void> {
+    const { store } = this.#options
+    const [manifest] = (await store.manifests()).slice(-1)
+    if (manifest !== undefined) this.#sealedDay = dayOfManifest(manifest)
+    this.#head = (await store.head()) ?? null
+  }
+
+  #sealedAfter(head: ChainHead | null, batch: readonly Waiting[]): readonly SealedRecord[] {
+    const { instance } = this.#options.store
+    let last = head
+    let lostBefore = this.#lostSinceRecord
+    return batch.map(({ event, atMs }) => {
+      const at = new Date(atMs).toISOString()
+      const day = this.#openDay(at.slice(0, 10), last?.day ?? '')
+      const isSame = last !== null && last.day === day
+      const seq = isSame && last ? last.seq + 1 : 1
+      const prev = isSame && last ? last.hash : firstPrev({ instance, day })
+      const record = sealed(event, { instance, day, seq, prev, at }, lostBefore)
+      lostBefore = 0
+      last = record
+      return record
+    })
+  }
+
+  /** The day of a record. If the clock was set back, records stay in the newest chain, and none is added to a day with a manifest. */
+  #openDay(day: string, newest: string): string {
+    const open = day < newest ? newest : day
+    return open <= this.#sealedDay ? dayOf(Date.parse(this.#sealedDay) + DAY_MS) : open
+  }
+
+  #lose(count: number, error: unknown): void {
+    this.#lost += count
+    this.#lostSinceRecord += count
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const { message, cause } = error as Error
+    this.#options.log.error('audit records could not be kept; calls go on unless TOOLRACK_AUDIT=required', {
+      reason: cause instanceof Error ? cause.message : message,
+    })
+  }
+
+  #startMaintenance(): void {
+    const { log } = this.#options
+    this.#maintaining = this.#maintaining
+      .then(() => this.#maintain())
+      .catch((error: unknown) =>
+        log.error('audit records of past days could not be signed or removed', {
+          reason: (error as Error).message,
+        }),
+      )
+  }
+
+  async #maintain(): Promise<void> {
+    const { store, key, now, days } = this.#options
+    if (key) await this.#signDays(key, dayOf(now() - DAY_GRACE_MS))
+    const before = dayOf(now() - days * DAY_MS)
+    const removed = await store.removeBefore(before)
+    if (removed.length === 0) return
+    void this.#add(() => ({
+      kind: 'retention',
+      principal: SERVICE,
+      outcome: 'ok',
+      subject: { before, removed },
+    }))
+  }
+
+  /** Signs each day before `until` that has records and no manifest. */
+  async #signDays(key: AuditKey, until: string): Promise<void> {
+    const { store } = this.#options
+    let [last] = (await store.manifests()).slice(-1)
+    let signed = last === undefined ? '' : dayOfManifest(last)
+    for (const day of await store.days()) {
+      if (day <= signed || day >= until) continue
+      this.#sealedDay = day
+      await store.keepManifest(day, manifestText(day, await store.chains(day), last, key))
+      last = (await store.manifests()).at(-1)
+      signed = day
+    }
+  }
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+function dayOfManifest(text: string): string {
+  return (JSON.parse(text) as { readonly day: string }).day
+}

@@ -1,0 +1,148 @@
+import { canonicalJson, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+
+/**
+ * What a record is about: a call, a decision about an approval, a write (of a definition, a module, a rule, a job token, or the folder
+ * of modules), an erasure of a user's records, or the end of the time for which days are kept.
+ */
+export const AUDIT_KINDS = ['call', 'approval', 'write', 'erasure', 'retention'] as const
+export type AuditKind = (typeof AUDIT_KINDS)[number]
+
+/**
+ * `start`: the call or write is about to run. Only TOOLRACK_AUDIT=required writes this record. `end`: how it ended. A `start` without
+ * an `end` of the same `invocationId` was interrupted, or its end could not be recorded.
+ */
+export type AuditPhase = 'start' | 'end'
+
+/** What a caller of the trail knows about an event. Absent fields become null in the record. */
+export type AuditEvent = {
+  readonly kind: AuditKind
+  readonly phase?: AuditPhase
+  readonly principal: { readonly kind: string; readonly uid: string }
+  /** `ok`, `pending`, `started`, or an error code. */
+  readonly outcome: string
+  readonly agent?: string | null
+  readonly session?: string | null
+  readonly workflow?: string | null
+  readonly tool?: string | null
+  readonly layer?: string | null
+  readonly digest?: string | null
+  readonly revision?: string | null
+  readonly rule?: JsonValue
+  readonly decision?: string | null
+  /** Redacted and bounded (`recordedArguments`). */
+  readonly arguments?: JsonValue
+  readonly argumentsHash?: string | null
+  readonly isDryRun?: boolean
+  readonly replayed?: boolean
+  readonly durationMs?: number | null
+  readonly usage?: JsonValue
+  readonly isolation?: string | null
+  readonly invocationId?: string | null
+  readonly parentInvocationId?: string | null
+  readonly traceparent?: string | null
+  /** What a write was about, or what an erasure or retention removed. */
+  readonly subject?: JsonObject
+}
+
+/** A chain: the records of one instance of the service on one day (UTC). */
+export type ChainName = { readonly instance: string; readonly day: string }
+
+/** The last record of a chain. */
+export type ChainHead = ChainName & { readonly seq: number; readonly hash: string }
+
+/** A record as it is kept: `text` is one line of JSON. The other fields are those that a store looks up. */
+export type SealedRecord = ChainHead & {
+  readonly kind: AuditKind
+  readonly at: string
+  readonly uid: string
+  readonly tool: string | null
+  readonly outcome: string
+  readonly text: string
+}
+
+const LAST_HASH = /,"hash":"([0-9a-f]{64})"\}$/
+
+/** The `prev` of the first record of a chain. */
+export function firstPrev({ instance, day }: ChainName): string {
+  return `${instance}/${day}`
+}
+
+/**
+ * The record of an event as the next one of a chain. Its text is the record's canonical JSON (RFC 8785) with the member `hash`
+ * added at the end: the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
+ */
+export function sealed(
+  { kind, principal, phase = 'end', outcome, subject, isDryRun, replayed, ...known }: AuditEvent,
+  chain: ChainName & { readonly seq: number; readonly prev: string; readonly at: string },
+  lostBefore: number,
+): SealedRecord {
+  const { instance, day, seq, prev, at } = chain
+  const { tool = null } = known
+  const record: JsonObject = {
+    ...NOTHING_KNOWN,
+    ...withoutUndefined(known),
+    instance,
+    day,
+    seq,
+    prev,
+    at,
+    kind,
+    phase,
+    outcome,
+    principal: { kind: principal.kind, uid: principal.uid },
+    ...(isDryRun === true && { dryRun: true }),
+    ...(replayed === true && { replayed: true }),
+    ...(subject !== undefined && { subject }),
+    ...(lostBefore > 0 && { lostBefore }),
+  }
+  const body = canonicalJson(record)
+  const hash = hashOf(prev, body)
+  return { instance, day, seq, hash, kind, at, uid: principal.uid, tool, outcome, text: withHash(body, hash) }
+}
+
+const NOTHING_KNOWN = {
+  agent: null,
+  session: null,
+  workflow: null,
+  tool: null,
+  layer: null,
+  digest: null,
+  revision: null,
+  rule: null,
+  decision: null,
+  arguments: null,
+  argumentsHash: null,
+  durationMs: null,
+  usage: null,
+  isolation: null,
+  invocationId: null,
+  parentInvocationId: null,
+  traceparent: null,
+} as const
+
+/** What is left of a record whose content was erased: its place in the chain and its hash. */
+export function erasedText({ instance, day, seq, hash }: ChainHead, prev: string): string {
+  return withHash(canonicalJson({ day, erased: true, instance, prev, seq }), hash)
+}
+
+export function hashOf(prev: string, body: string): string {
+  return createHash('sha256').update(prev).update(body).digest('hex')
+}
+
+/** The canonical JSON and the hash of a line; undefined if the line does not end with a hash. */
+export function partsOf(text: string): { readonly body: string; readonly hash: string } | undefined {
+  const hash = LAST_HASH.exec(text)?.[1]
+  return hash === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash }
+}
+
+/** The length of `,"hash":"…"}`. */
+const HASH_MEMBER = 75
+
+function withHash(body: string, hash: string): string {
+  return `${body.slice(0, -1)},"hash":"${hash}"}`
+}
+
+function withoutUndefined(fields: object): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

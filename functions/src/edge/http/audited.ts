@@ -1,0 +1,67 @@
+import { isToolrackError } from '@toolrack/contract'
+import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
+import type { AuditEvent } from '../../calls/audit/record.ts'
+import { redactText } from '../../calls/audit/redact.ts'
+import { validTraceparent } from '../../calls/audit/traceparent.ts'
+import type { Action, Principal } from '../../access/principal.ts'
+import type { FoundRequest, Route } from './route.ts'
+import { requestError } from './send-error.ts'
+
+/** What reads only, and calls, which have records of their own with what they did. */
+const NOT_WRITES: ReadonlySet<Action['verb']> = new Set(['read', 'call', 'read-audit', 'erase-audit'])
+
+/** True for a route that changes something or decides something. */
+export function isAudited({ method, action }: Route): boolean {
+  return method !== 'GET' && (typeof action === 'function' || !NOT_WRITES.has(action.verb))
+}
+
+/**
+ * Runs the handler of a write and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required it is recorded before
+ * too, and is not done if it cannot be recorded.
+ */
+export async function audited(
+  trail: AuditTrail,
+  { principal, route, found }: { principal: Principal; route: Route; found: FoundRequest },
+  act: () => void | Promise<void>,
+): Promise<void> {
+  const { req, res, params, search } = found
+  const { kind, uid, workflowId = null } = principal
+  const names = Object.values<string>(params)
+  const event = (phase: 'start' | 'end', outcome: string): AuditEvent => ({
+    kind: route.path.startsWith('/approvals') ? 'approval' : 'write',
+    phase,
+    principal: { kind, uid },
+    workflow: workflowId,
+    outcome,
+    tool: route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null,
+    layer: route.path.startsWith('/tools/')
+      ? new URLSearchParams(search).get('layer') === 'global'
+        ? 'global'
+        : 'user'
+      : null,
+    digest: digestIn(res.getHeader('ETag')),
+    traceparent: validTraceparent(req.headers.traceparent?.toString()) ?? null,
+    subject: {
+      route: `${route.method} ${route.path}`,
+      names: names.map((name) => redactText(name.slice(0, 256))),
+    },
+  })
+  if (trail.isRequired) await trail.require(() => event('start', 'started'))
+  const startedMs = performance.now()
+  const end = (outcome: string): Promise<void> => {
+    const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000
+    return trail.record(() => ({ ...event('end', outcome), durationMs }))
+  }
+  try {
+    await act()
+  } catch (error) {
+    const known = requestError(error) ?? error
+    await end(isToolrackError(known) ? known.code : 'INTERNAL')
+    throw error
+  }
+  await end(res.statusCode < 400 ? 'ok' : String(res.statusCode))
+}
+
+function digestIn(tag: unknown): string | null {
+  return /^"(sha256:[0-9a-f]{64})"$/.exec(String(tag))?.[1] ?? null
+}

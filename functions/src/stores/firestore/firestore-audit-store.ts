@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto'
+import type { CollectionReference, Firestore, Query } from 'firebase-admin/firestore'
+import {
+  LOOKED_AT_MAX,
+  pageOf,
+  placeOf,
+  type AuditPage,
+  type AuditQuery,
+} from '../../calls/audit/audit-store.ts'
+import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
+import { erasedText, type ChainHead, type ChainName, type SealedRecord } from '../../calls/audit/record.ts'
+import type { FirestoreConnection } from './firestore-connection.ts'
+import { firestoreError } from './firestore-error.ts'
+
+/** The most milliseconds of a commit or a read. */
+const DEADLINE_MS = 5_000
+/** The most milliseconds of an erasure or a removal of old days. */
+const LONG_DEADLINE_MS = 60_000
+const WRITES_AT_ONCE = 400
+/** After every place. */
+const NO_END = '~'
+
+/**
+ * The audit trail in `toolrack/audit/records`, one document for each record. Each instance of the service has its own chains. Clients
+ * cannot read or write there.
+ */
+export class FirestoreAuditStore implements AuditStore {
+  readonly isImmediate = false
+  readonly instance: string
+  readonly #connection: FirestoreConnection
+
+  constructor(connection: FirestoreConnection, instance = `cloud-${randomBytes(8).toString('hex')}`) {
+    this.#connection = connection
+    this.instance = instance
+  }
+
+  /** An instance has a new name at each start, so it has records only after a commit whose answer was lost. */
+  head = (): Promise<ChainHead | undefined> =>
+    this.#within(async (firestore) => {
+      const chains = await chainsOf(firestore).where('instance', '==', this.instance).get()
+      return chains.docs
+        .map((chain) => chain.data() as ChainHead)
+        .toSorted((a, b) => (a.day < b.day ? 1 : -1))[0]
+    })
+
+  append = (records: readonly SealedRecord[]): Promise<void> =>
+    this.#within(async (firestore) => {
+      const batch = firestore.batch()
+      for (const record of records) {
+        const { instance, day, seq, kind, uid, tool, outcome, text } = record
+        const kept = { instance, day, seq, kind, uid, tool, outcome, text, place: placeOf(record) }
+        batch.create(recordsOf(firestore).doc(idOf(record)), kept)
+      }
+      // Of each day, the last record is the head of the chain.
+      for (const { instance, day, seq, hash } of new Map(
+        records.map((record) => [record.day, record]),
+      ).values())
+        batch.set(chainsOf(firestore).doc(`${day}.${instance}`), { instance, day, seq, hash })
+      await batch.commit()
+    })
+
+  page = ({
+    uid,
+    tool,
+    outcome,
+    since = '',
+    until = NO_END,
+    limit,
+    before,
+  }: AuditQuery): Promise<AuditPage> =>
+    this.#within(async (firestore) => {
+      const end = before !== undefined && before < until ? before : until
+      const most = tool !== undefined || outcome !== undefined ? LOOKED_AT_MAX : limit + 1
+      const records = recordsOf(firestore)
+      const own: Query = uid === undefined ? records : records.where('uid', '==', uid)
+      const found = await own
+        .where('place', '<', end)
+        .where('place', '>=', since)
+        .orderBy('place', 'desc')
+        .limit(most)
+        .get()
+      const rows = found.docs.map((record) => record.data() as PlacedText)
+      return pageOf(rows, { tool, outcome, limit }, rows.length === most)
+    })
+
+  days = (): Promise<readonly string[]> =>
+    this.#within(async (firestore) => {
+      const chains = await chainsOf(firestore).select('day').get()
+      return [...new Set(chains.docs.map((chain) => String(chain.get('day'))))].toSorted()
+    })
+
+  chains = (day: string): Promise<readonly ChainHead[]> =>
+    this.#within(async (firestore) => {
+      const chains = await chainsOf(firestore).where('day', '==', day).get()
+      const heads = chains.docs.map((chain) => chain.data() as ChainHead)
+      return heads.toSorted((a, b) => (a.instance < b.instance ? -1 : 1))
+    })
+
+  texts = ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> =>
+    this.#within(async (firestore) => {
+      const places = Array.from({ length: limit }, (_, index) => ({ instance, day, seq: seq + index + 1 }))
+      const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))
+      const end = found.findLastIndex((record) => record.exists)
+      // A record that is missing between others shows in its place, so that the reader goes on after it.
+      return found.slice(0, end + 1).map((record) => String(record.get('text') ?? ''))
+    })
+
+  manifests = (): Promise<readonly string[]> =>
+    this.#within(async (firestore) => {
+      const found = await manifestsOf(firestore).orderBy('day').get()
+      return found.docs.map((manifest) => String(manifest.get('text')))
+    })
+
+  keepManifest = (day: string, text: string): Promise<void> =>
+    this.#within(async (firestore) => {
+      const document = manifestsOf(firestore).doc(day)
+      await firestore.runTransaction(async (transaction) => {
+        if (!(await transaction.get(document)).exists) transaction.create(document, { day, text })
+      })
+    })
+
+  placesOf = (uid: string): Promise<readonly RecordPlaces[]> =>
+    this.#within(async (firestore) => {
+      const found = await recordsOf(firestore)
+        .where('uid', '==', uid)
+        .select('instance', 'day', 'seq', 'kind')
+        .get()
+      const places = new Map<string, ChainName & { seqs: number[] }>()
+      for (const record of found.docs) {
+        const { instance, day, seq, kind } = record.data() as SealedRecord
+        if (kind === 'erasure' || kind === 'retention') continue
+        const chain = places.get(`${day}.${instance}`) ?? { instance, day, seqs: [] }
+        places.set(`${day}.${instance}`, chain)
+        chain.seqs.push(seq)
+      }
+      for (const { seqs } of places.values()) seqs.sort((a, b) => a - b)
+      return [...places.values()]
+    }, LONG_DEADLINE_MS)
+
+  erase = ({ instance, day, seqs }: RecordPlaces): Promise<void> =>
+    this.#within(async (firestore) => {
+      for (let from = 0; from < seqs.length; from += WRITES_AT_ONCE) {
+        const some = seqs.slice(from, from + WRITES_AT_ONCE)
+        const documents = some.map((seq) => recordsOf(firestore).doc(idOf({ instance, day, seq })))
+        const batch = firestore.batch()
+        for (const record of await firestore.getAll(...documents)) {
+          if (!record.exists) continue
+          const { seq, text } = record.data() as SealedRecord
+          const { prev, hash } = JSON.parse(text) as { prev: string; hash: string }
+          const erased = erasedText({ instance, day, seq, hash }, prev)
+          batch.update(record.ref, { uid: '', tool: null, outcome: '', text: erased })
+        }
+        await batch.commit()
+      }
+    }, LONG_DEADLINE_MS)
+
+  erasures = (): Promise<readonly string[]> =>
+    this.#within(async (firestore) => {
+      const found = await recordsOf(firestore).where('kind', '==', 'erasure').get()
+      return found.docs.map((record) => String(record.get('text')))
+    })
+
+  removeBefore = (day: string): Promise<readonly string[]> =>
+    this.#within(async (firestore) => {
+      const chains = await chainsOf(firestore).where('day', '<', day).get()
+      const days = new Set<string>()
+      for (const chain of chains.docs) {
+        const { instance, day: old, seq: last } = chain.data() as ChainHead
+        for (let seq = 1; seq <= last; seq += WRITES_AT_ONCE) {
+          const batch = firestore.batch()
+          for (let each = seq; each < seq + WRITES_AT_ONCE && each <= last; each += 1)
+            batch.delete(recordsOf(firestore).doc(idOf({ instance, day: old, seq: each })))
+          await batch.commit()
+        }
+        await chain.ref.delete()
+        days.add(old)
+      }
+      return [...days].toSorted()
+    }, LONG_DEADLINE_MS)
+
+  close = (): Promise<void> => this.#connection.close()
+
+  async #within<T>(act: (firestore: Firestore) => Promise<T>, ms = DEADLINE_MS): Promise<T> {
+    try {
+      return await this.#connection.calls.within(ms, async () => act(await this.#connection.client()))
+    } catch (error) {
+      throw firestoreError(error)
+    }
+  }
+}
+
+function idOf({ instance, day, seq }: ChainName & { readonly seq: number }): string {
+  return `${day}.${instance}.${seq}`
+}
+
+function recordsOf(firestore: Firestore): CollectionReference {
+  return firestore.collection('toolrack').doc('audit').collection('records')
+}
+
+function chainsOf(firestore: Firestore): CollectionReference {
+  return firestore.collection('toolrack').doc('audit').collection('chains')
+}
+
+function manifestsOf(firestore: Firestore): CollectionReference {
+  return firestore.collection('toolrack').doc('audit').collection('manifests')
+}

@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import {
+  LOOKED_AT_MAX,
+  pageOf,
+  placeOf,
+  type AuditPage,
+  type AuditQuery,
+} from '../../calls/audit/audit-store.ts'
+import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
+import { erasedText, type ChainHead, type ChainName, type SealedRecord } from '../../calls/audit/record.ts'
+import { inTransaction, prepareAll, sqliteError, tablesVersion } from './transaction.ts'
+
+const SCHEMA_VERSION = 1
+
+/** A row in `opened` lets a transaction change records: that of an erasure, and that which removes whole days. */
+const SCHEMA = `
+  CREATE TABLE writer (instance TEXT NOT NULL) STRICT;
+  CREATE TABLE records (
+    day TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    uid TEXT NOT NULL,
+    tool TEXT,
+    outcome TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (day, instance, seq)
+  ) STRICT;
+  CREATE INDEX records_by_place ON records (place);
+  CREATE INDEX records_by_user ON records (uid, place);
+  CREATE INDEX records_of_erasures ON records (place) WHERE kind = 'erasure';
+  CREATE TABLE manifests (day TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
+  CREATE TABLE opened (yes INTEGER) STRICT;
+  CREATE TRIGGER records_stay BEFORE DELETE ON records WHEN NOT EXISTS (SELECT 1 FROM opened) BEGIN
+    SELECT RAISE(ABORT, 'audit records are only added');
+  END;
+  CREATE TRIGGER records_stay_the_same BEFORE UPDATE ON records WHEN NOT EXISTS (SELECT 1 FROM opened) BEGIN
+    SELECT RAISE(ABORT, 'audit records are never changed');
+  END;
+  CREATE TRIGGER manifests_stay BEFORE DELETE ON manifests BEGIN
+    SELECT RAISE(ABORT, 'manifests are only added');
+  END;
+  CREATE TRIGGER manifests_stay_the_same BEFORE UPDATE ON manifests BEGIN
+    SELECT RAISE(ABORT, 'manifests are never changed');
+  END;
+`
+
+const SQL = {
+  add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
+  days: 'SELECT DISTINCT day FROM records ORDER BY day',
+  chains: 'SELECT instance, max(seq) AS seq FROM records WHERE day = ? GROUP BY instance ORDER BY instance',
+  one: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq = ?',
+  texts: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?',
+  pageOfAll:
+    'SELECT place, tool, outcome, text FROM records WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
+  pageOfUser:
+    'SELECT place, tool, outcome, text FROM records WHERE uid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
+  manifests: 'SELECT text FROM manifests ORDER BY day',
+  keepManifest: 'INSERT OR IGNORE INTO manifests VALUES (?, ?)',
+  ofUser: `SELECT day, instance, seq FROM records WHERE uid = ? AND kind NOT IN ('erasure', 'retention') ORDER BY day, instance, seq`,
+  erasures: `SELECT text FROM records WHERE kind = 'erasure' ORDER BY place`,
+  empty: `UPDATE records SET uid = '', tool = NULL, outcome = '', text = ? WHERE day = ? AND instance = ? AND seq = ?`,
+  tooOld: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
+  remove: 'DELETE FROM records WHERE day < ?',
+  open: 'INSERT INTO opened VALUES (1)',
+  shut: 'DELETE FROM opened',
+} as const
+
+/** After every place. */
+const NO_END = '~'
+
+/**
+ * The audit trail in a file of its own. A commit is in the journal of the file when `append` returns (WAL, synchronous NORMAL): a
+ * killed process loses nothing, and a power cut may lose the last moments. Triggers refuse every change of a record.
+ */
+export class SqliteAuditStore implements AuditStore {
+  readonly isImmediate = true
+  readonly instance: string
+  readonly #database: DatabaseSync
+  readonly #sql: ReturnType<typeof prepareAll<keyof typeof SQL>>
+
+  constructor(path: string) {
+    this.#database = new DatabaseSync(path, { timeout: 0 })
+    try {
+      // What is erased or removed is overwritten in the file.
+      this.#database.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
+      )
+      this.instance = openTables(this.#database)
+      this.#sql = prepareAll(this.#database, SQL)
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
+  }
+
+  head = async (): Promise<ChainHead | undefined> => {
+    await Promise.resolve()
+    const row = this.#sql.newest.get(this.instance) as { day: string; seq: number; text: string } | undefined
+    return row && { instance: this.instance, day: row.day, seq: row.seq, hash: hashIn(row.text) }
+  }
+
+  append = (records: readonly SealedRecord[]): Promise<void> => {
+    try {
+      const [only, ...more] = records
+      if (only && more.length === 0) this.#add(only)
+      else inTransaction(this.#database, 'IMMEDIATE', () => records.forEach((record) => this.#add(record)))
+      return Promise.resolve()
+    } catch (error) {
+      return Promise.reject(sqliteError(error))
+    }
+  }
+
+  page = async ({
+    uid,
+    tool,
+    outcome,
+    since = '',
+    until = NO_END,
+    limit,
+    before,
+  }: AuditQuery): Promise<AuditPage> => {
+    await Promise.resolve()
+    const end = before !== undefined && before < until ? before : until
+    const isPicked = tool !== undefined || outcome !== undefined
+    const most = isPicked ? LOOKED_AT_MAX : limit + 1
+    const { pageOfAll, pageOfUser } = this.#sql
+    const rows = (
+      uid === undefined ? pageOfAll.all(end, since, most) : pageOfUser.all(uid, end, since, most)
+    ) as PlacedText[]
+    return pageOf(rows, { tool, outcome, limit }, rows.length === most)
+  }
+
+  days = async (): Promise<readonly string[]> => {
+    await Promise.resolve()
+    return this.#sql.days.all().map((row) => String(row['day']))
+  }
+
+  chains = async (day: string): Promise<readonly ChainHead[]> => {
+    await Promise.resolve()
+    const rows = this.#sql.chains.all(day) as { instance: string; seq: number }[]
+    return rows.map(({ instance, seq }) => {
+      const { text } = this.#sql.one.get(day, instance, seq) as { text: string }
+      return { instance, day, seq, hash: hashIn(text) }
+    })
+  }
+
+  texts = async ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> => {
+    await Promise.resolve()
+    return this.#sql.texts.all(day, instance, seq, limit).map((row) => String(row['text']))
+  }
+
+  manifests = async (): Promise<readonly string[]> => {
+    await Promise.resolve()
+    return this.#sql.manifests.all().map((row) => String(row['text']))
+  }
+
+  keepManifest = async (day: string, text: string): Promise<void> => {
+    await Promise.resolve()
+    this.#sql.keepManifest.run(day, text)
+  }
+
+  placesOf = async (uid: string): Promise<readonly RecordPlaces[]> => {
+    await Promise.resolve()
+    const places = new Map<string, ChainName & { seqs: number[] }>()
+    for (const row of this.#sql.ofUser.all(uid) as { day: string; instance: string; seq: number }[]) {
+      const { day, instance, seq } = row
+      const chain = places.get(`${instance}/${day}`) ?? { day, instance, seqs: [] }
+      places.set(`${instance}/${day}`, chain)
+      chain.seqs.push(seq)
+    }
+    return [...places.values()]
+  }
+
+  erase = async ({ instance, day, seqs }: RecordPlaces): Promise<void> => {
+    await Promise.resolve()
+    this.#opened(() => {
+      for (const seq of seqs) {
+        const row = this.#sql.one.get(day, instance, seq) as { text: string } | undefined
+        if (row === undefined) continue
+        const { prev } = JSON.parse(row.text) as { prev: string }
+        this.#sql.empty.run(
+          erasedText({ instance, day, seq, hash: hashIn(row.text) }, prev),
+          day,
+          instance,
+          seq,
+        )
+      }
+    })
+    // The journal has the old content until it is emptied.
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  erasures = async (): Promise<readonly string[]> => {
+    await Promise.resolve()
+    return this.#sql.erasures.all().map((row) => String(row['text']))
+  }
+
+  removeBefore = async (day: string): Promise<readonly string[]> => {
+    await Promise.resolve()
+    const days = this.#sql.tooOld.all(day).map((row) => String(row['day']))
+    if (days.length > 0) this.#opened(() => this.#sql.remove.run(day))
+    return days
+  }
+
+  close = (): Promise<void> => {
+    this.#database.close()
+    return Promise.resolve()
+  }
+
+  #add(record: SealedRecord): void {
+    const { day, instance, seq, kind, uid, tool, outcome, text } = record
+    this.#sql.add.run(day, instance, seq, placeOf(record), kind, uid, tool, outcome, text)
+  }
+
+  #opened(act: () => unknown): void {
+    inTransaction(this.#database, 'IMMEDIATE', () => {
+      this.#sql.open.run()
+      act()
+      this.#sql.shut.run()
+    })
+  }
+}
+
+function hashIn(text: string): string {
+  return (JSON.parse(text) as { hash: string }).hash
+}
+
+function openTables(database: DatabaseSync): string {
+  if (tablesVersion(database) > SCHEMA_VERSION)
+    throw new Error('the file was written by a newer version of Toolrack')
+  if (tablesVersion(database) < SCHEMA_VERSION) {
+    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+    database.prepare('INSERT INTO writer VALUES (?)').run(`local-${randomBytes(6).toString('hex')}`)
+  }
+  return String(database.prepare('SELECT instance FROM writer').get()?.['instance'])
+}

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import {
+  recordedArguments,
+  redact,
+  REDACTED,
+  redactText,
+} from '../../../../functions/src/calls/audit/redact.ts'
+import { NOT_SENSITIVE, sensitivityOf } from '../../../../functions/src/calls/audit/sensitive.ts'
+
+/** Parts that no redacted value may hold. Put together here, so that the repository holds no text with the shape of a key. */
+const CANARY = 'Zx9Canary7Qw'
+const SHAPED = [
+  `eyJhbGciOiJI${CANARY}.eyJzdWIiOiIx${CANARY}.sig${CANARY}`,
+  `sk-${CANARY}${CANARY}`,
+  `ghp_${CANARY}${CANARY}`,
+  `github_pat_${CANARY}_${CANARY}`,
+  ['AKIA', 'CANARY7QWZX9ABCD'].join(''),
+  `xoxb-${CANARY}-${CANARY}`,
+  `-----BEGIN RSA PRIVATE KEY-----\n${CANARY}\n-----END RSA PRIVATE KEY-----`,
+  `-----BEGIN PRIVATE KEY-----\n${CANARY}`,
+  `Bearer ${CANARY}${CANARY}`,
+  `https://ann:${CANARY}@example.com/a`,
+  `https://example.com/a?x=1&token=${CANARY}&y=2`,
+  `https://example.com/?next=https://other.example/?api_key=${CANARY}`,
+  `callback=https%3A%2F%2Fh%2F%3Faccess_token%3D${CANARY}`,
+  `password: ${CANARY}`,
+  `PGPASSWORD="${CANARY} with blanks" psql`,
+  `{'client_secret': '${CANARY}'}`,
+  `Authorization: Basic ${CANARY}==\nAccept: */*`,
+  `Cookie: a=b; sid=${CANARY}\r\nHost: x`,
+  `curl -H "X-Api-Key: ${CANARY}" https://h`,
+]
+const isClean = (value: unknown): boolean => !/Canary|CANARY/.test(JSON.stringify(value))
+
+const definition = (parameters: JsonObject): string => JSON.stringify({ function: { name: 't', parameters } })
+const hashOf = (args: JsonObject): string => recordedArguments(args, NOT_SENSITIVE).argumentsHash
+
+test.each(SHAPED)('a secret in a text is replaced: %s', (text) => {
+  expect(redactText(text)).toContain(REDACTED)
+  for (const around of [text, `before ${text} after`, `(${text})`, `a,${text},b`])
+    expect([around, isClean(redactText(around))]).toEqual([around, true])
+})
+
+test('a secret is found at every depth, in keys, in lists, and in JSON inside of strings', () => {
+  const secret = { deep: [{ list: [`sk-${CANARY}${CANARY}`] }], password: { of: CANARY }, tokens: [CANARY] }
+  const wrapped = (value: JsonValue, levels: number): JsonValue =>
+    levels === 0 ? value : { json: JSON.stringify(wrapped(value, levels - 1)) }
+  for (let levels = 0; levels < 8; levels += 1) expect(isClean(redact(wrapped(secret, levels)))).toBe(true)
+  expect(isClean(redact({ [`sk-${CANARY}${CANARY}`]: 1 }))).toBe(true)
+  expect(
+    isClean(redact({ headers: [['Authorization', CANARY]], env: [{ name: 'DB_PASSWORD', value: CANARY }] })),
+  ).toBe(true)
+})
+
+test.each([
+  'apiKey',
+  'API-KEY',
+  'access_token',
+  'clientSecret',
+  'Set-Cookie',
+  'Proxy-Authorization',
+  'pin',
+  'db.password',
+])('the value of %s is replaced, whatever it is', (key) => {
+  for (const value of [CANARY, 1234, [CANARY], { a: CANARY }])
+    expect(redact({ [key]: value })).toEqual({ [key]: REDACTED })
+})
+
+test('what is no secret stays exactly as it was, and is not copied', () => {
+  const args: JsonObject = {
+    city: 'Bern',
+    max_tokens: 500,
+    has_token: true,
+    secret: null,
+    text: 'the token ring of 1984: a basic idea; key = value',
+    url: 'https://example.com/a?page=2',
+    skill: 'sk-short',
+    json: '{"a": [1, 2]}',
+    mail: 'ann@example.com',
+  }
+  expect(redact(args)).toBe(args)
+  expect(redactText('max_tokens=500&page=2')).toBe('max_tokens=500&page=2')
+})
+
+describe('x-sensitive', () => {
+  const mark = { type: 'string', 'x-sensitive': true }
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['a property', { properties: { a: mark } }, { a: CANARY }],
+    ['a property of a property', { properties: { a: { properties: { b: mark } } } }, { a: { b: CANARY } }],
+    ['items', { properties: { a: { items: mark } } }, { a: ['x', CANARY] }],
+    ['prefix items', { properties: { a: { prefixItems: [{}, mark] } } }, { a: ['x', CANARY] }],
+    ['other properties', { additionalProperties: mark }, { a: CANARY }],
+    ['a reference', { properties: { a: { $ref: '#/$defs/s' } }, $defs: { s: mark } }, { a: CANARY }],
+    ['one of several', { properties: { a: { anyOf: [{ type: 'null' }, mark] } } }, { a: CANARY }],
+    ['everything', { 'x-sensitive': true }, { a: CANARY }],
+    ['a whole object', { properties: { a: { 'x-sensitive': true } } }, { a: { b: [CANARY] } }],
+    ['a cycle', { properties: { a: { $ref: '#' }, s: mark } }, { a: { a: { s: CANARY } } }],
+  ])('of %s', (_what, parameters, args) => {
+    expect(isClean(redact(args, NOT_SENSITIVE))).toBe(false)
+    expect(isClean(redact(args, sensitivityOf(definition(parameters))))).toBe(true)
+  })
+
+  test('nothing else of the arguments is removed', () => {
+    const marks = sensitivityOf(definition({ properties: { a: mark, b: { type: 'string' } } }))
+    expect(redact({ a: CANARY, b: 'shown' }, marks)).toEqual({ a: REDACTED, b: 'shown' })
+  })
+})
+
+test('the hash is that of the arguments without their secrets, also if they are cut', () => {
+  expect(hashOf({ b: 1, a: 2 })).toBe(hashOf({ a: 2, b: 1 }))
+  expect(hashOf({ a: 2, b: 1 })).not.toBe(hashOf({ a: 2, b: 2 }))
+  expect(hashOf({ password: 'one' })).toBe(hashOf({ password: 'two' }))
+  const long = { text: 'x'.repeat(100_000), password: 'p', list: Array.from({ length: 20_000 }, () => 1) }
+  const recorded = recordedArguments(long, NOT_SENSITIVE)
+  expect(JSON.stringify(recorded.arguments).length).toBeLessThan(9_000)
+  expect(recorded.argumentsHash).not.toBe(hashOf({ ...long, text: `y${'x'.repeat(99_999)}` }))
+})
+
+test.each([
+  'eyJ-',
+  'sk-a ',
+  'a=',
+  'password:',
+  '[',
+  '{"a":',
+  'https://a:',
+  'bearer ',
+  '-----BEGIN ',
+  'Cookie: ',
+])('a text that repeats %j takes time that grows with its length only', (part) => {
+  const took = (length: number): number => {
+    const text = part.repeat(Math.ceil(length / part.length))
+    const startedMs = process.cpuUsage().user
+    redactText(text)
+    return process.cpuUsage().user - startedMs
+  }
+  took(256 * 1024)
+  // Quadratic time would be 256 times as much for a text that is 16 times as long.
+  expect(took(256 * 1024)).toBeLessThan(80 * Math.max(took(16 * 1024), 10_000))
+})
