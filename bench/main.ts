@@ -7,6 +7,7 @@ import { findWrk } from './generator/wrk.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
+import { audit } from './cases/audit.ts'
 import { convertedCall } from './cases/converted-call.ts'
 import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
@@ -44,6 +45,7 @@ const CASES = {
   cold,
   'second-instance': secondInstance,
   'isolated-call': isolatedCall,
+  audit,
   'converted-call': convertedCall,
   invoke,
   'call-events': callEvents,

@@ -34,6 +34,10 @@ function modeOf(path: string): string {
 
 const PRIVATE = {
   '.': '700',
+  'audit-key.json': '600',
+  'audit.sqlite': '600',
+  'audit.sqlite-shm': '600',
+  'audit.sqlite-wal': '600',
   'definition-files.cache': '600',
   'in-use': '600',
   'invocations.db': '600',
@@ -43,10 +47,6 @@ const PRIVATE = {
 }
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
-  'audit-key.json': '600',
-  'audit.sqlite': '600',
-  'audit.sqlite-shm': '600',
-  'audit.sqlite-wal': '600',
   'governance.sqlite': '600',
   'governance.sqlite-shm': '600',
   'governance.sqlite-wal': '600',

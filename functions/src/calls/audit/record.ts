@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonObject, type JsonValue } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * What a record is about: a call, a decision about an approval, a write (of a definition, a module, a rule, a job token, or the folder
@@ -97,8 +97,19 @@ export function sealed(
     ...(lostBefore > 0 && { lostBefore }),
   }
   const body = canonicalJson(record)
-  const hash = hashOf(prev, body)
-  return { instance, day, seq, hash, kind, at, uid: principal.uid, tool, outcome, text: withHash(body, hash) }
+  const own = hashOf(prev, body)
+  return {
+    instance,
+    day,
+    seq,
+    hash: own,
+    kind,
+    at,
+    uid: principal.uid,
+    tool,
+    outcome,
+    text: withHash(body, own),
+  }
 }
 
 const NOTHING_KNOWN = {
@@ -122,25 +133,25 @@ const NOTHING_KNOWN = {
 } as const
 
 /** What is left of a record whose content was erased: its place in the chain and its hash. */
-export function erasedText({ instance, day, seq, hash }: ChainHead, prev: string): string {
-  return withHash(canonicalJson({ day, erased: true, instance, prev, seq }), hash)
+export function erasedText({ instance, day, seq, ...head }: ChainHead, prev: string): string {
+  return withHash(canonicalJson({ day, erased: true, instance, prev, seq }), head.hash)
 }
 
 export function hashOf(prev: string, body: string): string {
-  return createHash('sha256').update(prev).update(body).digest('hex')
+  return hash('sha256', prev + body)
 }
 
 /** The canonical JSON and the hash of a line; undefined if the line does not end with a hash. */
 export function partsOf(text: string): { readonly body: string; readonly hash: string } | undefined {
-  const hash = LAST_HASH.exec(text)?.[1]
-  return hash === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash }
+  const found = LAST_HASH.exec(text.slice(-HASH_MEMBER))?.[1]
+  return found === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash: found }
 }
 
 /** The length of `,"hash":"…"}`. */
 const HASH_MEMBER = 75
 
-function withHash(body: string, hash: string): string {
-  return `${body.slice(0, -1)},"hash":"${hash}"}`
+function withHash(body: string, own: string): string {
+  return `${body.slice(0, -1)},"hash":"${own}"}`
 }
 
 function withoutUndefined(fields: object): JsonObject {
