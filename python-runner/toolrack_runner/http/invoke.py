@@ -139,7 +139,9 @@ async def _read(request: Request) -> _InvokeBody:
 def _traceparent(text: str | None) -> str | None:
     """The text if it has the shape of a W3C `traceparent`; raises HttpError for another one."""
     if text is not None and not _TRACEPARENT.fullmatch(text):
-        raise HttpError("BODY_INVALID", "traceparent must be 2, 32, 16 and 2 hex digits with a - between them")
+        raise HttpError(
+            "BODY_INVALID", "traceparent must be 2, 32, 16 and 2 hex digits with a - between them"
+        )
     return text
 
 

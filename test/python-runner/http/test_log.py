@@ -54,7 +54,9 @@ async def call(invocation_id: str, **fields: str) -> httpx.Response:
         lifespan(guarded.app),
         httpx.AsyncClient(transport=transport, base_url="http://runner") as client,
     ):
-        return await client.post("/invoke", json=invocation(SOURCE, "m:run", invocationId=invocation_id, **fields))
+        return await client.post(
+            "/invoke", json=invocation(SOURCE, "m:run", invocationId=invocation_id, **fields)
+        )
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
