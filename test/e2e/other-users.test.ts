@@ -5,6 +5,7 @@ import { FAMILIES } from '../../functions/src/edge/http/route.ts'
 import type { Family } from '../../functions/src/edge/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
+import { memoryAudit } from '../support/memory-audit.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { readingRunner } from '../support/reading-runner.ts'
@@ -18,7 +19,7 @@ const service = await inProcess(
   deployedAccess(() => NOW),
   [SHARED],
   () => NOW,
-  { runner: readingRunner(), logs },
+  { runner: readingRunner(), logs, audit: memoryAudit({ now: () => NOW }) },
 )
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -116,6 +117,9 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'POST /tools/modules/:name/rollback': [
     ['/tools/modules/notes/rollback', JSON.stringify({ sha256: SHA256 })],
   ],
+  'GET /audit': [['/audit?uid=bob']],
+  'GET /audit/verify': [['/audit/verify?day=2026-01-01']],
+  'DELETE /audit': [['/audit?uid=bob']],
   'POST /jobs/tokens': [
     ['/jobs/tokens', JSON.stringify({ workflowId: 'w', tools: [{ name: 'hers', digest: DIGEST }] })],
   ],
