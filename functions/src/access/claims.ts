@@ -43,7 +43,7 @@ export const ADMIN_CLAIM = 'toolrackAdmin'
 /** The user of a verified Firebase ID token. */
 export function firebaseUser(claims: Claims, nowMs: number): User {
   if (!isUid(claims.sub) || !isPast(claims['auth_time'], nowMs)) throw tokenInvalid()
-  return { kind: 'user', uid: claims.sub, isAdmin: claims[ADMIN_CLAIM] === true }
+  return { kind: 'user', uid: claims.sub, isAdmin: claims[ADMIN_CLAIM] === true, mayApprove: true }
 }
 
 /** A service account that may act as a job. Each of its requests names the user for whom it acts. */

@@ -5,8 +5,7 @@ import type { Action, Principal } from './principal.ts'
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /** Decides whether a principal may do an action. `maySee` decides which tools of a catalog are visible and can be called. */
-export function decide(principal: Principal, action: Action): Decision {
-  const { kind, isAdmin, grant } = principal
+export function decide({ kind, isAdmin, grant, mayApprove }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   if ('layer' in action) return decideOnLayer(isAdmin, action)
@@ -17,22 +16,18 @@ export function decide(principal: Principal, action: Action): Decision {
     return kind === 'user' ? ALLOWED : deny('Only a user may simulate calls, not a job.')
   if (verb === 'read-versions') return ALLOWED
   if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
+  if (verb === 'read-approvals')
+    return kind === 'user' ? ALLOWED : deny('Only a user may read approvals, not a job.')
+  if (verb === 'govern') return decideOnGoverning(kind === 'user', mayApprove === true)
   // A new verb does not compile until it has its own decision above.
   verb satisfies 'mint'
   return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
 }
 
-function decideOnAudit({ kind, isAdmin, uid }: Principal, action: AuditAction): Decision {
-  if (kind !== 'user') return deny('Only a user may read the audit trail, not a job.')
-  if (isAdmin) return ALLOWED
-  if (action.verb !== 'read-audit') return deny('Only an admin may verify or erase the audit trail.')
-  return action.uid === undefined || action.uid === uid
-    ? ALLOWED
-    : deny("Only an admin may read others' records.")
+function decideOnGoverning(isUser: boolean, mayApprove: boolean): Decision {
+  if (!isUser) return deny(NO_JOB_GOVERNS)
+  return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)
 }
-
-type AuditAction =
-  Extract<Action, { readonly verb: 'read-audit' }> | { readonly verb: 'verify-audit' | 'erase-audit' }
 
 function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
   if (verb === 'write' && layer === 'file')
@@ -49,15 +44,18 @@ export function authorise(principal: Principal, action: Action): void {
 
 const ALLOWED: Decision = { allowed: true }
 
+const NO_JOB_GOVERNS = 'Only a user may decide approvals or write rules, not a job.'
+const NOT_AN_APPROVER =
+  'This token may call tools, but not decide approvals or write rules. Use the token in the file approver-token of the data folder (TOOLRACK_DATA).'
+
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
   rules: 'A job token may not read or write rules.',
   simulate: 'A job token may not simulate calls.',
   refresh: 'A job token may not refresh the folder of modules.',
   mint: 'A job token never mints another.',
-  'read-audit': 'A job token cannot read the audit trail.',
-  'verify-audit': 'A job token cannot verify the audit trail.',
-  'erase-audit': 'A job token never erases anything.',
+  'read-approvals': 'A job token never reads approvals.',
+  govern: 'A job token never decides approvals and never writes rules.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
   'read-versions': 'A job token can read the present definitions of its tools, but not their older versions.',
 } as const

@@ -6,9 +6,12 @@ import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
-/** Reads the token of the embedded server, or makes it on the first start. Only the owner of the file can read it. */
-export function readLocalToken(folder: string): string {
-  const path = join(folder, 'token')
+/** The files of the two tokens of the embedded server. The second one may also decide approvals and write rules. */
+export const TOKEN_FILES = { local: 'token', approver: 'approver-token' } as const
+
+/** Reads a token of the embedded server, or makes it on the first start. Only the owner of the file can read it. */
+export function readLocalToken(folder: string, kind: keyof typeof TOKEN_FILES = 'local'): string {
+  const path = join(folder, TOKEN_FILES[kind])
   const known = readToken(path)
   const token = known ?? randomBytes(32).toString('base64url')
   if (known === undefined) writeFileSync(path, `${token}\n`, { mode: 0o600 })
@@ -16,20 +19,35 @@ export function readLocalToken(folder: string): string {
   return token
 }
 
-/** `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. `others` authenticates every other token. */
-export function localAuthentication(token: string, others: Authenticate = nobody): Authenticate {
+/**
+ * `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. The holder of the approver's token is too, on the routes of
+ * users, and may also approve. `others` authenticates every other token.
+ */
+export function localAuthentication(
+  token: string,
+  others: Authenticate = nobody,
+  approverToken?: string,
+): Authenticate {
   const expected = padded(token, Buffer.allocUnsafe(COMPARED_BYTES))
+  const approver =
+    approverToken === undefined ? undefined : padded(approverToken, Buffer.allocUnsafe(COMPARED_BYTES))
   const shown = Buffer.allocUnsafe(COMPARED_BYTES)
-  const principals = {
-    workflows: { kind: 'user', uid: 'local', isAdmin: true },
-    jobs: { kind: 'job', uid: 'local', isAdmin: true },
-  } as const satisfies Record<string, Principal>
   return function authenticate(credentials) {
     // A missing token is compared too, so that a missing, a malformed and a wrong token take the same time.
-    const isOwner = timingSafeEqual(padded(findBearerToken(credentials.authorization) ?? '', shown), expected)
-    return isOwner ? principals[credentials.family] : others(credentials)
+    padded(findBearerToken(credentials.authorization) ?? '', shown)
+    const isApprover = approver !== undefined && timingSafeEqual(shown, approver)
+    const isOwner = timingSafeEqual(shown, expected)
+    if (isApprover && credentials.family === 'workflows') return APPROVER
+    return isOwner ? OWNER[credentials.family] : others(credentials)
   }
 }
+
+const OWNER = {
+  workflows: { kind: 'user', uid: 'local', isAdmin: true },
+  jobs: { kind: 'job', uid: 'local', isAdmin: true },
+} as const satisfies Record<string, Principal>
+
+const APPROVER: Principal = { ...OWNER.workflows, mayApprove: true }
 
 const nobody: Authenticate = () => {
   throw tokenInvalid()

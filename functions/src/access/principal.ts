@@ -33,6 +33,8 @@ export type User = {
   readonly uid: string
   /** An admin may for example write the global layer. */
   readonly isAdmin: boolean
+  /** True if the token may also govern calls. The token of the embedded server that tools and models get may not. */
+  readonly mayApprove?: boolean | undefined
   readonly grant?: undefined
   readonly workflowId?: undefined
 }
@@ -41,13 +43,17 @@ export type User = {
  * A workflow that acts for a user with the token of a service account, or with the local token of the embedded server. Only the
  * holder of the local token is an admin.
  */
-export type AccountJob = Omit<User, 'kind'> & { readonly kind: 'job' }
+export type AccountJob = Omit<User, 'kind' | 'mayApprove'> & {
+  readonly kind: 'job'
+  readonly mayApprove?: undefined
+}
 
 /** A workflow that acts for a user with a job token. */
 export type TokenJob = {
   readonly kind: 'job'
   readonly uid: string
   readonly isAdmin: false
+  readonly mayApprove?: undefined
   readonly grant: Grant
   /** The workflow that the token names. */
   readonly workflowId: string
@@ -65,13 +71,13 @@ export type Principal = User | AccountJob | TokenJob
  * - `refresh`: reading the folder of modules again.
  * - `call`: calls of listed tools.
  * - `mint`: a job token for the principal's own tools.
+ * - `read-approvals`: the user's approvals. Only users have this permission.
+ * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
  * - `write`: changes of a layer.
  * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
  * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
  */
 export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }
-  | { readonly verb: 'verify-audit' | 'erase-audit' }
-  | { readonly verb: 'read-audit'; readonly uid: string | undefined }
+  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'read-approvals' | 'govern' }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
   | { readonly verb: 'rules'; readonly owner: RuleOwner['kind']; readonly id: string }

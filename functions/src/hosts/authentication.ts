@@ -14,17 +14,26 @@ import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 export type Authentication = ReturnType<typeof localAccess>
 
 /** The authentication that the configuration chooses. Only the embedded server has a `localToken`. */
-export function authenticationOf({ auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>, localToken?: string) {
+export function authenticationOf(
+  { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
+  localToken?: string,
+  approverToken?: string,
+) {
   if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
   if (localToken === undefined) throw new Error('only the embedded server has a local token')
-  return localAccess(localToken, jobKeys)
+  return localAccess(localToken, jobKeys, Date.now, approverToken)
 }
 
 /** `TOOLRACK_AUTH=local`: both route families accept the token of the embedded server. `/jobs` also accepts job tokens. */
-export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now) {
+export function localAccess(
+  token: string,
+  jobKeys: JobKeys | undefined,
+  now = Date.now,
+  approverToken?: string,
+) {
   const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
-    authenticate: localAuthentication(token, others),
+    authenticate: localAuthentication(token, others, approverToken),
     signJobToken: jobKeys && jobTokenSigner(jobKeys),
   }
 }

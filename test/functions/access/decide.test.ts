@@ -4,6 +4,7 @@ import type { Action, Principal } from '../../../functions/src/access/principal.
 import { grantOf } from '../../../functions/src/access/principal.ts'
 
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
+const approver: Principal = { ...user, mayApprove: true }
 const admin: Principal = { kind: 'user', uid: 'a', isAdmin: true }
 const job: Principal = { kind: 'job', uid: 'u', isAdmin: false }
 const local: Principal = { kind: 'job', uid: 'local', isAdmin: true }
@@ -13,6 +14,8 @@ const read: Action = { verb: 'read' }
 const readVersions: Action = { verb: 'read-versions' }
 const refresh: Action = { verb: 'refresh' }
 const mint: Action = { verb: 'mint' }
+const readApprovals: Action = { verb: 'read-approvals' }
+const govern: Action = { verb: 'govern' }
 const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
 
 test.each<[string, Principal, string, Action]>([
@@ -28,6 +31,8 @@ test.each<[string, Principal, string, Action]>([
   ['the local token as a job', local, 'write the global layer', write('global')],
   ['a user', user, 'write their own layer', write('user')],
   ['a job', job, "write its user's layer", write('user')],
+  ['a user', user, 'read approvals', readApprovals],
+  ['an approver', approver, 'govern calls', govern],
   ['an admin', admin, 'write their own layer', write('user')],
   ['an admin', admin, 'write the global layer', write('global')],
   ['a user', user, 'read their own records', { verb: 'read-audit', uid: 'u' }],
@@ -50,6 +55,19 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a job', job, 'have the folder read anew', refresh, /Only an admin/],
   ['a job token', tokenJob, 'have the folder read anew', refresh, /may not refresh the folder/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
+  ['a job', job, 'read approvals', readApprovals, /Only a user may read/],
+  ['a job token', tokenJob, 'read approvals', readApprovals, /never reads/],
+  [
+    'a user whose token may only call',
+    user,
+    'govern calls',
+    govern,
+    /file approver-token of the data folder/,
+  ],
+  ['an admin whose token may only call', admin, 'govern calls', govern, /file approver-token/],
+  ['a job', job, 'govern calls', govern, /Only a user may decide/],
+  ['the local token as a job', local, 'govern calls', govern, /Only a user may decide/],
+  ['a job token', tokenJob, 'govern calls', govern, /never decides/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
   ['a user', user, "read others' records", { verb: 'read-audit', uid: 'other' }, /Only an admin/],
   ['a user', user, 'verify the records', { verb: 'verify-audit' }, /Only an admin/],

@@ -101,3 +101,26 @@ test.each([
   await expect(who(header, 'workflows')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
   await expect(who(header, 'jobs')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
 })
+
+test('only the token of the approver may approve, and only on the routes of users', () => {
+  const [token, approver] = ['t'.repeat(43), 'a'.repeat(43)]
+  const authenticate = localAuthentication(token, undefined, approver)
+  const credentials = (shown: string) => ({ authorization: `Bearer ${shown}`, userId: undefined })
+  const who = { kind: 'user', uid: 'local', isAdmin: true }
+  expect(authenticate({ ...credentials(token), family: 'workflows' })).toEqual(who)
+  expect(authenticate({ ...credentials(approver), family: 'workflows' })).toEqual({
+    ...who,
+    mayApprove: true,
+  })
+  expect(() => authenticate({ ...credentials(approver), family: 'jobs' })).toThrow(
+    expect.objectContaining({ code: 'TOKEN_INVALID' }),
+  )
+})
+
+test('the two tokens of a folder differ', () => {
+  using folder = temporaryFolder()
+  const approver = readLocalToken(folder.path, 'approver')
+  expect(readLocalToken(folder.path)).not.toBe(approver)
+  expect(readLocalToken(folder.path, 'approver')).toBe(approver)
+  expect(statSync(join(folder.path, 'approver-token')).mode & 0o777).toBe(0o600)
+})

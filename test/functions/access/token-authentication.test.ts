@@ -26,7 +26,7 @@ async function ask(kind: TokenKind, token: string, userId?: string, as: Authenti
 }
 
 test('a Firebase token is its user, who is an admin by the custom claim true and by nothing else', async () => {
-  const ann = { kind: 'user', uid: 'ann', isAdmin: false }
+  const ann = { kind: 'user', uid: 'ann', isAdmin: false, mayApprove: true }
   expect(await ask(FIREBASE, signed(FIREBASE))).toEqual(ann)
   expect(await ask(FIREBASE, signed(FIREBASE, { toolrackAdmin: true }))).toEqual({ ...ann, isAdmin: true })
   for (const toolrackAdmin of ['true', 1, {}, [true], false, null])

@@ -6,6 +6,8 @@ export type Served = {
   readonly url: string
   /** The local token. Undefined if users have Firebase tokens. */
   readonly token: string | undefined
+  /** The path of the file with the token that may also decide approvals and write rules. */
+  readonly approverFile?: string | undefined
   /** Why Python tools cannot run here. Undefined if they can. */
   readonly withoutRunner?: string | undefined
   /** The path of the watched folder of modules. */
@@ -16,7 +18,10 @@ export type Served = {
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
 /** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
-export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
+export function banner(
+  { url, token, approverFile, withoutRunner, watched }: Served,
+  readyMs: number,
+): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
   if (token === undefined)
@@ -25,7 +30,7 @@ export function banner({ url, token, withoutRunner, watched }: Served, readyMs: 
   return `
 ${head}
 token: ${token}
-${missing}
+${approverFile === undefined ? '' : `To approve calls and to write rules, use the token in ${approverFile}\n`}${missing}
 ${runsPython ? pythonLines(url, token) : definitionLines(url, token)}
 ${watched === undefined ? '' : folderLines(url, watched)}
 Ctrl-C stops the server.

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts'
-import { readLocalToken } from '../../access/local-token.ts'
+import { readLocalToken, TOKEN_FILES } from '../../access/local-token.ts'
 import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { Log } from '../../log.ts'
 import { DatabaseFileError } from '../../stores/sqlite/open-database.ts'
@@ -103,8 +103,9 @@ export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLog
   }
 }
 
-export function openToken(folder: string): string {
-  return usable(join(folder, 'token'), ' for a new token', () => readLocalToken(folder))
+export function openToken(folder: string, kind: keyof typeof TOKEN_FILES): string {
+  const path = join(folder, TOKEN_FILES[kind])
+  return usable(path, ' for a new token', () => readLocalToken(folder, kind))
 }
 
 /** Reads the keys of job tokens, or makes them at the first start. Only this account can read the file. */

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { TOKEN_FILES } from '../../access/local-token.ts'
 import type { Log } from '../../log.ts'
 import { EXIT, StartError } from './start-error.ts'
 
@@ -10,7 +11,7 @@ export const KEPT_ADMISSIONS = 'definition-files.cache'
 
 const FILES = [
   ...DATABASES.flatMap((name) => ['', '-wal', '-shm', '-journal'].map((end) => name + end)),
-  'token',
+  ...Object.values(TOKEN_FILES),
   'job-keys.json',
   'audit-key.json',
   KEPT_ADMISSIONS,

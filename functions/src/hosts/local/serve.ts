@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { TOKEN_FILES } from '../../access/local-token.ts'
 import { createApp } from '../../edge/app.ts'
 import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
@@ -45,16 +47,8 @@ export async function serve(
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
-  const {
-    store,
-    logs,
-    governance,
-    audit,
-    kept,
-    authentication,
-    token,
-    release: releaseData,
-  } = openData(config, log)
+  const opened = openData(config, log)
+  const { store, logs, governance, kept, authentication, token, approverFile, release: releaseData } = opened
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
@@ -91,6 +85,7 @@ export async function serve(
     return {
       url: listening.url,
       token,
+      approverFile,
       withoutRunner: health.status === 'absent' ? health.reason : undefined,
       watched: toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined,
       async stop() {
@@ -115,6 +110,7 @@ function openData(config: Config, log: Log) {
       kept: undefined,
       authentication: authenticationOf(config),
       token: undefined,
+      approverFile: undefined,
       release: () => undefined,
     }
   }
@@ -122,16 +118,21 @@ function openData(config: Config, log: Log) {
   const stores =
     config.store === 'sqlite' ? embedded(path, config.storeBytesMax) : inFirestore(firestoreConnection())
   const jobKeys = config.jobKeys ?? openJobKeys(path)
-  const token = config.auth.kind === 'local' ? openToken(path) : undefined
+  const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
   return {
     ...stores,
     logs: openLogs(path, config.logBounds),
     audit: openAudit(config.audit, log, { folder: path }),
     kept: openKeptAdmissions(path, log),
-    authentication: authenticationOf({ auth: config.auth, jobKeys }, token),
+    authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken),
     token,
+    approverFile: token === undefined ? undefined : join(path, TOKEN_FILES.approver),
     release,
   }
+}
+
+function openTokens(path: string) {
+  return [openToken(path, 'local'), openToken(path, 'approver')] as const
 }
 
 function inFirestore(connection: ReturnType<typeof firestoreConnection>) {
