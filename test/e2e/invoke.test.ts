@@ -238,7 +238,7 @@ test.each<[string, string, number, string, RegExp]>([
     '{"name":"ECHO","args":{}}',
     400,
     'BODY_INVALID',
-    /takes name, arguments, context and expectedDigest, and nothing else\. Did you mean 'arguments'\?$/,
+    /takes name, arguments, context, expectedDigest and approval, and nothing else\. Did you mean 'arguments'\?$/,
   ],
   [
     'the fields of another system',

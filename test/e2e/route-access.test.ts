@@ -4,9 +4,11 @@ import type { ErrorBody, InvocationResult } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { Approvals } from '../../functions/src/calls/approvals/approvals.ts'
+import { askingCall } from '../support/approval-store.contract.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
-import { memoryAudit } from '../support/memory-audit.ts'
+import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { rawConnection } from '../support/raw-http.ts'
@@ -17,6 +19,7 @@ import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
 const SHARED = tool('shared')
 const logs = memoryInvocationLogs(() => NOW)
+const governance = memoryGovernance()
 const service = await inProcess(
   deployedAccess(() => NOW),
   [SHARED],
@@ -24,7 +27,7 @@ const service = await inProcess(
   {
     runner: readingRunner(),
     logs,
-    audit: memoryAudit({ now: () => NOW }),
+    governance,
   },
 )
 afterAll(() => service[Symbol.asyncDispose]())
@@ -98,6 +101,16 @@ const hiddenModule: Answers = [
   '404 MODULE_NOT_FOUND',
   '404 MODULE_NOT_FOUND',
 ]
+
+/** Approvals of Ann's: one that is pending, and one that is decided. */
+const APPROVAL = { asked: '', decided: '' }
+const NO_APPROVAL = '404 APPROVAL_NOT_FOUND'
+const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
+const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
+const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+for (const name of ['asked', 'decided'] as const)
+  APPROVAL[name] = (await approvals.ask(askingCall({ tool: 'hers', argumentsHash: name })))?.id ?? ''
+await approvals.decide('ann', APPROVAL.decided, { decision: 'deny' })
 
 /** Every route has its row here; the test fails for one that has none. */
 const ROWS: Readonly<Record<string, readonly Row[]>> = {
@@ -190,6 +203,10 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ['notes', '', json({ sha256: sha256(NOTES) }), annAlone('200', '404 MODULE_NOT_FOUND', DENIED)],
     ['common', '?layer=global', json({ sha256: sha256(COMMON) }), ADMIN_ALONE],
   ],
+  'GET /approvals': [['', '', null, ['200', '200', '200', DENIED, DENIED]]],
+  'GET /approvals/:id': [[APPROVAL.asked, '', null, HERS_TO_READ]],
+  'POST /approvals/:id': [[APPROVAL.decided, '', json({ decision: 'deny' }), HERS_TO_DECIDE]],
+  'DELETE /approvals/:id': [[APPROVAL.decided, '', null, HERS_TO_DECIDE]],
   'POST /jobs/tokens': [
     [
       '',

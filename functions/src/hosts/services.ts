@@ -7,7 +7,9 @@ import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-w
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
-import { redactedLog } from '../calls/audit/redacted-log.ts'
+import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
+import { checkEdited } from '../calls/approvals/check-edited.ts'
+import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -23,7 +25,7 @@ type HostParts =
 
 /** What is kept about the calls of everybody. */
 export type Governance = {
-  readonly keys: IdempotencyKeys
+  readonly approvals: ApprovalStore
   readonly close: () => Promise<void>
 }
 
@@ -33,8 +35,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
     readonly governance: Governance
-    /** The operator's rules for everybody. */
-    readonly operatorRules?: OwnedRules | undefined
+    /** Tells the operator about new approvals. */
+    readonly announce?: Announce | undefined
     /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
@@ -81,7 +83,8 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const calls = { catalog, validator, runner, sourceOf, logs, audit, log, showCall, now, deadlineMsMax }
+  const approvals = new Approvals({ store: parts.governance.approvals, now, announce: parts.announce })
+  const calls = { approvals, catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
   return {
     ...parts,
     now,
@@ -93,6 +96,8 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
+    approvals,
+    checkEdited: checkEdited(calls),
     invoker: new Invoker(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },

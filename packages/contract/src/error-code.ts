@@ -13,10 +13,12 @@ export type ErrorKind = {
 /** The usual Google API status for each HTTP status. An error code can have another one. */
 const STATUS: Readonly<Record<number, string>> = {
   200: 'OK',
+  202: 'OK',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
   409: 'FAILED_PRECONDITION',
+  410: 'FAILED_PRECONDITION',
   412: 'FAILED_PRECONDITION',
   425: 'ABORTED',
   429: 'RESOURCE_EXHAUSTED',
@@ -28,6 +30,7 @@ const STATUS: Readonly<Record<number, string>> = {
 
 /** All error codes. Recognise an error by its code, never by its class or its text. */
 export const ERROR_CODES = {
+  APPROVAL_REQUIRED: kind(202, 'The call waits for an approval; nothing was run yet.'),
   REQUEST_MALFORMED: kind(400, 'The request is not valid HTTP.'),
   BODY_INVALID: kind(400, 'The body is not valid JSON of the expected shape.'),
   CALLS_INVALID: kind(400, 'The body has no tool calls that can be read; nothing was run.'),
@@ -40,6 +43,7 @@ export const ERROR_CODES = {
   ARGUMENTS_INVALID: kind(400, 'The arguments do not fit the parameters of the tool.'),
   TOKEN_INVALID: kind(401, 'A valid token is needed: send "Authorization: Bearer <token>".'),
   PERMISSION_DENIED: kind(403, 'You may not do this.'),
+  APPROVAL_DENIED: kind(403, 'The approval of the call was denied; nothing was run.'),
   ROUTE_NOT_FOUND: kind(404, 'There is no such route.'),
   TOOL_NOT_FOUND: kind(404, 'There is no tool of that name in that layer.'),
   MODULE_UNKNOWN: kind(404, 'The runner does not hold that module; repeat the call with its source.'),
@@ -48,7 +52,7 @@ export const ERROR_CODES = {
     404,
     'There is no log of that call: it printed nothing, is too long ago, or is not yours.',
   ),
-  RULES_NOT_FOUND: kind(404, 'That owner has no rules.'),
+  APPROVAL_NOT_FOUND: kind(404, 'There is no such approval of yours.'),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'The route does not know this method.'),
   NOT_ACCEPTABLE: kind(406, 'The answer cannot be sent in a form that the request accepts; nothing was run.'),
@@ -59,7 +63,11 @@ export const ERROR_CODES = {
   RULES_FULL: kind(409, 'The rules would be larger than they may be; nothing was written.'),
   DIGEST_CHANGED: kind(409, 'The tool has changed: its present digest is not the one that was named.'),
   RUNS_AT_CLIENT: kind(409, 'The tool runs at the client; nothing was run here.'),
-  IDEMPOTENCY_CONFLICT: kind(409, 'The Idempotency-Key belongs to another call; nothing was run.'),
+  APPROVAL_CONFLICT: kind(
+    409,
+    'The approval is decided or used, or is that of another call; nothing was run.',
+  ),
+  APPROVAL_EXPIRED: kind(410, 'The approval has expired; nothing was run. Make the call again.'),
   PRECONDITION_FAILED: kind(412, 'The definition is not in the state the request asks for.'),
   BODY_TOO_LARGE: kind(413, 'The body is larger than the route takes.'),
   ANSWER_TOO_LARGE: kind(

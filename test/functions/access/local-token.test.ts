@@ -102,10 +102,11 @@ test.each([
   await expect(who(header, 'jobs')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
 })
 
+const credentials = (shown: string) => ({ authorization: `Bearer ${shown}`, userId: undefined })
+
 test('only the token of the approver may approve, and only on the routes of users', () => {
   const [token, approver] = ['t'.repeat(43), 'a'.repeat(43)]
   const authenticate = localAuthentication(token, undefined, approver)
-  const credentials = (shown: string) => ({ authorization: `Bearer ${shown}`, userId: undefined })
   const who = { kind: 'user', uid: 'local', isAdmin: true }
   expect(authenticate({ ...credentials(token), family: 'workflows' })).toEqual(who)
   expect(authenticate({ ...credentials(approver), family: 'workflows' })).toEqual({

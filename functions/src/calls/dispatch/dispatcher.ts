@@ -1,6 +1,7 @@
 import type {
   AnsweredCall,
   CallFormatName,
+  ErrorCode,
   InvocationResult,
   JsonObject,
   JsonValue,
@@ -26,17 +27,19 @@ type DispatchAnswer = {
   readonly format: CallFormatName
   /** The messages to append to the conversation, without answers to calls that run at the client. */
   readonly messages: readonly JsonObject[]
-  /** One entry for each call, in the order of the calls. The result is null for a call that runs at the client. */
+  /** One entry for each call, in the order of the calls. The result is null for a pending call. */
   readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
-  /** The calls of tools that run at the client, with their canonical names. */
+  /** The calls of tools that run at the client, and those that wait for an approval, with their canonical names. */
   readonly pending: readonly PendingCall[]
 }
 
 type PendingCall = Identity & {
   /** The layer of the definition. Its writer has chosen `workflowName`: of the layer `user` the user, and not the operator. */
   readonly layer: Layer
-  readonly kind: 'client' | 'workflow'
+  readonly kind: 'client' | 'workflow' | 'approval'
   readonly workflowName?: string
+  /** The approval that the call waits for. `invoke` makes the call when it is approved. */
+  readonly approval?: NonNullable<Invocation['approval']>
   /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
   readonly arguments: JsonObject
   readonly call: JsonObject
@@ -64,7 +67,7 @@ export async function dispatch(
     const invocation = await invokeHeld(pipeline, asked, held)
     const { result } = invocation
     const { index, id = null, name } = call
-    if (result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT')
+    if (result.resultType === 'failure' && PENDING.has(result.code))
       return {
         result: { index, id, name, result: null },
         pending: [pendingCall(call, invocation)],
@@ -81,17 +84,30 @@ export async function dispatch(
   }
 }
 
-function pendingCall({ index, id, name, item }: ToolCall, { call, result }: Invocation): PendingCall {
+/** The codes of calls that are left to the caller. */
+const PENDING = new Set<ErrorCode>(['RUNS_AT_CLIENT', 'APPROVAL_REQUIRED'])
+
+function pendingCall(
+  { index, id, name, item }: ToolCall,
+  { call, result, approval }: Invocation,
+): PendingCall {
   const workflowName = call.howRun?.by === 'client' ? call.howRun.workflowName : undefined
   return {
     index,
     id: id ?? null,
     name: result.meta.tool ?? name,
     layer: call.entry?.layer ?? 'user',
-    ...(workflowName === undefined ? { kind: 'client' } : { kind: 'workflow', workflowName }),
+    ...kindOf(workflowName, approval),
     arguments: call.request?.arguments ?? {},
     call: item,
   }
+}
+
+function kindOf(workflowName: string | undefined, approval: Invocation['approval']) {
+  if (approval) return { kind: 'approval', approval } as const
+  return workflowName === undefined
+    ? ({ kind: 'client' } as const)
+    : ({ kind: 'workflow', workflowName } as const)
 }
 
 /** Runs a call. If there is no room for its result, the call is not run, and the model reads a failure. */

@@ -23,6 +23,10 @@ export type CallRequest = {
   /** The handler gets it as `caller`, beside the facts that the service itself knows. */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
+  /** The id of the approval with which a call goes on that has waited for it. */
+  readonly approval?: string | undefined
+  /** The arguments as they were sent, if the approval has replaced them. */
+  readonly sentArguments?: JsonObject
   /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
   readonly nullMeansOmitted?: boolean
 }

@@ -6,15 +6,21 @@ import type { CallRequest } from './call.ts'
 /** Parses the body of an invoke. An error never repeats a value of the body. */
 export function parseCallRequest(body: JsonValue): CallRequest {
   if (!isJsonObject(body)) throw invalid('', 'it must be a JSON object: {"name": "…", "arguments": { … }}')
-  const { name, arguments: args = {}, context = {}, expectedDigest, session, ...rest } = body
+  const { name, arguments: args = {}, context = {}, expectedDigest, approval, session, ...rest } = body
   const hint = meantFields(body, Object.keys(rest))
   if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool', hint)
   if (session !== undefined) throw new ToolrackError('PARAMETER_UNAVAILABLE', NO_SESSION)
   if (Object.keys(rest).length > 0)
-    throw invalid('', 'it takes name, arguments, context and expectedDigest, and nothing else', hint)
+    throw invalid(
+      '',
+      'it takes name, arguments, context, expectedDigest and approval, and nothing else',
+      hint,
+    )
   if (expectedDigest !== undefined && !isDigest(expectedDigest))
     throw invalid('/expectedDigest', 'it must be a digest as explain shows it: sha256:…')
-  return { name, arguments: callArguments(args), context: contextOf(context), expectedDigest }
+  if (approval !== undefined && typeof approval !== 'string')
+    throw invalid('/approval', 'it must be the id of an approval, as meta.approval shows it')
+  return { name, arguments: callArguments(args), context: contextOf(context), expectedDigest, approval }
 }
 
 const NO_SESSION = 'The field session is not available in this version; leave it out.'

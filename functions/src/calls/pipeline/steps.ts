@@ -1,9 +1,8 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { auditCall, auditStart } from '../audit/audit-call.ts'
-import type { AuditTrail } from '../audit/audit-trail.ts'
+import { awaitApproval, takeEditedArguments, type ApprovalStepParts } from '../approvals/approval-steps.ts'
 import { authoriseCall } from '../rules/authorise.ts'
-import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
+import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
@@ -11,7 +10,7 @@ import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
   RunParts &
-  OnceParts & {
+  ApprovalStepParts & {
     readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
     readonly showCall?: ShowCall | undefined
@@ -29,12 +28,10 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
   const checked = audited
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
-    .step('authorise the call', authoriseCall(parts))
-    .step('validate the arguments', validateArguments(parts))
-  const recorded = parts.audit?.isRequired
-    ? checked.step('record the start', auditStart(parts.audit))
-    : checked
-  return recorded
+    .step('take edited arguments', takeEditedArguments(parts))
+    .step('authorise the call', authoriseCall)
+    .step('validate the arguments', validateArguments<Authorised>(parts))
+    .step('await the approval', awaitApproval(parts))
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)
     .run('run the tool', runTool(parts))
@@ -59,7 +56,9 @@ export const readRequest: Step<Received, Requested> = (call, next) => {
 }
 
 /** Checks the arguments if the service runs the tool. Calls of other tools fail in the last step. */
-export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
+export function validateArguments<Call extends Resolved>({
+  validator,
+}: Pick<StepParts, 'validator'>): Step<Call> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call
     if (entry.callable === 'service') {

@@ -1,5 +1,5 @@
 import type { TableRow } from '../http/route.ts'
-import { auditRoutes } from './audit.ts'
+import { approvalRoutes } from './approvals.ts'
 import { callRoutes } from './calls.ts'
 import { definitionRoutes } from './definitions.ts'
 import { folderRoutes } from './folder.ts'
@@ -16,6 +16,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
     listRoute(parts),
     ...callRoutes(parts),
+    ...approvalRoutes(parts),
     explainRoute(parts),
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),

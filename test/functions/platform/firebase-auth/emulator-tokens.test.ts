@@ -48,7 +48,12 @@ const ann = { localId: 'ann', validSince: '0' }
 test("the emulator's unsigned tokens are its users, admins by the same claim", async () => {
   users = [ann]
   expect(await ask({})).toEqual({ kind: 'user', uid: 'ann', isAdmin: false, mayApprove: true })
-  expect(await ask({ toolrackAdmin: true })).toEqual({ kind: 'user', uid: 'ann', isAdmin: true, mayApprove: true })
+  expect(await ask({ toolrackAdmin: true })).toEqual({
+    kind: 'user',
+    uid: 'ann',
+    isAdmin: true,
+    mayApprove: true,
+  })
 })
 
 test('a user that the emulator does not have, or has disabled, is nobody', async () => {

@@ -1,0 +1,83 @@
+import { toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
+import type { Next, Step } from '../pipeline/onion.ts'
+import { argumentsHash, ruleKey, type Approval, type BoundCall } from './approval.ts'
+import type { Approvals } from './approvals.ts'
+
+export type ApprovalStepParts = {
+  /** Undefined where no rules exist. Then no rule can ask. */
+  readonly approvals?: Approvals | undefined
+}
+
+/** Replaces the arguments by those of the approval, if it has others. The inner steps authorise and validate them like any others. */
+export function takeEditedArguments({ approvals }: ApprovalStepParts): Step<Resolved> {
+  return (call, next) =>
+    approvals && call.request.approval !== undefined
+      ? withEditedArguments(approvals, call, call.request.approval, next)
+      : next(call)
+}
+
+async function withEditedArguments(
+  approvals: Approvals,
+  call: Resolved,
+  id: string,
+  next: Next<Resolved>,
+): Promise<CallOutcome> {
+  const { request, principal } = call
+  const edited = await approvals.editedArguments(principal.uid, id, boundTo(call))
+  if (!edited) return next(call)
+  return next({ ...call, request: { ...request, arguments: edited, sentArguments: request.arguments } })
+}
+
+/** Runs a call that a rule asks about only with an approval, which it uses up. The service asks only for tools that it runs itself. */
+export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
+  return (call, next) => {
+    const { decision, entry, request } = call
+    const isAsked = decision.effect === 'ask' && entry.callable === 'service'
+    if (!isAsked && request.approval === undefined && decision.effect !== 'deny') return next(call)
+    return ruled(parts, call, next)
+  }
+}
+
+async function ruled(
+  { approvals }: ApprovalStepParts,
+  call: Authorised,
+  next: Next<Authorised>,
+): Promise<CallOutcome> {
+  const { decision, principal, request, entry, invocationId } = call
+  // The rules refuse such a call further out. An approval must not lift a refusal if that step has a mistake.
+  if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
+  if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
+  const { uid } = principal
+  if (request.approval === undefined) {
+    const asked = { ...decision, key: ruleKey(decision.owner, decision.rule) }
+    const workflow = principal.workflowId ?? null
+    const { arguments: args } = request
+    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, asked, workflow })
+    return pending ? waiting(call, pending) : next(call)
+  }
+  const approval = await approvals.take(uid, request.approval, boundTo(call), invocationId)
+  if (approval.state === 'pending') return waiting(call, approval)
+  const outcome = await next(call)
+  if (isNothingRun(outcome) && entry.callable === 'service')
+    await approvals.giveBack(uid, approval.id, invocationId)
+  return outcome
+}
+
+/** The codes of failures after which it is certain that the tool did not begin to run. */
+const NOTHING_RUN = new Set<ErrorCode>(['RUNNER_UNAVAILABLE', 'RUNNER_BUSY', 'ISOLATION_UNAVAILABLE'])
+
+function isNothingRun({ result }: CallOutcome): boolean {
+  return result.resultType === 'failure' && NOTHING_RUN.has(result.code)
+}
+
+/** The call as it was sent: its tool, and the arguments before the approval has replaced them. */
+function boundTo({ entry, request }: Resolved): BoundCall {
+  const { name: tool, digest } = entry
+  return { tool, digest, argumentsHash: argumentsHash(request.sentArguments ?? request.arguments) }
+}
+
+function waiting(call: Authorised, { id, expiresAt, asked }: Approval): CallOutcome {
+  const message = `${call.entry.name} waits for the approval of a user, until ${expiresAt}; nothing was run yet. ${asked.reason}`
+  return { ...outcomeOf(call, toolFailure('APPROVAL_REQUIRED', message)), approval: { id, expiresAt } }
+}

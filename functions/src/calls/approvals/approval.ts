@@ -1,0 +1,103 @@
+import {
+  canonicalJson,
+  type Digest,
+  type JsonObject,
+  type RuleDecision,
+  type RuleOwner,
+} from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+
+/** The time in which an approval can be decided, and then the time in which the approved call can be made. */
+export const APPROVAL_MS = 15 * 60 * 1_000
+
+/** The time for which an approval that has ended is still shown. */
+export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
+
+/** The most approvals of one user that are kept. Those that have ended are erased first, the oldest of them before the others. */
+export const APPROVALS_MAX = 200
+
+/** The most bytes of the arguments in one user's approvals. A call may have 256 KB of them. */
+export const APPROVALS_BYTES_MAX = 8 * 1024 * 1024
+
+export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'used', 'always', 'expired'] as const
+
+/**
+ * - `pending`: nobody has decided.
+ * - `approved`: the call may be made once, and was not made yet.
+ * - `denied`: the call may not be made.
+ * - `used`: the approved call was made.
+ * - `always`: the rule that asked is answered for the tool, as long as the tool and the rule stay as they are.
+ * - `expired`: the time to decide or to make the call is over. It is not stored.
+ */
+export type ApprovalState = (typeof APPROVAL_STATES)[number]
+
+/** The rule that asked. `key` is equal for equal rules only. */
+export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly key: string }
+
+/** An approval, as it is stored. Times are ISO 8601, UTC. */
+export type Approval = {
+  readonly id: string
+  readonly state: Exclude<ApprovalState, 'expired'>
+  readonly tool: string
+  readonly digest: Digest
+  /** The sha256 of the arguments' canonical JSON. */
+  readonly argumentsHash: string
+  /** The UTF-8 bytes of the stored arguments. */
+  readonly bytes: number
+  readonly asked: AskingRule
+  /** The workflow whose job token made the call. */
+  readonly workflow: string | null
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly decidedAt: string | null
+  /** The invocationId of the call that has used it. */
+  readonly usedBy: string | null
+  /** True if the user who approved has replaced the arguments. */
+  readonly isEdited: boolean
+}
+
+/** The arguments of an approval: as the call was made, and as they were replaced. */
+export type ApprovalArguments = { readonly sent: JsonObject; readonly edited?: JsonObject | undefined }
+
+/** What an approval is bound to. */
+export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash'>
+
+export function argumentsHash(args: JsonObject): string {
+  return sha256(canonicalJson(args))
+}
+
+export function stateAt(approval: Approval, nowMs: number): ApprovalState {
+  const { state } = approval
+  return (state === 'pending' || state === 'approved') && isOver(approval, nowMs) ? 'expired' : state
+}
+
+/**
+ * True outside the time of an approval. The end is not enough: if the clock that set it was ahead, the approval would be valid for
+ * longer. So a time that begins in the future is over as well.
+ */
+function isOver({ expiresAt }: Approval, nowMs: number): boolean {
+  const endMs = Date.parse(expiresAt)
+  return nowMs >= endMs || nowMs < endMs - 2 * APPROVAL_MS
+}
+
+export function isErased({ state, expiresAt }: Approval, nowMs: number): boolean {
+  return state !== 'always' && nowMs >= Date.parse(expiresAt) + APPROVAL_KEPT_MS
+}
+
+/** The time after which none of the approvals is shown any more, in milliseconds since 1970. Null if one of them has no end. */
+export function eraseAtMs(approvals: readonly Approval[]): number | null {
+  if (approvals.some(({ state }) => state === 'always')) return null
+  return Math.max(0, ...approvals.map(({ expiresAt }) => Date.parse(expiresAt))) + APPROVAL_KEPT_MS
+}
+
+export function isFor(approval: Approval, { tool, digest, argumentsHash: hash }: BoundCall): boolean {
+  return approval.tool === tool && approval.digest === digest && approval.argumentsHash === hash
+}
+
+export function ruleKey(owner: RuleOwner | null, rule: unknown): string {
+  return sha256(JSON.stringify([owner?.kind, owner?.id, rule]))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

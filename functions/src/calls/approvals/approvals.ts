@@ -1,0 +1,220 @@
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
+import type { Approval, ApprovalArguments, ApprovalState, AskingRule, BoundCall } from './approval.ts'
+import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
+import { withRoomFor } from './room-for-approval.ts'
+
+/** What is told about a new approval to the operator's webhook. It has no arguments. */
+export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
+
+/** Tells about a new approval. Never throws and never waits. */
+export type Announce = (approval: NewApproval) => void
+
+export type ApprovalParts = {
+  readonly store: ApprovalStore
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly announce?: Announce | undefined
+}
+
+/** A call that a rule asks about. */
+export type AskingCall = BoundCall & {
+  readonly uid: string
+  readonly arguments: JsonObject
+  readonly asked: AskingRule
+  readonly workflow: string | null
+}
+
+export type Decision = {
+  readonly decision: 'once' | 'always' | 'deny'
+  /** They replace the arguments of the call. Only for `once`. */
+  readonly arguments?: JsonObject | undefined
+}
+
+/** An approval as a user reads it. */
+export type ShownApproval = Omit<Approval, 'state'> & { readonly state: ApprovalState }
+
+/** The approvals of all users: who asks, who decides, and which call may run. */
+export class Approvals {
+  readonly #parts: ApprovalParts
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts
+  }
+
+  /** Undefined if the rule is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
+  async ask(call: AskingCall): Promise<Approval | undefined> {
+    const { store, now, announce } = this.#parts
+    if (isAnswered(await store.read(call.uid), call)) return undefined
+    // The id is chosen outside the plan, because a plan can run several times.
+    const id = randomUUID()
+    const nowMs = now()
+    const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
+      if (isAnswered(known, call)) return { result: undefined }
+      const equal = known.find((one) => isFor(one, call) && stateAt(one, nowMs) === 'pending')
+      if (equal) return { result: equal }
+      const approval = newApproval(id, call, nowMs)
+      const { kept, dropped } = withRoomFor(known, approval, nowMs)
+      const put = { id, sent: call.arguments }
+      return { result: approval, change: { approvals: [...kept, approval], put, dropped } }
+    })
+    if (approval?.id === id)
+      announce?.({ id, uid: call.uid, tool: approval.tool, expiresAt: approval.expiresAt })
+    return approval
+  }
+
+  /**
+   * Takes an approval for a call that is about to run: of several calls with one approval, exactly one gets it. Returns the
+   * approval; if it is still `pending`, the call must wait. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or
+   * APPROVAL_DENIED.
+   */
+  take(uid: string, id: string, call: BoundCall, invocationId: string): Promise<Approval> {
+    const nowMs = this.#parts.now()
+    return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
+      const found = known.find((one) => one.id === id && !isErased(one, nowMs))
+      if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+      const other = whyOther(found, call)
+      if (other) throw new ToolrackError('APPROVAL_CONFLICT', other)
+      const state = stateAt(found, nowMs)
+      if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
+      if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
+      if (state === 'pending' || state === 'always') return { result: found }
+      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
+      if (state === 'used' && found.usedBy === invocationId) return { result: found }
+      if (state === 'used') throw new ToolrackError('APPROVAL_CONFLICT', USED)
+      const used: Approval = { ...found, state: 'used', usedBy: invocationId }
+      return { result: used, change: { approvals: replaced(known, used) } }
+    })
+  }
+
+  /** Gives back the approval of a call that was certainly not run. */
+  async giveBack(uid: string, id: string, invocationId: string): Promise<void> {
+    await this.#parts.store.change(uid, this.#parts.now(), (known) => {
+      const found = known.find((one) => one.id === id && one.state === 'used' && one.usedBy === invocationId)
+      if (!found) return { result: undefined }
+      const approvals = replaced(known, { ...found, state: 'approved', usedBy: null })
+      return { result: undefined, change: { approvals } }
+    })
+  }
+
+  /** The arguments with which the user who approved has replaced those of the call. Undefined if there are none. */
+  async editedArguments(uid: string, id: string, call: BoundCall): Promise<JsonObject | undefined> {
+    const { store } = this.#parts
+    const found = (await store.read(uid)).find((one) => one.id === id)
+    if (!found?.isEdited || !isFor(found, call)) return undefined
+    return (await store.arguments(uid, id))?.edited
+  }
+
+  /** A user's approvals, the newest first. */
+  async list(uid: string): Promise<readonly ShownApproval[]> {
+    const nowMs = this.#parts.now()
+    const known = await this.#parts.store.read(uid)
+    return known.flatMap((one) => (isErased(one, nowMs) ? [] : shown(one, nowMs))).toReversed()
+  }
+
+  /** Throws APPROVAL_NOT_FOUND. */
+  async find(uid: string, id: string): Promise<ShownApproval & { readonly arguments: ApprovalArguments }> {
+    const { store } = this.#parts
+    const found = (await this.list(uid)).find((one) => one.id === id)
+    const args = found && (await store.arguments(uid, id))
+    if (!args) throw new ToolrackError('APPROVAL_NOT_FOUND')
+    return { ...found, arguments: args }
+  }
+
+  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
+  async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
+    const nowMs = this.#parts.now()
+    const sent = edited && (await this.find(uid, id)).arguments.sent
+    return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<ShownApproval> => {
+      const found = undecided(known, id, nowMs)
+      const decided: Approval = {
+        ...found,
+        state: STATE_AFTER[decision],
+        decidedAt: isoTime(nowMs),
+        // The time to make the call begins with the decision.
+        expiresAt: decision === 'once' ? isoTime(nowMs + APPROVAL_MS) : found.expiresAt,
+        isEdited: edited !== undefined,
+        bytes: found.bytes + (edited ? bytesOf(edited) : 0),
+      }
+      const put = sent && { id, sent, edited }
+      const change = { approvals: replaced(known, decided), ...(put && { put }) }
+      return { result: shown(decided, nowMs), change }
+    })
+  }
+
+  /** Cancels an approval that no call has used, or forgets an `always`. Throws as `decide` does. */
+  async remove(uid: string, id: string): Promise<void> {
+    const nowMs = this.#parts.now()
+    await this.#parts.store.change(uid, nowMs, (known) => {
+      const found = known.find((one) => one.id === id)
+      if (found?.state !== 'always' && found?.state !== 'approved') undecided(known, id, nowMs)
+      const approvals = known.filter((one) => one.id !== id)
+      return { result: undefined, change: { approvals, dropped: [id] } }
+    })
+  }
+}
+
+const STATE_AFTER = { once: 'approved', always: 'always', deny: 'denied' } as const
+
+const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
+
+function newApproval(id: string, call: AskingCall, nowMs: number): Approval {
+  const { tool, digest, argumentsHash, asked, workflow } = call
+  return {
+    id,
+    state: 'pending',
+    tool,
+    digest,
+    argumentsHash,
+    bytes: bytesOf(call.arguments),
+    asked,
+    workflow,
+    createdAt: isoTime(nowMs),
+    expiresAt: isoTime(nowMs + APPROVAL_MS),
+    decidedAt: null,
+    usedBy: null,
+    isEdited: false,
+  }
+}
+
+function isAnswered(known: readonly Approval[], { tool, digest, asked }: AskingCall): boolean {
+  return known.some(
+    (one) =>
+      one.state === 'always' && one.tool === tool && one.digest === digest && one.asked.key === asked.key,
+  )
+}
+
+/** Why an approval is not that of the call; undefined if it is. */
+function whyOther(approval: Approval, call: BoundCall): string | undefined {
+  if (isFor(approval, call)) return undefined
+  if (approval.tool !== call.tool) return `The approval is for the tool ${approval.tool}; nothing was run.`
+  if (approval.digest !== call.digest)
+    return `${call.tool} has changed since the approval was asked for; nothing was run. Make the call without it to ask again.`
+  return 'The approval is for other arguments; nothing was run. Send the arguments for which it was asked.'
+}
+
+function undecided(known: readonly Approval[], id: string, nowMs: number): Approval {
+  const found = known.find((one) => one.id === id && !isErased(one, nowMs))
+  if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+  const state = stateAt(found, nowMs)
+  if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED', 'The approval has expired.')
+  if (state !== 'pending') throw new ToolrackError('APPROVAL_CONFLICT', `The approval is ${state} already.`)
+  return found
+}
+
+function shown(approval: Approval, nowMs: number): ShownApproval {
+  return { ...approval, state: stateAt(approval, nowMs) }
+}
+
+function replaced(known: readonly Approval[], by: Approval): readonly Approval[] {
+  return known.map((one) => (one.id === by.id ? by : one))
+}
+
+function bytesOf(args: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(args))
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

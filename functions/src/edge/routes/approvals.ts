@@ -1,0 +1,135 @@
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { APPROVAL_STATES } from '../../calls/approvals/approval.ts'
+import type { Decision, ShownApproval } from '../../calls/approvals/approvals.ts'
+import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
+import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
+import { invalidParameter, Query, refuseParameters } from '../http/query.ts'
+import { bodyInvalid, readObject } from '../http/read-body.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
+
+const NOT_STORED = { 'Cache-Control': 'private, no-store' }
+const READ = { verb: 'read-approvals' } as const
+const GOVERN = { verb: 'govern' } as const
+
+/** An id is a UUID. Another text need not be looked up. */
+const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly Route[] {
+  return [
+    // One page of the user's approvals, the newest first, without their arguments.
+    route({
+      method: 'GET',
+      path: '/approvals',
+      ask: askedPage,
+      action: READ,
+      async handle({ principal, asked: { state, tool, limit, after }, path, search, res }) {
+        const all = await approvals.list(principal.uid)
+        const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
+        if (after !== undefined && from === 0) throw invalidParameter('cursor', BAD_CURSOR)
+        const found = all
+          .slice(from)
+          .filter((one) => (state ?? one.state) === one.state && (tool ?? one.tool) === one.tool)
+        const items = found.slice(0, limit)
+        const last = found.length > limit ? items.at(-1) : undefined
+        const next = last && nextPage(path, search, last.id)
+        sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
+      },
+    }),
+    // One approval of the user with the arguments of the call.
+    route({
+      method: 'GET',
+      path: '/approvals/:id',
+      ask: refuseParameters,
+      action: READ,
+      async handle({ principal, params: { id }, res }) {
+        const { arguments: args, ...approval } = await approvals.find(principal.uid, checkedId(id))
+        const edited = args.edited && { editedArguments: args.edited }
+        sendJson(res, 200, { ...answered(approval), arguments: args.sent, ...edited }, NOT_STORED)
+      },
+    }),
+    // Decides a pending approval. Edited arguments are checked as a call checks them.
+    route({
+      method: 'POST',
+      path: '/approvals/:id',
+      takesBody: true,
+      ask: refuseParameters,
+      action: GOVERN,
+      async handle(request) {
+        const { principal, params, res } = request
+        const id = checkedId(params.id)
+        const decision = decisionIn(await readObject(request, 'single'))
+        if (decision.arguments)
+          await checkEdited(principal, await approvals.find(principal.uid, id), decision.arguments)
+        sendJson(res, 200, answered(await approvals.decide(principal.uid, id, decision)), NOT_STORED)
+      },
+    }),
+    // Cancels an approval that was not used, or forgets an `always`.
+    route({
+      method: 'DELETE',
+      path: '/approvals/:id',
+      ask: refuseParameters,
+      action: GOVERN,
+      async handle({ principal, params: { id }, res }) {
+        await approvals.remove(principal.uid, checkedId(id))
+        res.writeHead(204, NOT_STORED).end()
+      },
+    }),
+  ]
+}
+
+const BAD_CURSOR = 'is not one that this service gave, or its approval is gone; begin again without it'
+
+function checkedId(id: string): string {
+  if (!APPROVAL_ID.test(id)) throw new ToolrackError('APPROVAL_NOT_FOUND')
+  return id
+}
+
+/** An approval without the parts that only the service needs. `invocationId` is the call that has used it. */
+function answered(approval: ShownApproval) {
+  const { id, state, tool, digest, workflow, createdAt, expiresAt, decidedAt, isEdited, usedBy } = approval
+  const { owner, rule, reason } = approval.asked
+  const times = { createdAt, expiresAt, decidedAt }
+  return {
+    id,
+    status: state,
+    tool,
+    digest,
+    owner,
+    rule,
+    reason,
+    workflow,
+    ...times,
+    isEdited,
+    invocationId: usedBy,
+  }
+}
+
+function askedPage({ search }: FoundRequest) {
+  const query = new Query(search, ['status', 'tool', 'limit', 'cursor'])
+  return {
+    state: query.optional('status', APPROVAL_STATES),
+    tool: query.one('tool'),
+    limit: query.integer('limit', 1, PAGE_MAX) ?? PAGE_MAX,
+    after: query.one('cursor'),
+  }
+}
+
+function nextPage(path: string, search: string, cursor: string): Record<string, string> {
+  const query = new URLSearchParams(search)
+  query.set('cursor', cursor)
+  return { Link: `<${path}?${query.toString()}>; rel="next"` }
+}
+
+const DECISIONS = ['once', 'always', 'deny'] as const
+
+function decisionIn({ decision: sent, arguments: edited, ...rest }: JsonObject): Decision {
+  const decision = DECISIONS.find((one) => one === sent)
+  if (!decision || Object.keys(rest).length > 0)
+    throw bodyInvalid('The body must be {"decision": "once", "always" or "deny"}, and may have arguments.')
+  if (edited === undefined) return { decision }
+  if (decision !== 'once')
+    throw bodyInvalid('Arguments can be replaced for one call only: send them with {"decision": "once"}.')
+  return { decision, arguments: callArguments(edited) }
+}

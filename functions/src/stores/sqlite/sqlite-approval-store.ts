@@ -1,0 +1,81 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { eraseAtMs, type Approval, type ApprovalArguments } from '../../calls/approvals/approval.ts'
+import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
+import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
+
+const SQL = {
+  read: 'SELECT text FROM approvals WHERE uid = ?',
+  put: `INSERT INTO approvals (uid, text, erase_at) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET text = excluded.text, erase_at = excluded.erase_at`,
+  drop: 'DELETE FROM approvals WHERE uid = ?',
+  arguments: 'SELECT text FROM approval_arguments WHERE uid = ? AND id = ?',
+  putArguments: `INSERT INTO approval_arguments (uid, id, text) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET text = excluded.text`,
+  dropArguments: 'DELETE FROM approval_arguments WHERE uid = ? AND id = ?',
+  erase: 'DELETE FROM approvals WHERE erase_at <= ?',
+} as const
+
+/** The approvals in the embedded store. Each change also erases what other users have no more use for. */
+export class SqliteApprovalStore implements ApprovalStore {
+  readonly #database: DatabaseSync
+  readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#statements = prepareAll(database, SQL)
+  }
+
+  read = async (uid: string): Promise<readonly Approval[]> => this.#guarded(() => this.#read(uid))
+
+  arguments = async (uid: string, id: string): Promise<ApprovalArguments | undefined> =>
+    this.#guarded(() => {
+      const text = textOf(this.#statements.arguments.get(uid, id))
+      return text === undefined ? undefined : (JSON.parse(text) as ApprovalArguments)
+    })
+
+  change = async <Result>(
+    uid: string,
+    nowMs: number,
+    plan: (approvals: readonly Approval[]) => PlannedApprovals<Result>,
+  ): Promise<Result> =>
+    this.#guarded(() =>
+      inTransaction(this.#database, 'IMMEDIATE', () => {
+        const { result, change } = plan(this.#read(uid))
+        if (change) this.#write(uid, nowMs, change)
+        return result
+      }),
+    )
+
+  #read(uid: string): readonly Approval[] {
+    const text = textOf(this.#statements.read.get(uid))
+    return text === undefined ? [] : (JSON.parse(text) as readonly Approval[])
+  }
+
+  #write(
+    uid: string,
+    nowMs: number,
+    { approvals, put, dropped = [] }: NonNullable<PlannedApprovals<unknown>['change']>,
+  ): void {
+    const statements = this.#statements
+    if (approvals.length === 0) statements.drop.run(uid)
+    else statements.put.run(uid, JSON.stringify(approvals), eraseAtMs(approvals))
+    for (const id of dropped) statements.dropArguments.run(uid, id)
+    if (put) {
+      const { id, ...args } = put
+      statements.putArguments.run(uid, id, JSON.stringify(args))
+    }
+    statements.erase.run(nowMs)
+  }
+
+  #guarded<Result>(act: () => Result): Result {
+    try {
+      return act()
+    } catch (error) {
+      throw sqliteError(error)
+    }
+  }
+}
+
+function textOf(row: unknown): string | undefined {
+  return (row as { text: string } | undefined)?.text
+}

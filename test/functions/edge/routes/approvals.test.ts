@@ -1,0 +1,184 @@
+import { expect, test } from '@jest/globals'
+import { definitionDigest, type JsonObject, type ToolDefinition } from '@toolrack/contract'
+import { argumentsHash } from '../../../../functions/src/calls/approvals/approval.ts'
+import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
+import { askingCall } from '../../../support/approval-store.contract.ts'
+import { tool } from '../../../support/definition-changes.ts'
+import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { routeService, type RefusedRow } from '../../../support/route-service.ts'
+import { NOW } from '../../../support/signed-tokens.ts'
+
+const ECHO: ToolDefinition = {
+  type: 'function',
+  function: {
+    name: 'echo',
+    description: 'Says the text.',
+    parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  },
+  runner: { kind: 'builtin', builtin: 'echo' },
+}
+const DIGEST = definitionDigest(ECHO)
+const governance = memoryGovernance()
+const ask = await routeService([ECHO, tool('other')], { governance })
+const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+let count = 0
+
+/** A new approval for a call of a user. */
+async function pending(args: JsonObject = { text: `call ${(count += 1)}` }, uid = 'ann'): Promise<string> {
+  const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(args), arguments: args }
+  return (await approvals.ask(askingCall({ ...bound, uid })))?.id ?? ''
+}
+
+test('a user reads an approval with its arguments and the rule that asked', async () => {
+  const id = await pending({ text: 'read' })
+  const { status, body, headers } = await ask('ann', `GET /approvals/${id}`)
+  expect(status).toBe(200)
+  expect(headers.get('Cache-Control')).toBe('private, no-store')
+  expect(body).toEqual({
+    id,
+    status: 'pending',
+    tool: 'echo',
+    digest: DIGEST,
+    owner: { kind: 'everybody', id: 'all' },
+    rule: 0,
+    reason: 'Rule 0 says ask.',
+    workflow: null,
+    createdAt: new Date(NOW).toISOString(),
+    expiresAt: new Date(NOW + 900_000).toISOString(),
+    decidedAt: null,
+    isEdited: false,
+    invocationId: null,
+    arguments: { text: 'read' },
+  })
+})
+
+test('the list has the newest first, in pages, by status and tool, and only those of the user', async () => {
+  const ids = [await pending({ a: 1 }, 'bob'), await pending({ a: 2 }, 'bob'), await pending({ a: 3 }, 'bob')]
+  await ask('bob', `POST /approvals/${ids[1]}`, { body: { decision: 'deny' } })
+  const listed = async (query: string) => {
+    const { body, headers } = await ask('bob', `GET /approvals${query}`)
+    const next = /<\/workflows(?<path>[^>]+)>; rel="next"/.exec(headers.get('Link') ?? '')?.groups?.['path']
+    return { ids: (body['items'] as { id: string }[]).map(({ id }) => id), next }
+  }
+  const first = await listed('?limit=2&tool=echo')
+  expect(first.ids).toEqual([ids[2], ids[1]])
+  expect(await listed(String(first.next).slice('/approvals'.length))).toEqual({
+    ids: [ids[0]],
+    next: undefined,
+  })
+  expect((await listed('?status=pending')).ids).toEqual([ids[2], ids[0]])
+  expect((await listed('?status=denied')).ids).toEqual([ids[1]])
+  expect((await listed('?tool=other')).ids).toEqual([])
+})
+
+test('a decision is made once, and edited arguments are shown beside those of the call', async () => {
+  const id = await pending()
+  const edit = { decision: 'once', arguments: { text: 'edited' } }
+  const decided = await ask('ann', `POST /approvals/${id}`, { body: edit })
+  expect(decided).toMatchObject({ status: 200, body: { id, status: 'approved', isEdited: true } })
+  expect((await ask('ann', `POST /approvals/${id}`, { body: edit })).code).toBe('APPROVAL_CONFLICT')
+  expect((await ask('ann', `GET /approvals/${id}`)).body).toMatchObject({
+    arguments: { text: expect.stringContaining('call') },
+    editedArguments: { text: 'edited' },
+  })
+})
+
+test('an approved call that is made with the id of the approval runs the edited arguments, once', async () => {
+  const args = { text: 'as sent' }
+  const id = await pending(args)
+  const body = { name: 'echo', arguments: args, approval: id }
+  expect(await ask('ann', 'POST /tools/invoke', { body })).toMatchObject({
+    status: 202,
+    code: 'APPROVAL_REQUIRED',
+    body: { meta: { approval: { id, expiresAt: expect.any(String) } } },
+  })
+  await ask('ann', `POST /approvals/${id}`, { body: { decision: 'once', arguments: { text: 'edited' } } })
+  const ran = await ask('ann', 'POST /tools/invoke', { body })
+  expect(ran).toMatchObject({ status: 200, body: { resultType: 'success', textResultForLlm: 'edited' } })
+  expect(await ask('ann', 'POST /tools/invoke', { body })).toMatchObject({
+    status: 409,
+    code: 'APPROVAL_CONFLICT',
+  })
+  expect((await ask('ann', `GET /approvals/${id}`)).body).toMatchObject({
+    status: 'used',
+    invocationId: (ran.body['meta'] as JsonObject)['invocationId'],
+  })
+})
+
+test('edited arguments that the tool does not take are refused at once, and the approval stays pending', async () => {
+  const id = await pending()
+  const refused = await ask('ann', `POST /approvals/${id}`, {
+    body: { decision: 'once', arguments: { text: 1 } },
+  })
+  expect(refused).toMatchObject({ status: 400, code: 'ARGUMENTS_INVALID' })
+  expect((await ask('ann', `GET /approvals/${id}`)).body).toMatchObject({ status: 'pending' })
+})
+
+test('a pending approval is cancelled, an always is forgotten, and a used one stays', async () => {
+  const [cancelled, always, denied] = [await pending(), await pending(), await pending()]
+  await ask('ann', `POST /approvals/${always}`, { body: { decision: 'always' } })
+  await ask('ann', `POST /approvals/${denied}`, { body: { decision: 'deny' } })
+  for (const id of [cancelled, always]) {
+    expect((await ask('ann', `DELETE /approvals/${id}`)).status).toBe(204)
+    expect((await ask('ann', `GET /approvals/${id}`)).code).toBe('APPROVAL_NOT_FOUND')
+  }
+  expect((await ask('ann', `DELETE /approvals/${denied}`)).code).toBe('APPROVAL_CONFLICT')
+})
+
+const NONE = '11111111-1111-4111-8111-111111111111'
+const ONCE = { body: { decision: 'once' } }
+const OURS = await pending()
+
+test.each<RefusedRow>([
+  ['a request without a valid token', 'nobody', 'GET /approvals', {}, '401 TOKEN_INVALID'],
+  ['a list for an account', 'account', 'GET /approvals', {}, '403 PERMISSION_DENIED'],
+  ['a list for a job token', 'token', 'GET /approvals', {}, '403 PERMISSION_DENIED'],
+  ['a decision of an account', 'account', `POST /approvals/${OURS}`, ONCE, '403 PERMISSION_DENIED'],
+  ['a decision of a job token', 'token', `POST /approvals/${OURS}`, ONCE, '403 PERMISSION_DENIED'],
+  ['a decision of another user', 'bob', `POST /approvals/${OURS}`, ONCE, '404 APPROVAL_NOT_FOUND'],
+  ['a decision of an admin', 'admin', `POST /approvals/${OURS}`, ONCE, '404 APPROVAL_NOT_FOUND'],
+  ['an approval that is none', 'ann', `POST /approvals/${NONE}`, ONCE, '404 APPROVAL_NOT_FOUND'],
+  ['an id that is none', 'ann', 'GET /approvals/a', {}, '404 APPROVAL_NOT_FOUND'],
+  ['an unknown status', 'ann', 'GET /approvals?status=new', {}, '400 PARAMETER_INVALID'],
+  ['a cursor that is none', 'ann', 'GET /approvals?cursor=a', {}, '400 PARAMETER_INVALID'],
+  ['an unknown parameter', 'ann', 'GET /approvals?a=1', {}, '400 PARAMETER_UNKNOWN'],
+  ['no decision', 'ann', `POST /approvals/${OURS}`, { body: {} }, '400 BODY_INVALID'],
+  [
+    'an unknown decision',
+    'ann',
+    `POST /approvals/${OURS}`,
+    { body: { decision: 'yes' } },
+    '400 BODY_INVALID',
+  ],
+  [
+    'an unknown field',
+    'ann',
+    `POST /approvals/${OURS}`,
+    { body: { ...ONCE.body, a: 1 } },
+    '400 BODY_INVALID',
+  ],
+  [
+    'arguments for always',
+    'ann',
+    `POST /approvals/${OURS}`,
+    { body: { decision: 'always', arguments: {} } },
+    '400 BODY_INVALID',
+  ],
+  [
+    'arguments that are no object',
+    'ann',
+    `POST /approvals/${OURS}`,
+    { body: { ...ONCE.body, arguments: [] } },
+    '400 ARGUMENTS_INVALID',
+  ],
+  [
+    'a call with an approval that is no text',
+    'ann',
+    'POST /tools/invoke',
+    { body: { name: 'echo', approval: 1 } },
+    '400 BODY_INVALID',
+  ],
+])('%s is refused', async (_what, who, asked, init, expected) => {
+  const { status, code } = await ask(who, asked, init)
+  expect(`${status} ${code}`).toBe(expected)
+})

@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals'
+import { join } from 'node:path'
+import { APPROVAL_KEPT_MS, APPROVAL_MS } from '../../../../functions/src/calls/approvals/approval.ts'
+import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
+import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
+import { SqliteApprovalStore } from '../../../../functions/src/stores/sqlite/sqlite-approval-store.ts'
+import { approvalStoreContract, askingCall } from '../../../support/approval-store.contract.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+approvalStoreContract(() => {
+  const folder = temporaryFolder()
+  const opened: ReturnType<typeof openGovernance>[] = []
+  return Promise.resolve({
+    open() {
+      const database = openGovernance(join(folder.path, 'governance.sqlite'))
+      opened.push(database)
+      return new SqliteApprovalStore(database)
+    },
+    dispose() {
+      for (const database of opened) database.close()
+      folder[Symbol.dispose]()
+      return Promise.resolve()
+    },
+  })
+})
+
+test('the approvals of a user who never comes back are erased with the next question of anybody', async () => {
+  using folder = temporaryFolder()
+  const database = openGovernance(join(folder.path, 'governance.sqlite'))
+  const store = new SqliteApprovalStore(database)
+  let nowMs = 1_700_000_000_000
+  const approvals = new Approvals({ store, now: () => nowMs })
+  await approvals.ask(askingCall())
+  const always = (await approvals.ask(askingCall({ uid: 'cid' })))?.id ?? ''
+  await approvals.decide('cid', always, { decision: 'always' })
+  nowMs += APPROVAL_MS + APPROVAL_KEPT_MS
+  await approvals.ask(askingCall({ uid: 'bob' }))
+  const uids = (table: string): unknown => database.prepare(`SELECT uid FROM ${table} ORDER BY uid`).all()
+  expect(uids('approvals')).toEqual([{ uid: 'bob' }, { uid: 'cid' }])
+  expect(uids('approval_arguments')).toEqual([{ uid: 'bob' }, { uid: 'cid' }])
+  database.close()
+})
+
+test('a database that another program locks is STORE_BUSY, and nothing was asked', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'governance.sqlite')
+  const [database, other] = [openGovernance(path), openGovernance(path)]
+  other.exec('BEGIN IMMEDIATE')
+  const approvals = new Approvals({ store: new SqliteApprovalStore(database), now: Date.now })
+  await expect(approvals.ask(askingCall())).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  other.exec('ROLLBACK')
+  expect(await approvals.list('ann')).toEqual([])
+  for (const each of [database, other]) each.close()
+})

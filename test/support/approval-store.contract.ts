@@ -1,0 +1,114 @@
+import { expect, test } from '@jest/globals'
+import { ToolrackError } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import { APPROVAL_KEPT_MS, APPROVAL_MS, type Approval } from '../../functions/src/calls/approvals/approval.ts'
+import type { ApprovalStore } from '../../functions/src/calls/approvals/approval-store.ts'
+import { Approvals, type AskingCall } from '../../functions/src/calls/approvals/approvals.ts'
+
+export type ApprovalStoreHarness = {
+  /** Opens the same data again, as another instance or after a restart. */
+  readonly open: () => ApprovalStore
+  readonly dispose: () => Promise<void>
+}
+
+const NOW = Date.parse('2026-01-02T03:04:05.678Z')
+
+export function askingCall(more: Partial<AskingCall> = {}): AskingCall {
+  return {
+    uid: 'ann',
+    tool: 'notes:write',
+    digest: `sha256:${'d'.repeat(64)}`,
+    argumentsHash: 'h',
+    arguments: { text: 'ü 🌧️' },
+    asked: { owner: { kind: 'everybody', id: 'all' }, rule: 0, reason: 'Rule 0 says ask.', key: 'k' },
+    workflow: null,
+    ...more,
+  }
+}
+
+/** The tests that every ApprovalStore must pass. */
+export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>): void {
+  async function withStore(act: (harness: ApprovalStoreHarness) => Promise<void>): Promise<void> {
+    const harness = await start()
+    try {
+      await act(harness)
+    } finally {
+      await harness.dispose()
+    }
+  }
+  const approvals = (store: ApprovalStore, nowMs = NOW): Approvals =>
+    new Approvals({ store, now: () => nowMs })
+
+  test('an approval is read by another instance as it was written, with its arguments, and only by its user', () =>
+    withStore(async ({ open }) => {
+      const asked = await approvals(open()).ask(askingCall())
+      const other = open()
+      expect(await other.read('ann')).toEqual([asked])
+      expect(await other.arguments('ann', asked?.id ?? '')).toEqual({ sent: { text: 'ü 🌧️' } })
+      for (const uid of ['bob', 'ANN', 'a']) {
+        expect(await other.read(uid)).toEqual([])
+        expect(await other.arguments(uid, asked?.id ?? '')).toBeUndefined()
+      }
+    }))
+
+  test('a plan that throws changes nothing, and one without a change writes nothing', () =>
+    withStore(async ({ open }) => {
+      const store = open()
+      const asked = await approvals(store).ask(askingCall())
+      const failing = store.change('ann', NOW, () => {
+        throw new ToolrackError('APPROVAL_NOT_FOUND')
+      })
+      await expect(failing).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' })
+      expect(await store.change('ann', NOW, (known) => ({ result: known.length }))).toBe(1)
+      expect(await store.read('ann')).toEqual([asked])
+    }))
+
+  test('of many calls with one approval, at several instances at once, exactly one gets it', () =>
+    withStore(async ({ open }) => {
+      const instances = [open(), open(), open()].map((store) => approvals(store))
+      const [one] = instances
+      const call = askingCall()
+      const id = (await one?.ask(call))?.id ?? ''
+      await one?.decide('ann', id, { decision: 'once' })
+      const taken = await Promise.allSettled(
+        Array.from({ length: 9 }, (_, at) => instances[at % 3]?.take('ann', id, call, randomUUID())),
+      )
+      expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      for (const other of taken)
+        if (other.status === 'rejected')
+          expect(other.reason).toMatchObject({
+            code: expect.stringMatching(/^(APPROVAL_CONFLICT|STORE_BUSY)$/),
+          })
+    }))
+
+  test('equal calls at once get one approval', () =>
+    withStore(async ({ open }) => {
+      const instances = [open(), open()].map((store) => approvals(store))
+      const asked = await Promise.all(
+        Array.from({ length: 6 }, (_, at) => instances[at % 2]?.ask(askingCall())),
+      )
+      expect(new Set(asked.map((approval) => approval?.id)).size).toBe(1)
+    }))
+
+  test('the arguments of an approval that is dropped are erased', () =>
+    withStore(async ({ open }) => {
+      const store = open()
+      const ours = approvals(store)
+      const id = (await ours.ask(askingCall()))?.id ?? ''
+      const kept = (await ours.ask(askingCall({ argumentsHash: 'other' })))?.id ?? ''
+      await ours.remove('ann', id)
+      expect((await store.read('ann')).map((approval: Approval) => approval.id)).toEqual([kept])
+      expect(await store.arguments('ann', id)).toBeUndefined()
+      expect(await store.arguments('ann', kept)).toBeDefined()
+    }))
+
+  test('a day after its end an approval is erased with the next question', () =>
+    withStore(async ({ open }) => {
+      const store = open()
+      const id = (await approvals(store).ask(askingCall()))?.id ?? ''
+      const laterMs = NOW + APPROVAL_MS + APPROVAL_KEPT_MS
+      await approvals(store, laterMs).ask(askingCall({ argumentsHash: 'other' }))
+      expect((await store.read('ann')).map((approval) => approval.id)).not.toContain(id)
+      expect(await store.arguments('ann', id)).toBeUndefined()
+    }))
+}
