@@ -26,6 +26,10 @@ export function askingCall(more: Partial<AskingCall> = {}): AskingCall {
   }
 }
 
+function approvals(store: ApprovalStore, nowMs = NOW): Approvals {
+  return new Approvals({ store, now: () => nowMs })
+}
+
 /** The tests that every ApprovalStore must pass. */
 export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>): void {
   async function withStore(act: (harness: ApprovalStoreHarness) => Promise<void>): Promise<void> {
@@ -36,8 +40,6 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       await harness.dispose()
     }
   }
-  const approvals = (store: ApprovalStore, nowMs = NOW): Approvals =>
-    new Approvals({ store, now: () => nowMs })
 
   test('an approval is read by another instance as it was written, with its arguments, and only by its user', () =>
     withStore(async ({ open }) => {
@@ -71,7 +73,7 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       const id = (await one?.ask(call))?.id ?? ''
       await one?.decide('ann', id, { decision: 'once' })
       const taken = await Promise.allSettled(
-        Array.from({ length: 9 }, (_, at) => instances[at % 3]?.take('ann', id, call, randomUUID())),
+        Array.from({ length: 9 }, async (_, at) => instances[at % 3]?.take('ann', id, call, randomUUID())),
       )
       expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       for (const other of taken)
@@ -85,7 +87,7 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
     withStore(async ({ open }) => {
       const instances = [open(), open()].map((store) => approvals(store))
       const asked = await Promise.all(
-        Array.from({ length: 6 }, (_, at) => instances[at % 2]?.ask(askingCall())),
+        Array.from({ length: 6 }, async (_, at) => instances[at % 2]?.ask(askingCall())),
       )
       expect(new Set(asked.map((approval) => approval?.id)).size).toBe(1)
     }))
