@@ -161,6 +161,11 @@ test('a variable with a value that can not be used is told by its name, and the 
     [{ PORT: 'secret_value' }, /PORT must be a number/],
     [{ PORT: '70000' }, /PORT/],
     [{ TOOLRACK_CORS_ORIGINS: 'secret_value' }, /TOOLRACK_CORS_ORIGINS must be origins/],
+    [{ TOOLRACK_APPROVALS_WEBHOOK: 'http://secret_value' }, /TOOLRACK_APPROVALS_WEBHOOK must be an https/],
+    [
+      { TOOLRACK_APPROVALS_WEBHOOK: 'https://a.example/secret_value' },
+      /TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set/,
+    ],
     [{ TOOLRACK_DEFS_DIR: '/nowhere/at/all' }, /TOOLRACK_DEFS_DIR: .* is not a folder/],
     [{ TOOLRACK_DEFS_DIR: '/dev/null' }, /TOOLRACK_DEFS_DIR: .* is not a folder/],
   ]

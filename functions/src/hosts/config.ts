@@ -5,6 +5,7 @@ import { AUDIT_MODES, DAYS_KEPT } from '../calls/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../calls/audit/manifest.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
 import { operatorRules } from './operator-rules.ts'
@@ -20,6 +21,12 @@ const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+
 const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
 const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
+
+/** Plain HTTP only on this machine, as for the runner. A user name in it would be a secret that is not signed. */
+const WEBHOOK_URL =
+  /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?][^\s#]*)?$/
+const WEBHOOK_URL_RULE = 'must be an https address, or http:// and an address of this machine'
+const WEBHOOK_SECRET_RULE = 'must be 16 to 256 printable characters without a blank'
 
 const MB = 1024 * 1024
 
@@ -71,6 +78,8 @@ export const TABLE = {
   TOOLRACK_DEFS_DIR: text(DEFS_DIR),
   TOOLRACK_TOOLS_DIR: optional,
   TOOLRACK_RULES_FILE: operatorRules,
+  TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
+  TOOLRACK_APPROVALS_WEBHOOK_SECRET: matching(/^[!-~]{16,256}$/, WEBHOOK_SECRET_RULE),
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
@@ -147,6 +156,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     /** The operator's rules for everybody. */
     operatorRules: values.TOOLRACK_RULES_FILE,
+    approvalsWebhook: approvalsWebhook(values),
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,
@@ -176,10 +186,23 @@ function toolsFolder(named: string | undefined, home: string | undefined) {
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
-/** The faults of variables that do not fit together. `set` has the texts of all variables that are set. */
-function faultsTogether(set: NodeJS.ProcessEnv): string[] {
-  const faults = []
-  // In production, an emulator would accept tokens without a signature, and data would be stored elsewhere.
+/** Messages that are not signed could be sent by anybody, so there is no webhook without a secret. */
+function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget | undefined {
+  const { TOOLRACK_APPROVALS_WEBHOOK: url, TOOLRACK_APPROVALS_WEBHOOK_SECRET: secret } = values
+  if (url === undefined) return undefined
+  if (secret !== undefined) return { url, secret }
+  throw new ConfigError('TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set if TOOLRACK_APPROVALS_WEBHOOK is set')
+}
+
+function runnerService(values: VariableValues<typeof TABLE>) {
+  const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
+  if (service === undefined) return undefined
+  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
+}
+
+/** Throws if production would use an emulator, with which tokens need no signature and data is stored elsewhere. */
+function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)

@@ -36,7 +36,9 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly files: (compilers: SchemaCompilers) => LayerSource
     readonly governance: Governance
     /** Tells the operator about new approvals. */
-    readonly announce?: Announce | undefined
+    readonly webhook?: { readonly announce: Announce; close(): void } | undefined
+    /** The operator's rules for everybody. */
+    readonly operatorRules?: OwnedRules | undefined
     /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
@@ -83,8 +85,27 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
-  const approvals = new Approvals({ store: parts.governance.approvals, now, announce: parts.announce })
-  const calls = { approvals, catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
+  const approvals = new Approvals({
+    store: parts.governance.approvals,
+    now,
+    announce: parts.webhook?.announce,
+  })
+  const ruleStore = parts.governance.rules
+  const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
+  const listed = new RuledCatalog(catalog, ruleBook)
+  const calls = {
+    catalog: listed,
+    ruleBook,
+    approvals,
+    validator,
+    runner,
+    sourceOf,
+    logs,
+    log,
+    showCall,
+    now,
+    deadlineMsMax,
+  }
   return {
     ...parts,
     now,
@@ -105,9 +126,9 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 }
 
 export async function closeServices(services: Services): Promise<void> {
-  const { compilers, argumentValidator, logs, audit, store, runner, folder, governance } = services
+  const { compilers, argumentValidator, logs, store, runner, folder, governance, webhook } = services
   folder?.folder.close()
-  await audit?.close()
+  webhook?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 

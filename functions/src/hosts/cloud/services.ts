@@ -9,6 +9,7 @@ import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-defin
 import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
 import type { FirestoreConnection } from '../../stores/firestore/firestore-connection.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
+import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
@@ -44,6 +45,7 @@ export function cloudServices(config: Config, log: Log): Services {
     ...authenticationOf(config),
     log,
     operatorRules: config.operatorRules,
+    webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,

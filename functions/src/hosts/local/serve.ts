@@ -16,6 +16,7 @@ import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
 import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
+import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'
@@ -64,6 +65,7 @@ export async function serve(
     log,
     ...shown,
     operatorRules: config.operatorRules,
+    webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,

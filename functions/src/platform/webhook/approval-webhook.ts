@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { NewApproval } from '../../calls/approvals/approvals.ts'
+import type { Log } from '../../log.ts'
+
+/** Where the operator is told about new approvals, and the secret that signs what is sent. */
+export type WebhookTarget = { readonly url: string; readonly secret: string }
+
+/** The pauses before each repetition of a request that failed, in milliseconds. */
+const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
+
+/** The time for one request, in milliseconds. */
+const REQUEST_DEADLINE_MS = 5_000
+
+/** The most messages that are under way at the same time. The others are lost, because nothing may wait for a webhook. */
+const MESSAGES_MAX = 100
+
+/** Sends a signed message about each new approval. No call waits for it, and no call fails because of it. */
+export class ApprovalWebhook {
+  readonly #target: WebhookTarget
+  readonly #log: Pick<Log, 'warn'>
+  readonly #pausesMs: readonly number[]
+  readonly #now: () => number
+  readonly #closed = new AbortController()
+  #underWay = 0
+
+  constructor(
+    target: WebhookTarget,
+    log: Pick<Log, 'warn'>,
+    { pausesMs = PAUSES_MS, now = Date.now }: { pausesMs?: readonly number[]; now?: () => number } = {},
+  ) {
+    this.#target = target
+    this.#log = log
+    this.#pausesMs = pausesMs
+    this.#now = now
+  }
+
+  announce = ({ id, tool, uid, expiresAt }: NewApproval): void => {
+    if (this.#underWay >= MESSAGES_MAX) return this.#lost(id, 'too many messages are under way')
+    this.#underWay += 1
+    void this.#deliver(id, JSON.stringify({ type: 'approval.pending', id, tool, uid, expiresAt }))
+  }
+
+  /** Gives up the messages that are under way. */
+  close(): void {
+    this.#closed.abort()
+  }
+
+  /** Never rejects. */
+  async #deliver(id: string, body: string): Promise<void> {
+    let fault = await this.#send(body)
+    try {
+      for (const pauseMs of this.#pausesMs) {
+        if (fault === undefined) break
+        await setTimeout(pauseMs, undefined, { signal: this.#closed.signal, ref: false })
+        fault = await this.#send(body)
+      }
+    } catch {
+      fault = 'the service stops'
+    }
+    this.#underWay -= 1
+    if (fault !== undefined) this.#lost(id, fault)
+  }
+
+  /** Why the message was not accepted; undefined if it was. The time is part of what is signed, so an old message can be recognised. */
+  async #send(body: string): Promise<string | undefined> {
+    const { url, secret } = this.#target
+    const seconds = Math.floor(this.#now() / 1_000)
+    const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
+    try {
+      const answer = await fetch(url, {
+        method: 'POST',
+        body,
+        headers: {
+          'Content-Type': 'application/json',
+          'X-Toolrack-Signature': `t=${seconds},v1=${signature}`,
+        },
+        redirect: 'error',
+        signal: AbortSignal.any([this.#closed.signal, AbortSignal.timeout(REQUEST_DEADLINE_MS)]),
+      })
+      await answer.body?.cancel()
+      return answer.ok ? undefined : `the webhook answered ${answer.status}`
+    } catch (error) {
+      return error instanceof Error && error.name === 'TimeoutError'
+        ? `no answer within ${REQUEST_DEADLINE_MS} ms`
+        : 'the webhook cannot be reached'
+    }
+  }
+
+  #lost(id: string, reason: string): void {
+    this.#log.warn('the webhook was not told about an approval', { approval: id, reason })
+  }
+}
