@@ -50,7 +50,7 @@ async function send(method: string, path: string, body?: unknown, headers = {}) 
 async function invoke(said: string, approval?: string) {
   const { status, body } = await send('POST', '/tools/invoke', {
     name: 'ECHO',
-    arguments: { text },
+    arguments: { text: said },
     approval,
   })
   const result = body as unknown as InvocationResult
@@ -156,4 +156,21 @@ test('an always is bound to the text of the rule, and other rules that ask still
   await server.kill9()
   await server.restart()
   expect(await invoke('again')).toMatchObject({ status: 202 })
+})
+
+test('the webhook is told about a new approval, and a webhook that is gone delays and fails no call', async () => {
+  const { id } = await invoke('tell')
+  const [message = ''] = await until(
+    () => Promise.resolve(told.filter((body) => body.includes(id))),
+    ({ length }) => length > 0,
+  )
+  expect(JSON.parse(message)).toEqual({
+    type: 'approval.pending',
+    id,
+    tool: 'ECHO',
+    uid: 'local',
+    expiresAt: expect.any(String),
+  })
+  webhook.close().closeAllConnections()
+  expect(await invoke('nobody hears this')).toMatchObject({ status: 202 })
 })
