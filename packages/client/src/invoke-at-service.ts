@@ -24,9 +24,11 @@ export type CallOptions = DispatchOptions & {
   readonly context?: JsonObject | undefined
   /** The digest of the definition that the caller has read. If the tool has another one, nothing is run. */
   readonly expectedDigest?: string | undefined
+  /** The id of the approval with which a call goes on that has waited for it. */
+  readonly approval?: string | undefined
 }
 
-type CallBody = Omit<CallOptions, keyof DispatchOptions> & {
+export type CallBody = Omit<CallOptions, 'signal'> & {
   readonly name: string
   readonly arguments: object
 }

@@ -11,17 +11,20 @@ import type {
 import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
-import { invokeAtService, type CallEvent, type CallOptions } from './invoke-at-service.ts'
-import { checkKey, runAtService, type DispatchOptions, type LeftCall } from './run-at-service.ts'
+import { invokeAtService, type CallBody, type CallEvent, type CallOptions } from './invoke-at-service.ts'
+import { runAtService, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
+import { approvalIn, waitForApproval, type AskedApproval, type OnApproval } from './wait-for-approval.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   /** The tools that run in this program. Runners are searched before the service is asked: by name, then by alias. */
   readonly runners?: readonly AnyRunner[] | undefined
   /** The longest run of a Runner, or of one request to the service, in milliseconds. The default is 60,000. */
   readonly deadlineMs?: number | undefined
+  /** Called when a call waits for an approval. Without it, such calls are pending in `dispatch`, and failures in `invoke`. */
+  readonly onApproval?: OnApproval | undefined
 }
 
 /** The messages that answer a model's calls. */
@@ -36,20 +39,24 @@ export type Answered<Message extends object = JsonObject> = {
 export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
   /** One result for each call that is not pending, in the order of the calls. */
   readonly results: readonly CallResult[]
-  /** The calls of workflows for which there is no Runner. The caller runs them and gives their results to `complete`. */
+  /** The calls of workflows for which there is no Runner, and calls that wait for an approval. The caller gives their results to `complete`. */
   readonly pending: readonly PendingCall[]
 }
 
-export type PendingCall = Omit<CallResult, 'result'> & {
-  /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
-  readonly layer: Layer
-  readonly kind: 'workflow'
-  readonly workflowName: string
-  /** The arguments as an object. The service does not check them against the schema. */
-  readonly arguments: JsonObject
-  /** The call as the model wrote it. */
-  readonly call: JsonObject
-}
+export type PendingCall = PendingKind &
+  Omit<CallResult, 'result'> & {
+    /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
+    readonly layer: Layer
+    /** The arguments as an object. The service does not check them against the schema. */
+    readonly arguments: JsonObject
+    /** The call as the model wrote it. */
+    readonly call: JsonObject
+  }
+
+type PendingKind =
+  | { readonly kind: 'workflow'; readonly workflowName: string }
+  /** When the approval is given, `invoke` with `approval: approval.id` makes the call. */
+  | { readonly kind: 'approval'; readonly approval: AskedApproval; readonly workflowName?: undefined }
 
 export type InvokeOptions = CallOptions & {
   /** Called with what the tool prints, while it runs. If a callback throws, the call is broken off. */
@@ -63,11 +70,20 @@ export class ToolDispatcher {
   readonly #runners: ByName<Runner>
   readonly #service: Service | undefined
   readonly #deadlineMs: number
+  readonly #onApproval: OnApproval | undefined
 
   /** Throws OPTION_INVALID, also if a Runner's definition has another name or if two Runners have the same name. */
-  constructor({ runners = [], deadlineMs = 60_000, service, token, ...rest }: ToolDispatcherOptions) {
+  constructor({
+    runners = [],
+    deadlineMs = 60_000,
+    onApproval,
+    service,
+    token,
+    ...rest
+  }: ToolDispatcherOptions) {
     this.#runners = runnersByName(runners)
     this.#deadlineMs = deadlineMs
+    this.#onApproval = onApproval
     if (service === undefined) return
     if (token === undefined) throw optionInvalid('token is needed with service')
     this.#service = new Service({ ...rest, service, token })
@@ -102,6 +118,8 @@ export class ToolDispatcher {
       // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
       const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
       const pending = left && !runner ? pendingCall(call, left) : undefined
+      const approved = left?.approval && !runner && (await this.#whenApproved(left, left.approval, signal))
+      if (approved) return { call, result: approved }
       if (pending) return { pending }
       return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
     })
@@ -177,13 +195,50 @@ export class ToolDispatcher {
     const runner = await this.#runners.find(name)
     if (this.#service && !runner) {
       const body = { name, arguments: args, ...more }
-      yield* invokeAtService(this.#service, body, this.#deadlineMs, { signal, idempotencyKey }, hasEvents)
+      for await (const event of invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)) {
+        const asked = event.type === 'result' ? approvalIn(event.result) : undefined
+        const isApproved = asked && (await this.#isDecided(body, asked, signal))
+        if (!isApproved) yield event
+        else
+          yield* invokeAtService(
+            this.#service,
+            { ...body, approval: asked.id },
+            this.#deadlineMs,
+            signal,
+            hasEvents,
+          )
+      }
       return
     }
     if (runner) yield { type: 'start' }
     const value = args as JsonValue
     const call = { index: 0, item: {}, id: undefined, name, arguments: { value }, nullMeansOmitted: false }
     yield { type: 'result', result: await this.#runHere(call, runner, signal) }
+  }
+
+  /** The result of a dispatched call after its approval was decided. Undefined if nobody waits for it. */
+  async #whenApproved(
+    { name, arguments: args }: LeftCall,
+    asked: AskedApproval,
+    signal?: AbortSignal,
+  ): Promise<ToolResult | undefined> {
+    const body = { name, arguments: args }
+    if (!this.#service || !(await this.#isDecided(body, asked, signal))) return undefined
+    const approved = { ...body, approval: asked.id }
+    for await (const event of invokeAtService(this.#service, approved, this.#deadlineMs, signal, false))
+      if (event.type === 'result') return event.result
+    return undefined
+  }
+
+  async #isDecided(
+    { name, arguments: args }: CallBody,
+    asked: AskedApproval,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    if (!this.#service || !this.#onApproval) return false
+    const { id, expiresAt } = asked
+    const call = { id, expiresAt, name, arguments: args as JsonObject }
+    return waitForApproval(this.#service, call, this.#onApproval, signal)
   }
 
   async #runHere(call: ReadCall, runner?: Runner, signal?: AbortSignal): Promise<ToolResult> {
@@ -225,13 +280,14 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
   return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
 }
 
-/** Undefined if the tool is not a workflow. */
+/** Undefined if the tool is not a workflow and no approval is asked. */
 function pendingCall(
   { index, id, item }: ReadCall,
-  { name, layer, workflowName, arguments: args }: LeftCall,
+  { name, layer, workflowName, approval, arguments: args }: LeftCall,
 ): PendingCall | undefined {
-  if (workflowName === undefined) return undefined
-  return { index, id: id ?? null, name, layer, kind: 'workflow', workflowName, arguments: args, call: item }
+  const call = { index, id: id ?? null, name, layer, arguments: args, call: item }
+  if (approval) return { ...call, kind: 'approval', approval }
+  return workflowName === undefined ? undefined : { ...call, kind: 'workflow', workflowName }
 }
 
 function unsupported(name: string): ToolResult {

@@ -1,0 +1,69 @@
+import type { JsonObject, ToolResult } from '@toolrack/contract'
+import { ServiceError, ToolsError } from './errors.ts'
+import { orAborted } from './in-time.ts'
+import { withNetworkErrors, type Service } from './service.ts'
+
+/** The approval that a call waits for. `expiresAt` is RFC 3339, UTC. */
+export type AskedApproval = { readonly id: string; readonly expiresAt: string }
+
+/** A call that waits for an approval. */
+export type WaitingCall = AskedApproval & { readonly name: string; readonly arguments: JsonObject }
+
+/**
+ * Called when a call waits for the approval of a user. The client then waits for the decision and makes the call. It may return the
+ * decision, which the client sends with its own token, or false, if the client must not wait.
+ */
+export type OnApproval = (
+  call: WaitingCall,
+) => ApprovalDecision | false | undefined | void | Promise<ApprovalDecision | false | undefined | void>
+
+export type ApprovalDecision = 'once' | 'always' | 'deny'
+
+/** The pause between two questions whether somebody has decided, in milliseconds. */
+const PAUSE_MS = 1_000
+
+/** An approval is pending for 15 minutes. After this time the client no longer asks, even if the service cannot be reached. */
+const WAIT_MS_MAX = 16 * 60_000
+
+/** Waits until the approval is decided, or has ended. True if the call should be made now: its result says what was decided. */
+export async function waitForApproval(
+  service: Service,
+  call: WaitingCall,
+  onApproval: OnApproval,
+  caller: AbortSignal | undefined,
+): Promise<boolean> {
+  const decision = await orAborted(caller, Promise.resolve(onApproval(call)))
+  if (decision === false) return false
+  const path = `../approvals/${call.id}`
+  const signal = caller ?? new AbortController().signal
+  const endsMs = Date.now() + WAIT_MS_MAX
+  if (decision) await orAborted(caller, decide(service, path, decision, signal))
+  while (Date.now() < endsMs && (await orAborted(caller, isPending(service, path, signal))))
+    await orAborted(caller, new Promise((resolve) => setTimeout(resolve, PAUSE_MS)))
+  return true
+}
+
+/** The approval that the result of a call names, if the call waits for one. */
+export function approvalIn(result: ToolResult): AskedApproval | undefined {
+  const { meta } = result as { readonly meta?: { readonly approval?: AskedApproval } }
+  return meta?.approval
+}
+
+async function decide(service: Service, path: string, decision: string, signal: AbortSignal): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify({ decision }) }
+  await service.ask(path, await service.token(), signal, () => init)
+}
+
+/** True also if the service cannot be reached now. False if it refuses the question: the call then gets the reason. */
+async function isPending(service: Service, path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { response } = await service.ask(path, await service.token(), signal, () => ({ method: 'GET' }))
+    const approval = await withNetworkErrors(signal, () => response.json() as Promise<{ status: string }>)
+    return approval.status === 'pending'
+  } catch (error) {
+    if (error instanceof ServiceError) return true
+    if (error instanceof ToolsError && error.code === 'SERVICE_REFUSED') return false
+    throw error
+  }
+}
