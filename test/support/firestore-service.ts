@@ -40,7 +40,7 @@ const ANN: Authentication = {
     Promise.resolve(
       family === 'jobs'
         ? { kind: 'job', uid: 'ann', isAdmin: true }
-        : { kind: 'user', uid: 'ann', isAdmin: true },
+        : { kind: 'user', uid: 'ann', isAdmin: true, mayApprove: true },
     ),
   signJobToken: undefined,
 }
