@@ -74,17 +74,28 @@ test('the fields that the store asks by keep their indexes, and the others need 
     readonly fieldPath: string
     readonly indexes: readonly unknown[]
   }
-  const { fieldOverrides } = JSON.parse(read('firestore.indexes.json')) as {
+  type Index = { readonly collectionGroup: string; readonly fields: readonly unknown[] }
+  const { fieldOverrides, indexes } = JSON.parse(read('firestore.indexes.json')) as {
     fieldOverrides: readonly Override[]
+    indexes: readonly Index[]
   }
   const asked = [...readSource('functions/src/stores/firestore').values()].flatMap((text) =>
     [...text.matchAll(/\.(?:where|orderBy|sum)\('([^']+)'/g)].map(([, field]) => field),
   )
   // `oldest` and `deletedAt` are asked for by a parameter of the query.
-  const ofLayers = ['listedAs', 'revision', 'textHash']
-  const ofRecords = ['uid', 'place', 'day', 'instance', 'kind']
-  expect(new Set(asked)).toEqual(new Set([...ofLayers, 'expiresAt', 'bytes', ...ofRecords]))
-  const ofLogs = new Set(['expiresAt', 'bytes'])
+  const filters = ['tool', 'outcome', 'code', 'workflow']
+  const ofLogs = new Set(['expiresAt', 'bytes', 'at', '__name__', ...filters])
+  expect(new Set(asked)).toEqual(new Set(['listedAs', 'revision', 'textHash', ...ofLogs]))
+  // Each filter of a page of calls needs an index together with the order of the page.
+  expect(indexes.map(({ collectionGroup, fields }) => [collectionGroup, fields])).toEqual(
+    filters.map((fieldPath) => [
+      'logs',
+      [
+        { fieldPath, order: 'ASCENDING' },
+        { fieldPath: 'at', order: 'DESCENDING' },
+      ],
+    ]),
+  )
   const kept = new Set([...asked.filter((field) => field && !ofLogs.has(field)), 'oldest', 'deletedAt'])
   expect(fieldOverrides.filter(({ fieldPath }) => kept.has(fieldPath))).toEqual([])
   const indexed = fieldOverrides.filter(({ indexes }) => indexes.length > 0)
@@ -93,5 +104,6 @@ test('the fields that the store asks by keep their indexes, and the others need 
     ['keys', 'bytes'],
     ['logs', 'expiresAt'],
     ['logs', 'bytes'],
+    ['logs', 'at'],
   ])
 })

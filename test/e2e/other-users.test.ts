@@ -5,7 +5,7 @@ import { FAMILIES } from '../../functions/src/edge/http/route.ts'
 import type { Family } from '../../functions/src/edge/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
-import { memoryAudit } from '../support/memory-audit.ts'
+import { endedCall } from '../support/ended-call.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { readingRunner } from '../support/reading-runner.ts'
@@ -79,8 +79,8 @@ beforeAll(async () => {
   }
   expect((await ask(ANN, 'PUT', '/tools/defs/hers', JSON.stringify(HERS))).status).toBe(200)
   expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
-  const log = { tool: 'hers', at: '', text: SECRET, truncated: false }
-  await logs.keep('ann', { invocationId: INVOCATION, ...log })
+  const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
+  await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
 })
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
@@ -94,6 +94,8 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
       '{"format":"anthropic","calls":[{"type":"tool_use","id":"a","name":"hers","input":{}}],"results":[{"index":0,"result":"x"}]}',
     ],
   ],
+  'GET /tools/invocations': [['/tools/invocations'], ['/tools/invocations?tool=hers']],
+  'GET /tools/invocations/:id': [[`/tools/invocations/${INVOCATION}`]],
   'GET /tools/invocations/:id/log': [
     [`/tools/invocations/${INVOCATION}/log`],
     [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],

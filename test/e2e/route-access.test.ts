@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import { Approvals } from '../../functions/src/calls/approvals/approvals.ts'
 import { askingCall } from '../support/approval-store.contract.ts'
 import { tool } from '../support/definition-changes.ts'
+import { endedCall } from '../support/ended-call.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
@@ -143,6 +144,11 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       }),
       EVERYBODY,
     ],
+  ],
+  'GET /tools/invocations': [['', '', null, EVERYBODY]],
+  'GET /tools/invocations/:id': [
+    [CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '200')],
+    [OTHER_CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '404 INVOCATION_NOT_FOUND')],
   ],
   'GET /tools/invocations/:id/log': [
     [CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '200')],
@@ -297,9 +303,9 @@ async function inShort(answer: Response): Promise<string> {
 }
 
 beforeAll(async () => {
-  const log = { at: '', text: 'printed', truncated: false }
-  await logs.keep('ann', { invocationId: CALL, tool: 'hers', ...log })
-  await logs.keep('ann', { invocationId: OTHER_CALL, tool: 'shared', ...log })
+  const log = { workflow: 'nightly', text: 'printed' }
+  await logs.keep('ann', endedCall({ invocationId: CALL, tool: 'hers', ...log }))
+  await logs.keep('ann', endedCall({ invocationId: OTHER_CALL, tool: 'shared', ...log }))
 })
 
 let isChanged = true

@@ -10,6 +10,7 @@ export function receivedCall(more: Partial<Received> = {}): Received {
     invocationId: 'i1',
     parentInvocationId: null,
     principal: { kind: 'user', uid: 'ann', isAdmin: false },
+    isDryRun: false,
     headers: { idempotencyKey: undefined, traceparent: undefined },
     read: () => Promise.reject(new Error('this call has nothing to read')),
     signal: new AbortController().signal,

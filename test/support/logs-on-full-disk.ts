@@ -1,14 +1,15 @@
 /** Fills a small disk with logs of one user while another user keeps a few. Prints the remaining logs as JSON. */
-import { randomUUID } from 'node:crypto'
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
+import { endedCall } from './ended-call.ts'
 
 const disk = process.argv[2] ?? ''
 const path = join(disk, 'invocations.db')
 const logs = new SqliteInvocationLogs(path)
-const log = (text: string) => ({ invocationId: randomUUID(), tool: 't', at: '', text, truncated: false })
+let times = 0
+const log = (text: string) => endedCall({ at: new Date((times += 1)).toISOString(), tool: 't', text })
 
 const flood = Array.from({ length: 400 }, (_, index) => log('x'.repeat((index * 7_919) % 64_000)))
 const honest = Array.from({ length: 5 }, () => log('honest'.repeat(100)))

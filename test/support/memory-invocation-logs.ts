@@ -1,5 +1,14 @@
-import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import {
+  foundCall,
+  LOG_BOUNDS,
+  LOG_KEPT_MS,
+  logBytes,
+} from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type {
+  CallPosition,
+  InvocationLog,
+  InvocationLogs,
+} from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
 type Kept = { readonly uid: string; readonly log: InvocationLog; readonly untilMs: number }
 
@@ -24,6 +33,22 @@ export function memoryInvocationLogs(now: () => number = Date.now, bounds = LOG_
       await Promise.resolve()
       return of(uid).find(({ log, untilMs }) => log.invocationId === invocationId && untilMs > now())?.log
     },
+    page: async (uid, { tool, outcome, workflow, since = '', before, limit }) => {
+      await Promise.resolve()
+      return of(uid)
+        .filter(({ untilMs }) => untilMs > now())
+        .map(({ log }) => foundCall(log))
+        .filter((call) => tool === undefined || call.tool === tool)
+        .filter((call) => outcome === undefined || call.outcome === outcome || call.code === outcome)
+        .filter((call) => workflow === undefined || call.workflow === workflow)
+        .filter((call) => call.at >= since && (!before || place(call) < place(before)))
+        .toSorted((a, b) => (place(a) < place(b) ? 1 : -1))
+        .slice(0, limit)
+    },
     close: () => Promise.resolve(),
   }
+}
+
+function place({ at, invocationId }: CallPosition): string {
+  return `${at}/${invocationId}`
 }

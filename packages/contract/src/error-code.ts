@@ -50,7 +50,7 @@ export const ERROR_CODES = {
   MODULE_NOT_FOUND: kind(404, 'There is no module of that name in that layer.'),
   INVOCATION_NOT_FOUND: kind(
     404,
-    'There is no log of that call: it printed nothing, is too long ago, or is not yours.',
+    'There is no such call, or no log of it: it printed nothing, is too long ago, or is not yours.',
   ),
   APPROVAL_NOT_FOUND: kind(404, 'There is no such approval of yours.'),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),

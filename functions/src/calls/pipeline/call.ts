@@ -52,6 +52,8 @@ export type Asked = {
   /** Reads and parses the request. Throws if it is not valid; a ToolrackError reaches the caller. */
   readonly read: () => CallRequest | Promise<CallRequest>
   readonly headers?: CallHeaders
+  /** True if the caller only asks what would happen. The tool never runs. */
+  readonly isDryRun?: boolean
   /** The id of the call that makes this one, if a step makes it. */
   readonly parentInvocationId?: string
   /** Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check is refused. */
@@ -71,6 +73,7 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
   readonly headers: CallHeaders
+  readonly isDryRun: boolean
   /** True if somebody listens to the events of the call. */
   readonly isHeard: boolean
   /**

@@ -28,10 +28,27 @@ export class Invoker implements Pipeline {
 
   async invoke({ listen, ...asked }: Asked): Promise<Invocation> {
     const invocationId = randomUUID()
-    const { principal, read, headers = NO_HEADERS, parentInvocationId = null, signal } = asked
+    const {
+      principal,
+      read,
+      headers = NO_HEADERS,
+      isDryRun = false,
+      parentInvocationId = null,
+      signal,
+    } = asked
     const { emit, end } = eventsTo(listen, invocationId, this.#log)
     const isHeard = listen !== undefined
-    const call = { invocationId, parentInvocationId, principal, headers, read, signal, isHeard, emit }
+    const call = {
+      invocationId,
+      parentInvocationId,
+      principal,
+      headers,
+      isDryRun,
+      read,
+      signal,
+      isHeard,
+      emit,
+    }
     const outcome = await this.#take({ ...call, pipeline: this })
     end()
     return { ...outcome, result: { ...outcome.result, meta: metaOf(invocationId, outcome) } }

@@ -29,14 +29,8 @@ export type RunParts = {
 /** Runs the tool as its definition says. Throws if the service cannot run it. */
 export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcome> {
   return async (call) => {
-    const { howRun, entry, request } = call
-    if (howRun.by === 'client')
-      throw new ToolrackError(
-        'RUNS_AT_CLIENT',
-        `${entry.name} is run by ${clientOf(howRun)}, not by the service.`,
-      )
-    if (howRun.by === 'nobody')
-      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
+    refuseToRun(call)
+    const { howRun, request } = call
     const startedMs = performance.now()
     using start = startOf(call)
     if (howRun.by === 'builtin') start.now()
@@ -46,6 +40,31 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
         : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, { now: parts.now })))
     return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
   }
+}
+
+/** Throws if the definition does not let the service run the tool, whatever its arguments are. */
+export function refuseToRun(call: Resolved): asserts call is Runnable {
+  const { howRun, entry } = call
+  if (howRun.by === 'client')
+    throw new ToolrackError(
+      'RUNS_AT_CLIENT',
+      `${entry.name} is run by ${clientOf(howRun)}, not by the service.`,
+    )
+  if (howRun.by === 'nobody')
+    throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
+  if (howRun.by === 'python') minIsolationOf(call)
+}
+
+type Runnable = Resolved & { readonly howRun: Exclude<HowRun, { by: 'client' | 'nobody' }> }
+
+/** The limits of a call as the service applies them. */
+export function limitsOf(
+  { howRun, limits }: Resolved,
+  { deadlineMsMax }: Pick<RunParts, 'deadlineMsMax'>,
+): ToolLimits {
+  return howRun.by === 'python'
+    ? { ...limits, timeoutSeconds: deadlineOf(limits, deadlineMsMax) / 1_000 }
+    : limits
 }
 
 function clientOf({ workflowName }: HowRun & { by: 'client' }): string {

@@ -2,17 +2,17 @@ import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
 import { awaitApproval, takeEditedArguments, type ApprovalStepParts } from '../approvals/approval-steps.ts'
 import { authoriseCall } from '../rules/authorise.ts'
-import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
-import type { InvocationLogs } from './invocation-logs.ts'
+import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
+import { endDryRun } from './dry-run.ts'
+import { keepCall, type KeepParts } from './keep-call.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
-  RunParts &
-  ApprovalStepParts & {
+  KeepParts &
+  RunParts & {
     readonly validator: ArgumentValidator
-    readonly logs: InvocationLogs
     readonly showCall?: ShowCall | undefined
     readonly audit?: AuditTrail | undefined
   }
@@ -24,15 +24,14 @@ export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   const onion = Onion.withoutSteps(failures)
   const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
-  const audited = parts.audit ? shown.step('audit the call', auditCall(parts.audit)) : shown
-  const checked = audited
+  return shown
+    .step('keep the call', keepCall(parts))
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
     .step('take edited arguments', takeEditedArguments(parts))
     .step('authorise the call', authoriseCall)
-    .step('validate the arguments', validateArguments<Authorised>(parts))
-    .step('await the approval', awaitApproval(parts))
-    .step('keep the log', keepLog(parts))
+    .step('validate the arguments', validateArguments(parts))
+    .step('end a dry run', endDryRun(parts))
     .step('bound the result', boundResult)
     .run('run the tool', runTool(parts))
 }
@@ -68,19 +67,6 @@ export function validateArguments<Call extends Resolved>({
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }
     return next(call)
-  }
-}
-
-/** Keeps the tool's output, if there is any. */
-export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Resolved> {
-  return async (call, next) => {
-    const outcome = await next(call)
-    const { invocationId, entry, principal } = call
-    if (outcome.log !== null && outcome.log.text !== '') {
-      const at = new Date(now()).toISOString()
-      await logs.keep(principal.uid, { invocationId, tool: entry.name, at, ...outcome.log })
-    }
-    return outcome
   }
 }
 

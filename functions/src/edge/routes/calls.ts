@@ -1,7 +1,5 @@
 import { ERROR_CODES, isToolrackError, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
-import { maySee } from '../../access/visible.ts'
-import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
@@ -10,22 +8,19 @@ import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
 import { callAnswer } from '../http/accept.ts'
 import { callerGone, eventOrEnd } from '../http/caller.ts'
 import { EventStream } from '../http/event-stream.ts'
-import { refuseParameters } from '../http/query.ts'
+import { Query, refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-type Parts = Pick<RouteParts, 'invoker' | 'logs' | 'heldResults' | 'isBehindBuffer'>
+type Parts = Pick<RouteParts, 'invoker' | 'heldResults' | 'isBehindBuffer'>
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
-const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 export function callRoutes({
   invoker,
-  logs,
   heldResults = new HeldResults(),
   isBehindBuffer = () => false,
 }: Parts): readonly Route[] {
@@ -54,19 +49,6 @@ export function callRoutes({
         await sendInTurns(request.res, completeCalls(await readResults(request)), NOT_STORED)
       },
     }),
-    // The log of one call of the caller. With a job token, only for a call of a tool that the token names.
-    route({
-      method: 'GET',
-      path: '/tools/invocations/:id/log',
-      ask: refuseParameters,
-      action: { verb: 'read' },
-      async handle({ principal, params: { id }, res }) {
-        const log = INVOCATION_ID.test(id) ? await logs.find(principal.uid, id) : undefined
-        if (!log || !maySee(principal, { name: log.tool }).allowed)
-          throw new ToolrackError('INVOCATION_NOT_FOUND')
-        sendJson(res, 200, log, NOT_STORED)
-      },
-    }),
   ]
 }
 
@@ -78,8 +60,10 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
   const { principal, req, res } = request
   const { wants, takesJson } = callAnswer(req.headers.accept)
   const stream = wants === 'events' && !isBuffered ? new EventStream(res) : undefined
+  const dryRun = askedDryRun(request)
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
+    isDryRun: dryRun === true,
     headers: callHeaders(req),
     signal: callerGone(res),
     listen: stream && ((event) => sendEvent(stream, event)),
@@ -87,17 +71,16 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
       try {
         if (wants === 'events' && isBuffered && !takesJson)
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
-        refuseParameters(request)
-        checkIdempotencyKey(req)
+        if (typeof dryRun !== 'boolean') throw dryRun
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
     },
   })
-  const replayed = result.meta.replayed ? { 'Idempotent-Replay': 'true' } : {}
-  if (stream && (stream.isOpen || result.meta.replayed)) return stream.end('result', result, replayed)
-  if (result.resultType === 'success') return sendJson(res, 200, result, { ...NOT_STORED, ...replayed })
+  if (stream?.isOpen) return stream.end('result', result)
+  if (result.resultType === 'success')
+    return sendJson(res, 200, dryRun === true ? result.data : result, NOT_STORED)
   const { httpStatus, retry } = ERROR_CODES[result.code]
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
@@ -106,6 +89,16 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
     ...(isBodyRefused(result.code, res.req) && { Connection: 'close' }),
     ...(again !== undefined && { 'Retry-After': String(again) }),
   })
+}
+
+/** Whether the call is a dry run, or the error of a query that is not valid. The call itself is then refused with this error. */
+function askedDryRun({ search }: KnownRequest): boolean | ToolrackError {
+  try {
+    return new Query(search, ['dryRun']).flag('dryRun')
+  } catch (error) {
+    if (isToolrackError(error)) return error
+    throw error
+  }
 }
 
 const NO_STREAM =

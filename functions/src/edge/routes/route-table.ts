@@ -5,6 +5,7 @@ import { definitionRoutes } from './definitions.ts'
 import { folderRoutes } from './folder.ts'
 import { frontPageRoute } from './front-page.ts'
 import { healthRoute } from './health.ts'
+import { invocationRoutes } from './invocations.ts'
 import { explainRoute, listRoute } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
 import { ruleRoutes } from './rules.ts'
@@ -16,7 +17,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
     listRoute(parts),
     ...callRoutes(parts),
-    ...approvalRoutes(parts),
+    ...invocationRoutes(parts),
     explainRoute(parts),
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),

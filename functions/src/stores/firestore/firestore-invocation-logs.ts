@@ -1,6 +1,18 @@
-import type { CollectionReference } from 'firebase-admin/firestore'
-import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import type { CollectionReference, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore'
+import {
+  factsText,
+  keptCall,
+  LOG_BOUNDS,
+  LOG_KEPT_MS,
+  logBytes,
+} from '../../calls/pipeline/invocation-logs.ts'
+import type {
+  CallsQuery,
+  FoundCall,
+  InvocationLog,
+  InvocationLogs,
+  LogBounds,
+} from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { OldestAbove } from './oldest-above.ts'
 
@@ -31,12 +43,15 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   }
 
   keep = async (uid: string, log: InvocationLog): Promise<void> => {
-    const { invocationId, tool, at, text, truncated } = log
+    const { invocationId, at, tool, outcome, code, workflow } = log
+    const { text, truncated } = log.log ?? { text: '', truncated: false }
+    const searched = { at, tool, outcome, code, workflow }
+    const kept = { facts: factsText(log), text, truncated }
     const bytes = logBytes(log)
     const expiresAt = new Date(this.#now() + LOG_KEPT_MS)
     await this.#connection.calls.within(DEADLINE_MS, async () => {
       const logs = await this.#logsOf(uid)
-      await logs.doc(invocationId).set({ tool, at, text, truncated, expiresAt, bytes })
+      await logs.doc(invocationId).set({ ...searched, ...kept, expiresAt, bytes })
     })
     await this.#bound.count(uid, bytes)
   }
@@ -46,8 +61,16 @@ export class FirestoreInvocationLogs implements InvocationLogs {
       const found = await (await this.#logsOf(uid)).doc(invocationId).get()
       const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
       if (!expiresAt || expiresAt.toMillis() <= this.#now()) return undefined
-      const [tool = '', at = '', text = ''] = ['tool', 'at', 'text'].map((name) => String(found.get(name)))
-      return { invocationId, tool, at, text, truncated: found.get('truncated') === true }
+      const log = { text: String(found.get('text')), truncated: found.get('truncated') === true }
+      return keptCall(String(found.get('facts')), log)
+    })
+  }
+
+  page = async (uid: string, query: CallsQuery): Promise<readonly FoundCall[]> => {
+    const oldest = new Date(this.#now() - LOG_KEPT_MS).toISOString()
+    return this.#connection.calls.within(DEADLINE_MS, async () => {
+      const found = await pageOf(await this.#logsOf(uid), query, oldest).get()
+      return found.docs.map((call) => JSON.parse(String(call.get('facts'))) as FoundCall)
     })
   }
 
@@ -58,4 +81,57 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     const user = (await this.#connection.client()).collection('users').doc(uid)
     return user.collection('tools').doc('invocations').collection('logs')
   }
+}
+
+/** The query for a page. `firestore.indexes.json` has an index for each filter, and Firestore joins them. */
+function pageOf(calls: CollectionReference, query: CallsQuery, oldest: string): Query {
+  const { tool, outcome, workflow, since = '', before, limit } = query
+  const isWhole = outcome === 'success' || outcome === 'failure'
+  let found = calls.orderBy('at', 'desc').orderBy('__name__', 'desc')
+  found = found.where('at', '>=', since > oldest ? since : oldest)
+  if (tool !== undefined) found = found.where('tool', '==', tool)
+  if (workflow !== undefined) found = found.where('workflow', '==', workflow)
+  if (outcome !== undefined)
+    found = isWhole ? found.where('outcome', '==', outcome) : found.where('code', '==', outcome)
+  if (before) found = found.startAfter(before.at, before.invocationId)
+  return found.select('facts').limit(limit)
+}
+
+/**
+ * Removes the oldest logs of one user until the remaining logs have at most `bytesMax` bytes. This costs one read for each
+ * thousand logs, and about one more read and one removal for each removed log. The logs are chosen in one transaction, so that
+ * instances that check at the same time choose the same logs.
+ */
+async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
+  const removed = await tooMany(logs, bytesMax)
+  for (let from = 0; from < removed.length; from += REMOVED_AT_ONCE) {
+    const batch = logs.firestore.batch()
+    for (const log of removed.slice(from, from + REMOVED_AT_ONCE)) batch.delete(log.ref)
+    await batch.commit()
+  }
+}
+
+async function tooMany(
+  logs: CollectionReference,
+  bytesMax: number,
+): Promise<readonly QueryDocumentSnapshot[]> {
+  const { AggregateField } = await import('@google-cloud/firestore')
+  const sums = logs.aggregate({ bytes: AggregateField.sum('bytes'), logs: AggregateField.count() })
+  const oldestFirst = logs.orderBy('expiresAt').select('bytes')
+  return logs.firestore.runTransaction(
+    async (transaction) => {
+      const { bytes, logs: count } = (await transaction.get(sums)).data()
+      let over = bytes - bytesMax
+      if (over <= 0) return []
+      // If all logs had the same length, half of this number would be enough. If it is too low, the next check removes more.
+      const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
+      const oldest = await transaction.get(oldestFirst.limit(limit))
+      return oldest.docs.filter((log) => {
+        const isTooMany = over > 0
+        over -= Number(log.get('bytes') ?? 0)
+        return isTooMany
+      })
+    },
+    { readOnly: true },
+  )
 }

@@ -1,27 +1,45 @@
 import { DatabaseSync } from 'node:sqlite'
-import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import {
+  factsText,
+  keptCall,
+  LOG_BOUNDS,
+  LOG_KEPT_MS,
+  logBytes,
+} from '../../calls/pipeline/invocation-logs.ts'
+import type {
+  CallsQuery,
+  FoundCall,
+  InvocationLog,
+  InvocationLogs,
+  LogBounds,
+} from '../../calls/pipeline/invocation-logs.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. The logs of an older file are not copied, because a log is kept for only a day. */
-const SCHEMA_VERSION = 1
+/** The version of the tables. The calls of an older file are not copied, because a call is kept for only a day. */
+const SCHEMA_VERSION = 2
 
-/** `number` increases with each log, so it gives the order of the logs even if the clock was set back. */
+/**
+ * The calls in `logs` have the order of their pages, `at` and `id`, which is also the order in which they are removed. `text` is the
+ * last column, so that a page of calls does not read what they printed.
+ */
 const SCHEMA = `
   CREATE TABLE logs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER PRIMARY KEY,
     uid TEXT NOT NULL,
     id TEXT NOT NULL,
-    tool TEXT NOT NULL,
     at TEXT NOT NULL,
-    text TEXT NOT NULL,
-    truncated INTEGER NOT NULL,
     kept_until INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
+    tool TEXT,
+    code TEXT,
+    workflow TEXT,
+    facts TEXT NOT NULL,
+    truncated INTEGER NOT NULL,
+    text TEXT NOT NULL,
     UNIQUE (uid, id)
   ) STRICT;
   CREATE INDEX logs_by_end ON logs (kept_until);
-  CREATE INDEX logs_by_user ON logs (uid, number);
+  CREATE INDEX logs_by_time ON logs (uid, at, id);
   CREATE TABLE user_sums (
     uid TEXT PRIMARY KEY,
     bytes INTEGER NOT NULL
@@ -52,20 +70,27 @@ const LENGTHEN_JOURNAL = `
 `
 
 const SQL = {
-  keep: 'INSERT INTO logs (uid, id, tool, at, text, truncated, kept_until, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  find: 'SELECT id AS invocationId, tool, at, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
+  keep: `INSERT INTO logs (uid, id, at, kept_until, bytes, tool, code, workflow, facts, truncated, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  find: 'SELECT facts, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
+  page: `SELECT facts FROM logs WHERE uid = $uid AND at >= $since AND (at, id) < ($at, $id) AND kept_until > $now
+    AND ($tool IS NULL OR tool = $tool) AND ($code IS NULL OR code = $code) AND ($workflow IS NULL OR workflow = $workflow)
+    AND ($isFailure IS NULL OR $isFailure = (code IS NOT NULL)) ORDER BY at DESC, id DESC LIMIT $limit`,
   forget: 'DELETE FROM logs WHERE kept_until <= ?',
-  dropOldest: `DELETE FROM logs WHERE number = (SELECT number FROM logs WHERE uid = ? ORDER BY number LIMIT 1)
+  dropOldest: `DELETE FROM logs WHERE number = (SELECT number FROM logs WHERE uid = ? ORDER BY at, id LIMIT 1)
     RETURNING bytes`,
   userSum: 'SELECT bytes FROM user_sums WHERE uid = ?',
   wholeSum: 'SELECT bytes FROM whole_sum',
   userWithMost: 'SELECT uid FROM user_sums ORDER BY bytes DESC LIMIT 1',
 } as const
 
-type Row = Omit<InvocationLog, 'truncated'> & { readonly truncated: number }
+type Row = { readonly facts: string; readonly text: string; readonly truncated: number }
+
+/** A text that is above every time. */
+const AFTER_ALL = '~'
 
 /**
- * The logs of calls, in a separate file. No call waits for the disk, so the last logs may be lost if the power fails. New logs
+ * The calls of the last day with their logs, in a separate file. No call waits for the disk, so the last logs may be lost if the power fails. New logs
  * use the pages of removed logs, so the file is not much larger than the bound for all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
@@ -104,7 +129,26 @@ export class SqliteInvocationLogs implements InvocationLogs {
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
     await Promise.resolve()
     const row = this.#statements.find.get(uid, invocationId, this.#now()) as Row | undefined
-    return row && { ...row, truncated: row.truncated === 1 }
+    return row && keptCall(row.facts, { text: row.text, truncated: row.truncated === 1 })
+  }
+
+  page = async (uid: string, query: CallsQuery): Promise<readonly FoundCall[]> => {
+    await Promise.resolve()
+    const { tool = null, outcome, workflow = null, since = '', before, limit } = query
+    const isWhole = outcome === 'success' || outcome === 'failure'
+    const rows = this.#statements.page.all({
+      uid,
+      since,
+      at: before?.at ?? AFTER_ALL,
+      id: before?.invocationId ?? '',
+      now: this.#now(),
+      tool,
+      workflow,
+      code: isWhole ? null : (outcome ?? null),
+      isFailure: isWhole ? Number(outcome === 'failure') : null,
+      limit,
+    }) as Pick<Row, 'facts'>[]
+    return rows.map(({ facts }) => JSON.parse(facts) as FoundCall)
   }
 
   close = (): Promise<void> => {
@@ -116,12 +160,15 @@ export class SqliteInvocationLogs implements InvocationLogs {
     const { forget, keep, dropOldest, userSum, wholeSum } = this.#statements
     const nowMs = this.#now()
     forget.run(nowMs)
-    const { invocationId, tool, at, text, truncated } = log
+    const { invocationId, at, tool, code, workflow } = log
+    const { text, truncated } = log.log ?? { text: '', truncated: false }
     const bytes = logBytes(log)
     // Old logs are removed first, so that the new log can use their pages.
     while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
     while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
-    keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
+    const untilMs = nowMs + LOG_KEPT_MS
+    const facts = factsText(log)
+    keep.run(uid, invocationId, at, untilMs, bytes, tool, code, workflow, facts, Number(truncated), text)
   }
 
   /** Drops the oldest log of the user whose logs have the most bytes. Returns the log's bytes, or 0 if there is no log. */

@@ -5,17 +5,19 @@ import type { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts
 import { grantOf } from '../../../../functions/src/access/principal.ts'
 import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
 import type {
+  Authorised,
   CallOutcome,
   Received,
   Requested,
   Resolved,
 } from '../../../../functions/src/calls/pipeline/call.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
+import { endDryRun } from '../../../../functions/src/calls/pipeline/dry-run.ts'
+import { keepCall } from '../../../../functions/src/calls/pipeline/keep-call.ts'
 import { RESULT_BYTES_MAX, runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
 import {
   boundResult,
-  keepLog,
   readRequest,
   show,
   validateArguments,
@@ -152,20 +154,70 @@ test('validate the arguments: those that fit go on; those of a tool that the cli
 
 const echoCall = (invocationId: string) => resolvedCall(ECHO, {}, { invocationId })
 
-test('keep the log: what was printed is kept for the caller, and nothing where nothing was', async () => {
+const decision = { effect: 'ask', owner: null, rule: 2, reason: 'Rule 2 says ask.' } as const
+
+test('end a dry run: no inner step sees it, also if an approval is needed, and every other call goes on', async () => {
+  const { got, next } = inside<Authorised>()
+  const step = endDryRun({ deadlineMsMax: 2_000 })
+  const dry = { ...resolvedCall(ECHO, {}, { isDryRun: true }), decision }
+  const { result, approval } = await step(dry, next)
+  expect(got).toEqual([])
+  const { effect, ...told } = decision
+  const data = { decision: effect, ...told, effects: ['opaque'], limits: {} }
+  expect([result, approval]).toMatchObject([{ resultType: 'success', data }, null])
+  const real = { ...resolvedCall(ECHO), decision }
+  await step(real, next)
+  expect(got).toEqual([real])
+})
+
+test('keep the call: it is kept with what it printed, and what is not known yet is null', async () => {
   const logs = memoryInvocationLogs(() => 0)
-  const step = keepLog({ logs, now: () => 0 })
+  const step = keepCall({ logs, now: () => 0 })
   const printed = { text: 'printed', truncated: true }
-  await step(echoCall('i1'), inside({ log: printed }).next)
-  await step(echoCall('i2'), inside({ log: { text: '', truncated: false } }).next)
-  await step(echoCall('i3'), inside().next)
+  const entry = echoCall('i1').entry
+  await step(echoCall('i1'), inside({ log: printed, isolation: 'L1' }).next)
+  await step(receivedCall({ invocationId: 'i2' }), inside({ log: { text: '', truncated: false } }).next)
+  const failure = { result: toolFailure('TOOL_RAISED', 'secret'), replayed: true }
+  const job = { kind: 'job', uid: 'ann', isAdmin: false, grant: grantOf([]), workflowId: 'w' } as const
+  const asked = requestedCall({ name: 'NONE' }, { invocationId: 'i3', principal: job, isDryRun: true })
+  await step(asked, inside(failure).next)
+  const unknown = {
+    parentInvocationId: null,
+    at: '1970-01-01T00:00:00.000Z',
+    durationMs: expect.any(Number),
+    tool: null,
+    digest: null,
+    revision: null,
+    outcome: 'success',
+    code: null,
+    isolation: null,
+    usage: null,
+    replayed: false,
+    dryRun: false,
+    workflow: null,
+    decision: null,
+    log: null,
+  }
   expect(await logs.find('ann', 'i1')).toEqual({
+    ...unknown,
     invocationId: 'i1',
     tool: 'ECHO',
-    at: '1970-01-01T00:00:00.000Z',
-    ...printed,
+    digest: entry.digest,
+    revision: expect.any(String),
+    isolation: 'L1',
+    log: printed,
   })
-  expect([await logs.find('ann', 'i2'), await logs.find('ann', 'i3')]).toEqual([undefined, undefined])
+  expect(await logs.find('ann', 'i2')).toEqual({ ...unknown, invocationId: 'i2' })
+  expect(await logs.find('ann', 'i3')).toEqual({
+    ...unknown,
+    invocationId: 'i3',
+    tool: 'NONE',
+    outcome: 'failure',
+    code: 'TOOL_RAISED',
+    replayed: true,
+    dryRun: true,
+    workflow: 'w',
+  })
 })
 
 test.each([

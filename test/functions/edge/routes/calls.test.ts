@@ -1,24 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import { tool } from '../../../support/definition-changes.ts'
-import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
 import { routeService } from '../../../support/route-service.ts'
 import type { RefusedRow } from '../../../support/route-service.ts'
-import { NOW } from '../../../support/signed-tokens.ts'
 
 const ECHO = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } } as const
 const CLIENT = tool('CLIENT')
 const FLOW = { ...tool('FLOW'), runner: { kind: 'workflow', workflowName: 'flows-Own' } } as const
-const logs = memoryInvocationLogs(() => NOW)
-const ask = await routeService([ECHO, CLIENT, FLOW], { logs }, [
-  { name: 'ECHO', digest: definitionDigest(ECHO) },
-])
-
-const CALL = '11111111-1111-4111-8111-111111111111'
-const OTHER_CALL = '22222222-2222-4222-8222-222222222222'
-const log = { at: '', text: 'printed', truncated: false }
-await logs.keep('ann', { invocationId: CALL, tool: 'ECHO', ...log })
-await logs.keep('ann', { invocationId: OTHER_CALL, tool: 'CLIENT', ...log })
+const ask = await routeService([ECHO, CLIENT, FLOW], {}, [{ name: 'ECHO', digest: definitionDigest(ECHO) }])
 
 test('a call is answered with the result of its tool and what is known of the call', async () => {
   const { status, body, headers } = await ask('ann', 'POST /tools/invoke', {
@@ -80,15 +69,6 @@ test('reported results are answered with the messages to append, for every calle
     expect(answer.headers.get('Cache-Control')).toBe('private, no-store')
     const content = [{ type: 'tool_result', tool_use_id: 'a', content: 'ran' }]
     expect(answer.body).toEqual({ format: 'anthropic', messages: [{ role: 'user', content }] })
-  }
-})
-
-test('the log of a call is read by its caller, and by jobs that may see its tool', async () => {
-  for (const who of ['ann', 'account', 'token'] as const) {
-    const { status, body, headers } = await ask(who, `GET /tools/invocations/${CALL}/log`)
-    expect(status).toBe(200)
-    expect(body).toMatchObject({ invocationId: CALL, tool: 'ECHO', text: 'printed', truncated: false })
-    expect(headers.get('Cache-Control')).toBe('private, no-store')
   }
 })
 
@@ -212,17 +192,6 @@ test.each<RefusedRow>([
     '400 PARAMETER_UNKNOWN',
   ],
   ['a workflow', 'ann', 'POST /tools/invoke', invoke({ name: 'FLOW' }), '409 RUNS_AT_CLIENT'],
-  ['a log without a valid token', 'nobody', `GET /tools/invocations/${CALL}/log`, {}, '401 TOKEN_INVALID'],
-  ["another user's log", 'bob', `GET /tools/invocations/${CALL}/log`, {}, '404 INVOCATION_NOT_FOUND'],
-  [
-    'the log of a tool that the token does not name',
-    'token',
-    `GET /tools/invocations/${OTHER_CALL}/log`,
-    {},
-    '404 INVOCATION_NOT_FOUND',
-  ],
-  ['the log of no id', 'ann', 'GET /tools/invocations/x/log', {}, '404 INVOCATION_NOT_FOUND'],
-  ['a parameter of a log', 'ann', `GET /tools/invocations/${CALL}/log?a=1`, {}, '400 PARAMETER_UNKNOWN'],
 ])('%s is refused', async (_what, who, request, asked, expected) => {
   const { status, code } = await ask(who, request, asked)
   expect(`${status} ${code}`).toBe(expected)

@@ -36,7 +36,7 @@ test('results that nobody reads are bounded for each user, and let go when the c
     },
   } as unknown as Invoker
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const table = callRoutes({ invoker, logs: {} as never, heldResults })
+  const table = callRoutes({ invoker, heldResults })
   const server = createServer(serveRoutes(table, { authenticate, corsOrigins: [], log })).listen(
     0,
     '127.0.0.1',

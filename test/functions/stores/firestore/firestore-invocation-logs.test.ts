@@ -1,6 +1,5 @@
 import { Query } from '@google-cloud/firestore'
 import { expect, jest, test } from '@jest/globals'
-import { randomUUID } from 'node:crypto'
 import { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreInvocationLogs } from '../../../../functions/src/stores/firestore/firestore-invocation-logs.ts'
 import { LOG_KEPT_MS } from '../../../../functions/src/calls/pipeline/invocation-logs.ts'
@@ -11,9 +10,11 @@ import {
   openFirestore,
 } from '../../../support/firestore-emulator.ts'
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
+import { endedCall } from '../../../support/ended-call.ts'
 import { invocationLogsContract } from '../../../support/invocation-logs.contract.ts'
 
-const log = () => ({ invocationId: randomUUID(), tool: 't', at: '', text: 'x', truncated: false })
+let times = 0
+const log = (text = 'x') => endedCall({ at: new Date((times += 1)).toISOString(), tool: 't', text })
 
 describeOnEmulator('the logs of calls on Firestore', () => {
   invocationLogsContract(
@@ -38,7 +39,7 @@ describeOnEmulator('the logs of calls on Firestore', () => {
       { length: 3 },
       () => new FirestoreInvocationLogs(connectionTo(projectId), { bounds, now: () => clock.nowMs }),
     )
-    const flood = Array.from({ length: 120 }, () => ({ ...log(), text: 'x'.repeat(9_000) }))
+    const flood = Array.from({ length: 120 }, () => log('x'.repeat(9_000)))
     for (const [index, each] of flood.entries()) {
       clock.nowMs += 1
       if (index === 90) await instances.shift()?.close()
@@ -56,7 +57,7 @@ describeOnEmulator('the logs of calls on Firestore', () => {
     using traffic = new FirestoreTraffic()
     const bounds = { userBytes: 80_000, allBytes: 80_000 }
     const logs = new FirestoreInvocationLogs(connectionTo(newProject()), { bounds })
-    const kept = (): Promise<void> => logs.keep('ann', { ...log(), text: 'x'.repeat(3_000) })
+    const kept = (): Promise<void> => logs.keep('ann', log('x'.repeat(3_000)))
     await kept()
     expect(traffic.rpcs.filter((rpc) => rpc !== 'rollback')).toEqual(['commit', 'count'])
     traffic.restart()

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals'
-import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,6 +6,7 @@ import { LOG_BOUNDS, LOG_KEPT_MS } from '../../../../functions/src/calls/pipelin
 import type { LogBounds } from '../../../../functions/src/calls/pipeline/invocation-logs.ts'
 import { openLogs } from '../../../../functions/src/hosts/local/data-folder.ts'
 import { SqliteInvocationLogs } from '../../../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
+import { endedCall } from '../../../support/ended-call.ts'
 import { boundOfAllLogsContract, invocationLogsContract } from '../../../support/invocation-logs.contract.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -25,7 +25,8 @@ function open(bounds?: LogBounds) {
 invocationLogsContract((bounds) => Promise.resolve(open(bounds)))
 boundOfAllLogsContract((bounds) => Promise.resolve(open(bounds)))
 
-const log = () => ({ invocationId: randomUUID(), tool: 't', at: '', text: 'x', truncated: false })
+let times = 0
+const log = (text = 'x') => endedCall({ at: new Date((times += 1)).toISOString(), tool: 't', text })
 
 test('what is too old leaves the file with the next log', async () => {
   const { logs, path, clock, dispose } = open()
@@ -42,10 +43,10 @@ test('what is too old leaves the file with the next log', async () => {
 test('the file does not grow beyond the bound, however much is printed, by one user or by many', async () => {
   const { logs, path, dispose } = open({ userBytes: 1_000_000, allBytes: 4_000_000 })
   for (let index = 0; index < 1_500; index += 1)
-    await logs.keep(`user${index % 11}`, { ...log(), text: 'x'.repeat((index * 7_919) % 64_000) })
+    await logs.keep(`user${index % 11}`, log('x'.repeat((index * 7_919) % 64_000)))
   const full = statSync(path).size + statSync(`${path}-journal`).size
   for (let index = 0; index < 1_500; index += 1)
-    await logs.keep(`user${index % 5}`, { ...log(), text: 'x'.repeat((index * 104_729) % 64_000) })
+    await logs.keep(`user${index % 5}`, log('x'.repeat((index * 104_729) % 64_000)))
   const later = statSync(path).size + statSync(`${path}-journal`).size
   expect(full).toBeLessThan(5_000_000)
   expect(later).toBeLessThan(5_000_000)
@@ -57,7 +58,7 @@ test('the sums are those of the logs, after logs came and went in every way', as
   const { logs, path, clock, dispose } = open({ userBytes: 50_000, allBytes: 120_000 })
   for (let index = 0; index < 300; index += 1) {
     clock.nowMs += LOG_KEPT_MS / 100
-    await logs.keep(`user${(index * 7) % 13}`, { ...log(), text: 'ü'.repeat((index * 7_919) % 9_000) })
+    await logs.keep(`user${(index * 7) % 13}`, log('ü'.repeat((index * 7_919) % 9_000)))
   }
   await logs.close()
   const database = new DatabaseSync(path)
@@ -73,7 +74,7 @@ test('the sums are those of the logs, after logs came and went in every way', as
 
 test('a lower bound takes effect with the next log', async () => {
   const { logs, path, clock, dispose } = open({ userBytes: 1_000_000, allBytes: 1_000_000 })
-  const many = Array.from({ length: 60 }, () => ({ ...log(), text: 'x'.repeat(10_000) }))
+  const many = Array.from({ length: 60 }, () => log('x'.repeat(10_000)))
   for (const each of many) await logs.keep('ann', each)
   await logs.close()
   const bounds = { userBytes: 50_000, allBytes: 50_000 }

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { SqliteInvocationLogs } from '../../../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
 import { LAYER_LIMITS } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { put, remove, tool } from '../../../support/definition-changes.ts'
 import { putModule, removeModule } from '../../../support/module-changes.ts'
+import { endedCall } from '../../../support/ended-call.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const HOSTILE = { kind: 'user', uid: 'hostile' } as const
@@ -13,7 +13,8 @@ const HONEST = { kind: 'user', uid: 'honest' } as const
 const context = (uid: string, bytesMax: number) => {
   return { by: uid, at: new Date(), limits: { ...LAYER_LIMITS.user, bytesMax, deletedMax: 20 } }
 }
-const log = (text: string) => ({ invocationId: randomUUID(), tool: 't', at: '', text, truncated: false })
+let times = 0
+const log = (text: string) => endedCall({ at: new Date((times += 1)).toISOString(), tool: 't', text })
 
 test('one user fills everything that can be filled; another writes, reads, logs and finds everything', async () => {
   using folder = temporaryFolder()

@@ -36,12 +36,7 @@ export async function callTool(
     validator,
     runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve(contentOf(module)),
-    logs: {
-      keep: () => Promise.resolve(),
-      find: () => Promise.resolve(undefined),
-      close: () => Promise.resolve(),
-    },
-    keys: withoutKeys,
+    logs: { keep: () => Promise.resolve() },
     log,
     now: Date.now,
     deadlineMsMax: Infinity,
