@@ -37,6 +37,30 @@ withPython('a call that printed nothing, one that never was, and what is no id h
   }
 })
 
+withPython(
+  'a dry run never runs the tool of a module, and is found as a dry run beside the call itself',
+  async () => {
+    const server = await start()
+    await uploaded(server, 'weather', WEATHER)
+    const body = JSON.stringify({ name: 'weather:loud', arguments: { lines: 2 } })
+    const dry = await server.fetch('/workflows/tools/invoke?dryRun=1', { method: 'POST', body })
+    expect([dry.status, await dry.json()]).toMatchObject([200, { decision: 'allow', effects: ['opaque'] }])
+    const [, { meta }] = await invoked(server, 'weather:loud', { lines: 2 })
+    const page = await server.fetch('/workflows/tools/invocations?tool=weather:loud&limit=2')
+    expect(await page.json()).toMatchObject({
+      items: [
+        {
+          invocationId: meta.invocationId,
+          dryRun: false,
+          hasLog: true,
+          usage: { cpuMs: expect.any(Number) },
+        },
+        { dryRun: true, hasLog: false, outcome: 'success', isolation: null, usage: null },
+      ],
+    })
+  },
+)
+
 withPython('a log outlives the server that it was printed on', async () => {
   const server = await start()
   await uploaded(server, 'weather', WEATHER)
@@ -45,4 +69,6 @@ withPython('a log outlives the server that it was printed on', async () => {
   await server.restart()
   const answer = await server.fetch(`/workflows/tools/invocations/${meta.invocationId}/log`)
   expect(await answer.json()).toMatchObject({ text: 'line 0\na complaint\n' })
+  const call = await server.fetch(`/workflows/tools/invocations/${meta.invocationId}`)
+  expect(await call.json()).toMatchObject({ tool: 'weather:loud', digest: meta.digest, hasLog: true })
 })

@@ -134,8 +134,6 @@ export function invocationLogsContract(
       for (const call of [good, bad, none, other]) await logs.keep('ann', call)
       const found = async (query: Omit<CallsQuery, 'limit'>): Promise<readonly string[]> =>
         (await logs.page('ann', { ...query, limit: 10 })).map(({ invocationId }) => invocationId)
-      const ids = (...calls: readonly InvocationLog[]): readonly string[] =>
-        calls.map(({ invocationId }) => invocationId)
       expect(await found({ tool: 'a' })).toEqual(ids(bad, good))
       expect(await found({ outcome: 'success' })).toEqual(ids(good))
       expect(await found({ outcome: 'failure' })).toEqual(ids(other, none, bad))
@@ -221,6 +219,10 @@ let times = 0
 function laterTime(): string {
   times += 1
   return new Date(1_700_000_000_000 + times).toISOString()
+}
+
+function ids(...calls: readonly InvocationLog[]): readonly string[] {
+  return calls.map(({ invocationId }) => invocationId)
 }
 
 function newestFirst(a: CallPosition, b: CallPosition): number {
