@@ -100,6 +100,11 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
     [`/tools/invocations/${INVOCATION}/log`],
     [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],
   ],
+  // An admin may write the rules of a user, so these are the caller's own.
+  'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
+  'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
+  'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
+  'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
