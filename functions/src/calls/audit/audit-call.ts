@@ -39,7 +39,7 @@ type Added = { readonly isDryRun?: boolean }
  * either: which of them are sensitive is not known without its schema.
  */
 function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
-  const { principal, entry, request, view, decision, isDryRun = false } = call
+  const { principal, entry, request, view, decision, isDryRun } = call
   const { kind, uid, workflowId = null } = principal
   return {
     kind: 'call',

@@ -23,6 +23,9 @@ test('the defaults that --print-config shows for the runner are those of the run
 
 test('no deadline that the operator can choose is longer than the runner accepts', () => {
   const most = Number(inRunner('limits.py', /^TIMEOUT_SECONDS_MAX = (\d[\d_]*)$/m)?.replace('_', ''))
-  const faults = (seconds: number) => readConfig({ TOOLRACK_CALL_TIMEOUT_SECONDS: String(seconds) }).faults
-  expect([faults(most), faults(most + 1).length]).toEqual([[], 1])
+  expect([faultsOf(most), faultsOf(most + 1).length]).toEqual([[], 1])
 })
+
+function faultsOf(seconds: number) {
+  return readConfig({ TOOLRACK_CALL_TIMEOUT_SECONDS: String(seconds) }).faults
+}
