@@ -161,7 +161,13 @@ test('a variable with a value that can not be used is told by its name, and the 
     [{ PORT: 'secret_value' }, /PORT must be a number/],
     [{ PORT: '70000' }, /PORT/],
     [{ TOOLRACK_CORS_ORIGINS: 'secret_value' }, /TOOLRACK_CORS_ORIGINS must be origins/],
-    [{ TOOLRACK_APPROVALS_WEBHOOK: 'http://secret_value' }, /TOOLRACK_APPROVALS_WEBHOOK must be an https/],
+    [
+      {
+        TOOLRACK_APPROVALS_WEBHOOK: 'http://secret_value',
+        TOOLRACK_APPROVALS_WEBHOOK_SECRET: 'x'.repeat(16),
+      },
+      /TOOLRACK_APPROVALS_WEBHOOK must be an https/,
+    ],
     [
       { TOOLRACK_APPROVALS_WEBHOOK: 'https://a.example/secret_value' },
       /TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set/,

@@ -19,7 +19,7 @@ test(
     const second = checkout.run('start.mjs', ['--exit=0'])
     expect(await second.ended()).toBe(0)
     const python = join(checkout.root, 'python-runner/.venv/bin/python')
-    expect(second.output()).toBe(`ready --parent-pipe=3 --python=${python} --exit=0\n`)
+    expect(second.output()).toBe(`ready --chosen= --parent-pipe=3 --python=${python} --exit=0\n`)
     expect(checkout.npmCalls()).toHaveLength(2)
   },
   limitMs,

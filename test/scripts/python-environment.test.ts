@@ -14,7 +14,7 @@ async function toldOf(
 ) {
   const run = checkout.run('start.mjs', exit, 'works', fakePython)
   expect(await run.ended()).toBe(0)
-  const [, told] = /^ready --parent-pipe=3 (.*) --exit=0$/m.exec(run.output()) ?? []
+  const [, told] = /^ready --chosen= --parent-pipe=3 (.*) --exit=0$/m.exec(run.output()) ?? []
   return told?.replaceAll(checkout.root, '.')
 }
 

@@ -43,9 +43,7 @@ const { ask } = keyedCalls(
       validate: around('the validation', () => Promise.resolve({ faults: [] })),
     } as unknown as ArgumentValidator,
     logs: {
-      keep: around('the log is kept', nothing),
-      find: () => Promise.resolve(undefined),
-      close: nothing,
+      keep: around('the call is kept', nothing),
     },
     showCall: () => reach('before the answer'),
   },

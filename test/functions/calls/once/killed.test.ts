@@ -19,10 +19,10 @@ const PLACES = {
   'before the run': 'unknown',
   'in the run': 'unknown',
   'after the run': 'unknown',
-  'before the log is kept': 'unknown',
-  'after the log is kept': 'unknown',
   'before the outcome is kept': 'unknown',
   'after the outcome is kept': 'replayed',
+  'before the call is kept': 'replayed',
+  'after the call is kept': 'replayed',
   'before the answer': 'replayed',
 } as const
 
