@@ -73,7 +73,7 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       const id = (await one?.ask(call))?.id ?? ''
       await one?.decide('ann', id, { decision: 'once' })
       const taken = await Promise.allSettled(
-        Array.from({ length: 9 }, async (_, at) => instances[at % 3]?.take('ann', id, call, randomUUID())),
+        Array.from({ length: 9 }, async (_, at) => instances[at % 3]?.take(id, call, randomUUID())),
       )
       expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       for (const other of taken)

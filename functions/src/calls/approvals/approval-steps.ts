@@ -1,7 +1,7 @@
 import { toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
-import { argumentsHash, ruleKey, type Approval, type BoundCall } from './approval.ts'
+import { argumentsHash, keptRule, type Approval, type BoundCall, type KeptRule } from './approval.ts'
 import type { Approvals } from './approvals.ts'
 
 export type ApprovalStepParts = {
@@ -49,14 +49,14 @@ async function ruled(
   if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
   if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
   const { uid } = principal
+  const asks = asksOf(call)
   if (request.approval === undefined) {
-    const asked = { ...decision, key: ruleKey(decision.owner, decision.rule) }
     const workflow = principal.workflowId ?? null
     const { arguments: args } = request
     const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, asked, workflow })
     return pending ? waiting(call, pending) : next(call)
   }
-  const approval = await approvals.take(uid, request.approval, boundTo(call), invocationId)
+  const approval = await approvals.take(request.approval, { ...boundTo(call), uid, asks }, invocationId)
   if (approval.state === 'pending') return waiting(call, approval)
   const outcome = await next(call)
   if (isNothingRun(outcome) && entry.callable === 'service')
@@ -64,8 +64,19 @@ async function ruled(
   return outcome
 }
 
+/** The rules that ask about the call. There are none if it has an approval that it does not need. */
+function asksOf({ decision, asks }: Authorised): readonly KeptRule[] {
+  if (decision.effect !== 'ask') return []
+  return (asks ?? [{ ...decision, says: decision.reason }]).map(keptRule)
+}
+
 /** The codes of failures after which it is certain that the tool did not begin to run. */
-const NOTHING_RUN = new Set<ErrorCode>(['RUNNER_UNAVAILABLE', 'RUNNER_BUSY', 'ISOLATION_UNAVAILABLE'])
+const NOTHING_RUN = new Set<ErrorCode>([
+  'RUNNER_UNAVAILABLE',
+  'RUNNER_BUSY',
+  'ISOLATION_UNAVAILABLE',
+  'AUDIT_UNAVAILABLE',
+])
 
 function isNothingRun({ result }: CallOutcome): boolean {
   return result.resultType === 'failure' && NOTHING_RUN.has(result.code)

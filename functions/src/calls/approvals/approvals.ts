@@ -26,6 +26,9 @@ export type AskingCall = BoundCall & {
   readonly workflow: string | null
 }
 
+/** A call that comes with an approval. */
+type TakingCall = BoundCall & Pick<AskingCall, 'uid' | 'asks'>
+
 export type Decision = {
   readonly decision: 'once' | 'always' | 'deny'
   /** They replace the arguments of the call. Only for `once`. */
@@ -66,11 +69,12 @@ export class Approvals {
 
   /**
    * Takes an approval for a call that is about to run: of several calls with one approval, exactly one gets it. Returns the
-   * approval; if it is still `pending`, the call must wait. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or
-   * APPROVAL_DENIED.
+   * approval; if it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about it is
+   * answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED.
    */
-  take(uid: string, id: string, call: BoundCall, invocationId: string): Promise<Approval> {
+  take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
     const nowMs = this.#parts.now()
+    const { uid } = call
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
       const found = known.find((one) => one.id === id && !isErased(one, nowMs))
       if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
@@ -79,6 +83,8 @@ export class Approvals {
       const state = stateAt(found, nowMs)
       if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
       if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
+      if (state === 'always' && unanswered(known, call))
+        throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
       if (state === 'pending' || state === 'always') return { result: found }
       // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
       if (state === 'used' && found.usedBy === invocationId) return { result: found }
@@ -159,8 +165,11 @@ const STATE_AFTER = { once: 'approved', always: 'always', deny: 'denied' } as co
 
 const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
 
-function newApproval(id: string, call: AskingCall, nowMs: number): Approval {
-  const { tool, digest, argumentsHash, asked, workflow } = call
+const OTHER_RULE =
+  'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
+
+function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
+  const { tool, digest, argumentsHash, workflow } = call
   return {
     id,
     state: 'pending',
@@ -178,11 +187,11 @@ function newApproval(id: string, call: AskingCall, nowMs: number): Approval {
   }
 }
 
-function isAnswered(known: readonly Approval[], { tool, digest, asked }: AskingCall): boolean {
-  return known.some(
-    (one) =>
-      one.state === 'always' && one.tool === tool && one.digest === digest && one.asked.key === asked.key,
-  )
+/** The first rule that asks and is not answered by an `always`. */
+function unanswered(known: readonly Approval[], { tool, digest, asks }: TakingCall): KeptRule | undefined {
+  const always = known.filter((one) => one.state === 'always' && one.tool === tool && one.digest === digest)
+  const answered = new Set(always.map(({ asked }) => asked.key))
+  return asks.find(({ key }) => !answered.has(key))
 }
 
 /** Why an approval is not that of the call; undefined if it is. */

@@ -289,12 +289,27 @@ test('always answers the rule for the tool and its definition, with any argument
   expect(ran).toHaveLength(2)
 })
 
+test('the id of an approval that answers a rule for always lifts no other rule that asks', async () => {
+  const { call, approvals, state, ran } = service()
+  const id = (await call()).approval?.id ?? ''
+  await approvals.decide('ann', id, { decision: 'always' })
+  state.decide = () => ({ ...ASK, rule: 1 })
+  expect(await call({ approval: id })).toMatchObject({
+    code: 'APPROVAL_CONFLICT',
+    text: expect.stringContaining('another rule asks'),
+  })
+  expect(ran).toEqual([])
+  state.decide = () => ({ ...ASK, effect: 'allow' })
+  expect((await call({ approval: id })).code).toBe('ok')
+})
+
 test('an approval whose call was certainly not run can be used again, and one whose tool may have run can not', async () => {
   const { call, approved, state } = service()
   const id = await approved()
   for (const [code, after] of [
     ['RUNNER_BUSY', 'RUNNER_UNAVAILABLE'],
-    ['RUNNER_UNAVAILABLE', 'WORKER_DIED'],
+    ['RUNNER_UNAVAILABLE', 'AUDIT_UNAVAILABLE'],
+    ['AUDIT_UNAVAILABLE', 'WORKER_DIED'],
     ['WORKER_DIED', 'APPROVAL_CONFLICT'],
   ] as const) {
     state.result = () => toolFailure(code, 'Failed.')

@@ -85,6 +85,7 @@ const FREE: readonly ErrorCode[] = [
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',
   'ISOLATION_UNAVAILABLE',
+  'AUDIT_UNAVAILABLE',
   'TOOL_NOT_FOUND',
 ]
 test.each(FREE)('a call that ended with %s has run nothing, and its key is free', async (code) => {
