@@ -10,6 +10,7 @@ import {
 import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
 import { erasedText, type ChainHead, type ChainName, type SealedRecord } from '../../calls/audit/record.ts'
 import { inTransaction, prepareAll, sqliteError, tablesVersion } from './transaction.ts'
+import { CHECKED_TEXT } from './audit-file-lines.ts'
 
 const SCHEMA_VERSION = 1
 
@@ -53,7 +54,7 @@ const SQL = {
   days: 'SELECT DISTINCT day FROM records ORDER BY day',
   chains: 'SELECT instance, max(seq) AS seq FROM records WHERE day = ? GROUP BY instance ORDER BY instance',
   one: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq = ?',
-  texts: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?',
+  texts: `SELECT ${CHECKED_TEXT} FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?`,
   pageOfAll:
     'SELECT place, tool, outcome, text FROM records WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
   pageOfUser:

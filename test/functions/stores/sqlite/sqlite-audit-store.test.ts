@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { auditFileLines } from '../../../../functions/src/stores/sqlite/audit-file-lines.ts'
 import { SqliteAuditStore } from '../../../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { auditContract, event } from '../../../support/audit.contract.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
@@ -31,6 +32,27 @@ test('the file itself refuses changes of records and manifests', async () => {
   database.close()
   await trail.close()
 })
+
+test.each(['kind', 'uid', 'tool', 'outcome', 'place'])(
+  'a changed %s that only searches use is found, by the service and in a copy of the file',
+  async (column) => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'audit.sqlite')
+    const trail = memoryAudit({ store: new SqliteAuditStore(path) })
+    await trail.record(() => event('ann'))
+    await trail.record(() => event('bob'))
+    expect((await trail.verify()).fault).toBeNull()
+    const database = new DatabaseSync(path)
+    database.exec(`INSERT INTO opened VALUES (1); UPDATE records SET ${column} = 'x' WHERE seq = 2`)
+    database.close()
+    expect((await trail.verify()).fault).toMatchObject({ place: expect.stringMatching(/^record 2 of /) })
+    expect([...auditFileLines(path)].map((line) => line.includes('a column of this record'))).toEqual([
+      false,
+      true,
+    ])
+    await trail.close()
+  },
+)
 
 test('what is erased is not in the bytes of the file any more', async () => {
   using folder = temporaryFolder()
