@@ -1,4 +1,5 @@
 import { isToolName } from '@toolrack/contract'
+import { redactText } from '../audit/redact.ts'
 import type { CallOutcome, Known, Received } from './call.ts'
 import type { InvocationLog, InvocationLogs } from './invocation-logs.ts'
 import type { Step } from './onion.ts'
@@ -9,7 +10,7 @@ export type KeepParts = {
   readonly now: () => number
 }
 
-/** Keeps every call when it has ended, with what the tool printed. Also a call that was refused. */
+/** Keeps every call when it has ended, with what the tool printed, without the secrets that can be recognised. Also a call that was refused. */
 export function keepCall({ logs, now }: KeepParts): Step<Received> {
   return async (call, next) => {
     const at = new Date(now()).toISOString()
@@ -37,7 +38,7 @@ function factsOf({ call, result, ...outcome }: CallOutcome): Omit<InvocationLog,
     dryRun: call.isDryRun,
     workflow: call.principal.workflowId ?? null,
     decision: call.decision ?? null,
-    log: log !== null && log.text !== '' ? { text: log.text, truncated: log.truncated } : null,
+    log: log !== null && log.text !== '' ? { text: redactText(log.text), truncated: log.truncated } : null,
   }
 }
 

@@ -1,4 +1,5 @@
 import { isToolName } from '@toolrack/contract'
+import { redactText } from '../../calls/audit/redact.ts'
 import type { Known } from '../../calls/pipeline/call.ts'
 import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import { harmless } from '../../log.ts'
@@ -18,7 +19,7 @@ type Shown = { readonly columns: number; writeCall(lines: string): void }
 
 /**
  * Shows each call on the terminal as a line with its tool, outcome, milliseconds and invocationId, and never its arguments and its
- * result. If `printed`, the end of what a failed call printed follows.
+ * result. If `printed`, the end of what a failed call printed follows, without the secrets that can be recognised.
  */
 export function callLines(terminal: Shown, printed: boolean): ShowCall {
   return ({ call, result, log }, tookMs) => {
@@ -40,7 +41,9 @@ function toolOf({ entry, request }: Known): string {
 function printedRows({ text, truncated }: PrintedLog, columns: number): readonly string[] {
   if (text === '') return []
   const width = Math.max(20, columns - BEFORE_PRINTED.length)
-  const end = text.slice(-PRINTED_MAX).replace(/\r?\n$/, '')
+  const end = redactText(text)
+    .slice(-PRINTED_MAX)
+    .replace(/\r?\n$/, '')
   const rows = end.split(/\r?\n/).flatMap((line) => folded(harmless(line.replaceAll('\t', '    ')), width))
   const isCut = text.length > PRINTED_MAX || rows.length > ROWS_MAX
   return [

@@ -170,6 +170,13 @@ test('end a dry run: no inner step sees it, also if an approval is needed, and e
   expect(got).toEqual([real])
 })
 
+test('keep the call: secrets in what it printed are not kept', async () => {
+  const logs = memoryInvocationLogs(() => 0)
+  const log = { text: 'token=abc\nsent', truncated: false }
+  await keepCall({ logs, now: () => 0 })(receivedCall(), inside({ log }).next)
+  expect((await logs.find('ann', 'i1'))?.log).toEqual({ text: 'token=[redacted]\nsent', truncated: false })
+})
+
 test('keep the call: it is kept with what it printed, and what is not known yet is null', async () => {
   const logs = memoryInvocationLogs(() => 0)
   const step = keepCall({ logs, now: () => 0 })

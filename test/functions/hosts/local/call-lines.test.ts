@@ -36,6 +36,13 @@ test('what a call that failed printed follows it', () => {
   expect(shown({ ...failed(''), log: null })).toHaveLength(1)
 })
 
+test('secrets in what a call printed are not shown', () => {
+  expect(shown(failed('password=hunter2 and Bearer abcdefghijkl\nok')).slice(1)).toEqual([
+    '      | password=[redacted] and Bearer [redacted]',
+    '      | ok',
+  ])
+})
+
 test('what a user printed is not for an operator who is somebody else', () => {
   expect(shown(failed('printed'), { printed: false })).toHaveLength(1)
 })
