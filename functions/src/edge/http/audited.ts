@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../calls/audit/record.ts'
 import { redactText } from '../../calls/audit/redact.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import type { Action, Principal } from '../../access/principal.ts'
-import type { FoundRequest, Route } from './route.ts'
+import type { FoundRequest, Noted, Route } from './route.ts'
 import { requestError } from './send-error.ts'
 
 /** What reads only, and calls, which have records of their own with what they did. */
@@ -22,28 +22,30 @@ export function isAudited({ method, action }: Route): boolean {
 export async function audited(
   trail: AuditTrail,
   { principal, route, found }: { principal: Principal; route: Route; found: FoundRequest },
-  act: () => void | Promise<void>,
+  act: (note: (noted: Noted) => void) => void | Promise<void>,
 ): Promise<void> {
   const { req, res, params, search } = found
   const { kind, uid, workflowId = null } = principal
   const names = Object.values<string>(params)
+  let noted: Noted | undefined
   const event = (phase: 'start' | 'end', outcome: string): AuditEvent => ({
     kind: route.path.startsWith('/approvals') ? 'approval' : 'write',
     phase,
     principal: { kind, uid },
     workflow: workflowId,
     outcome,
-    tool: route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null,
+    tool: noted?.tool ?? (route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null),
     layer: route.path.startsWith('/tools/')
       ? new URLSearchParams(search).get('layer') === 'global'
         ? 'global'
         : 'user'
       : null,
-    digest: digestIn(res.getHeader('ETag')),
+    digest: noted?.digest ?? digestIn(res.getHeader('ETag')),
     traceparent: validTraceparent(req.headers.traceparent?.toString()) ?? null,
     subject: {
       route: `${route.method} ${route.path}`,
       names: names.map((name) => redactText(name.slice(0, 256))),
+      ...noted?.subject,
     },
   })
   if (trail.isRequired) await trail.require(() => event('start', 'started'))
@@ -53,7 +55,7 @@ export async function audited(
     return trail.record(() => ({ ...event('end', outcome), durationMs }))
   }
   try {
-    await act()
+    await act((told) => (noted = told))
   } catch (error) {
     const known = requestError(error) ?? error
     await end(isToolrackError(known) ? known.code : 'INTERNAL')

@@ -31,7 +31,9 @@ export function handlerOf(
 /** Answers like `answerIfAllowed`, and records how it ended. */
 function auditedAnswer(audit: AuditTrail): typeof answerIfAllowed {
   return (route, found, principal) =>
-    audited(audit, { principal, route, found }, () => answerIfAllowed(route, found, principal))
+    audited(audit, { principal, route, found }, (note) =>
+      answerIfAllowed(route, { ...found, note }, principal),
+    )
 }
 
 /** Authorises a request before its body is read, and handles it. */

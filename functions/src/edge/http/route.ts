@@ -1,3 +1,4 @@
+import type { Digest } from '@toolrack/contract'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action, Principal } from '../../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
@@ -31,6 +32,16 @@ export type FoundRequest<Path extends string = string> = {
   readonly bodies: BodiesInFlight
   /** Counts the answer until the client has read it. */
   readonly unread: UnreadAnswers
+  /** Adds what the handler has decided to the record of the request in the audit trail. Undefined if there is no record. */
+  readonly note?: ((noted: Noted) => void) | undefined
+}
+
+/** What only the handler of a write knows. */
+export type Noted = {
+  readonly tool: string
+  readonly digest: Digest
+  /** Short texts without secrets. */
+  readonly subject: { readonly [field: string]: string | boolean }
 }
 
 /** A request whose sender is known and may do the action of the route. */

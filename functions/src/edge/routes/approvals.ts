@@ -62,7 +62,10 @@ export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly
         const decision = decisionIn(await readObject(request, 'single'))
         if (decision.arguments)
           await checkEdited(principal, await approvals.find(principal.uid, id), decision.arguments)
-        sendJson(res, 200, answered(await approvals.decide(principal.uid, id, decision)), NOT_STORED)
+        const decided = await approvals.decide(principal.uid, id, decision)
+        const { tool, digest, isEdited } = decided
+        request.note?.({ tool, digest, subject: { decision: decision.decision, isEdited } })
+        sendJson(res, 200, answered(decided), NOT_STORED)
       },
     }),
     // Cancels an approval that was not used, or forgets an `always`.

@@ -4,6 +4,7 @@ import { argumentsHash } from '../../../../functions/src/calls/approvals/approva
 import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
 import { askingCall } from '../../../support/approval-store.contract.ts'
 import { tool } from '../../../support/definition-changes.ts'
+import { memoryAudit } from '../../../support/memory-audit.ts'
 import { memoryGovernance } from '../../../support/memory-governance.ts'
 import { routeService, type RefusedRow } from '../../../support/route-service.ts'
 import { NOW } from '../../../support/signed-tokens.ts'
@@ -19,7 +20,8 @@ const ECHO: ToolDefinition = {
 }
 const DIGEST = definitionDigest(ECHO)
 const governance = memoryGovernance()
-const ask = await routeService([ECHO, tool('other')], { governance })
+const audit = memoryAudit({ now: () => NOW })
+const ask = await routeService([ECHO, tool('other')], { governance, audit })
 const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
 let count = 0
 
@@ -69,6 +71,23 @@ test('the list has the newest first, in pages, by status and tool, and only thos
   expect((await listed('?status=pending')).ids).toEqual([ids[2], ids[0]])
   expect((await listed('?status=denied')).ids).toEqual([ids[1]])
   expect((await listed('?tool=other')).ids).toEqual([])
+})
+
+test('the audit trail has what was decided about which tool', async () => {
+  for (const body of [
+    { decision: 'deny' },
+    { decision: 'once', arguments: { text: 'edited' } },
+  ] as JsonObject[]) {
+    await ask('ann', `POST /approvals/${await pending()}`, { body })
+    const [text = ''] = (await audit.page({ uid: 'ann', limit: 1 })).texts
+    expect(JSON.parse(text)).toMatchObject({
+      kind: 'approval',
+      outcome: 'ok',
+      tool: 'echo',
+      digest: DIGEST,
+      subject: { decision: body['decision'], isEdited: 'arguments' in body },
+    })
+  }
 })
 
 test('a decision is made once, and edited arguments are shown beside those of the call', async () => {
