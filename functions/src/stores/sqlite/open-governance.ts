@@ -40,7 +40,8 @@ const STEPS = [RULES, APPROVALS]
 export function openGovernance(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
+    // Arguments and results that are erased are overwritten in the file.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;')
     const version = tablesVersion(database)
     if (version > STEPS.length)
       throw new DatabaseFileError('the database was written by a newer version of Toolrack')

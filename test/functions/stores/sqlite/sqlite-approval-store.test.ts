@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { APPROVAL_KEPT_MS, APPROVAL_MS } from '../../../../functions/src/calls/approvals/approval.ts'
 import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
@@ -51,4 +52,22 @@ test('a database that another program locks is STORE_BUSY, and nothing was asked
   other.exec('ROLLBACK')
   expect(await approvals.list('ann')).toEqual([])
   for (const each of [database, other]) each.close()
+})
+
+test('the arguments of an approval that was cancelled are not in the bytes of the closed file any more', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'governance.sqlite')
+  const bytes = (): Buffer => readFileSync(path)
+  const open = () => {
+    const database = openGovernance(path)
+    return { database, approvals: new Approvals({ store: new SqliteApprovalStore(database), now: () => 0 }) }
+  }
+  const first = open()
+  const id = (await first.approvals.ask(askingCall({ arguments: { pin: 'canary in arguments' } })))?.id ?? ''
+  first.database.close()
+  expect(bytes().includes('canary in arguments')).toBe(true)
+  const second = open()
+  await second.approvals.remove('ann', id)
+  second.database.close()
+  expect(bytes().includes('canary in arguments')).toBe(false)
 })
