@@ -9,6 +9,7 @@ import { askingCall } from '../support/approval-store.contract.ts'
 import { tool } from '../support/definition-changes.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { inProcess } from '../support/in-process.ts'
+import { memoryAudit } from '../support/memory-audit.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
@@ -28,6 +29,7 @@ const service = await inProcess(
   {
     runner: readingRunner(),
     logs,
+    audit: memoryAudit({ now: () => NOW }),
     governance,
   },
 )

@@ -27,7 +27,8 @@ test("the operator's file and written rules hide and refuse tools, also after ki
     meta: { decision: { owner: { kind: 'everybody', id: 'file' }, rule: 0 } },
   })
   const body = JSON.stringify({ rules: [{ effect: 'deny', tool: 'ECHO' }] })
-  const written = await server.fetch('/workflows/rules/user/local', { method: 'PUT', body })
+  const headers = server.approver
+  const written = await server.fetch('/workflows/rules/user/local', { method: 'PUT', body, headers })
   expect(written.status).toBe(201)
   expect(await namesOf(server)).not.toContain('ECHO')
   await server.kill9()

@@ -20,7 +20,7 @@ export function askingCall(more: Partial<AskingCall> = {}): AskingCall {
     digest: `sha256:${'d'.repeat(64)}`,
     argumentsHash: 'h',
     arguments: { text: 'ü 🌧️' },
-    asked: { owner: { kind: 'everybody', id: 'all' }, rule: 0, reason: 'Rule 0 says ask.', key: 'k' },
+    asks: [{ owner: { kind: 'everybody', id: 'all' }, rule: 0, reason: 'Rule 0 says ask.', key: 'k' }],
     workflow: null,
     ...more,
   }

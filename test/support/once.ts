@@ -2,6 +2,7 @@ import { toolFailure } from '@toolrack/contract'
 import type { ErrorCode, InvocationResult, ToolDefinition } from '@toolrack/contract'
 import type { Principal } from '../../functions/src/access/principal.ts'
 import type { IdempotencyKeys } from '../../functions/src/calls/once/idempotency-keys.ts'
+import { EMPTY_BOOK } from '../../functions/src/calls/rules/rules-in-force.ts'
 import type { CallRequest, Invocation, ResultData } from '../../functions/src/calls/pipeline/call.ts'
 import { Invoker, type InvokeParts } from '../../functions/src/calls/pipeline/invoker.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
@@ -52,6 +53,7 @@ export function keyedCalls(
     sourceOf: () => Promise.resolve(undefined),
     logs: { keep: () => Promise.resolve() },
     keys,
+    ruleBook: EMPTY_BOOK,
     log: { info: () => undefined, warn: () => undefined, error: (text) => logged.push(text) },
     now: Date.now,
     deadlineMsMax: Infinity,

@@ -2,7 +2,7 @@ import { afterAll } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -68,6 +68,11 @@ export class Server implements AsyncDisposable {
 
   get token(): string {
     return this.#run.token
+  }
+
+  /** The header with the token that may also decide approvals and write rules. */
+  get approver(): { readonly Authorization: string } {
+    return { Authorization: `Bearer ${readFileSync(join(this.data, 'approver-token'), 'utf8').trim()}` }
   }
 
   get pid(): number {

@@ -5,10 +5,12 @@ import type { Action, Principal } from './principal.ts'
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /** Decides whether a principal may do an action. `maySee` decides which tools of a catalog are visible and can be called. */
-export function decide({ kind, isAdmin, grant, mayApprove }: Principal, action: Action): Decision {
+export function decide(principal: Principal, action: Action): Decision {
+  const { kind, isAdmin, grant, mayApprove } = principal
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   if ('layer' in action) return decideOnLayer(isAdmin, action)
+  if ('owner' in action) return decideOnRules(principal, action)
   if (action.verb === 'read-audit' || action.verb === 'verify-audit' || action.verb === 'erase-audit')
     return decideOnAudit(principal, action)
   const { verb } = action
@@ -28,6 +30,30 @@ function decideOnGoverning(isUser: boolean, mayApprove: boolean): Decision {
   if (!isUser) return deny(NO_JOB_GOVERNS)
   return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)
 }
+
+function decideOnRules(
+  { kind, uid, isAdmin, mayApprove }: Principal,
+  { verb, owner, id }: Extract<Action, { owner: unknown }>,
+): Decision {
+  if (kind !== 'user') return deny('Only a user may read and write rules, not a job.')
+  if (verb === 'write-rules' && !mayApprove) return deny(NOT_AN_APPROVER)
+  if (isAdmin || owner === 'workflow' || (owner === 'user' && id === uid)) return ALLOWED
+  return deny(
+    `Only an admin may read and write the rules ${owner === 'everybody' ? 'for everybody' : 'of another user'}.`,
+  )
+}
+
+function decideOnAudit({ kind, isAdmin, uid }: Principal, action: AuditAction): Decision {
+  if (kind !== 'user') return deny('Only a user may read the audit trail, not a job.')
+  if (isAdmin) return ALLOWED
+  if (action.verb !== 'read-audit') return deny('Only an admin may verify or erase the audit trail.')
+  return action.uid === undefined || action.uid === uid
+    ? ALLOWED
+    : deny("Only an admin may read others' records.")
+}
+
+type AuditAction =
+  Extract<Action, { readonly verb: 'read-audit' }> | { readonly verb: 'verify-audit' | 'erase-audit' }
 
 function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
   if (verb === 'write' && layer === 'file')
@@ -50,10 +76,14 @@ const NOT_AN_APPROVER =
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
-  rules: 'A job token may not read or write rules.',
+  rules: 'A job token may not read rules.',
+  'write-rules': 'A job token may not write rules.',
   simulate: 'A job token may not simulate calls.',
   refresh: 'A job token may not refresh the folder of modules.',
   mint: 'A job token never mints another.',
+  'read-audit': 'A job token cannot read the audit trail.',
+  'verify-audit': 'A job token cannot verify the audit trail.',
+  'erase-audit': 'A job token never erases anything.',
   'read-approvals': 'A job token never reads approvals.',
   govern: 'A job token never decides approvals and never writes rules.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',

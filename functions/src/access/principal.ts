@@ -74,10 +74,18 @@ export type Principal = User | AccountJob | TokenJob
  * - `read-approvals`: the user's approvals. Only users have this permission.
  * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
  * - `write`: changes of a layer.
+ * - `rules`: reading the rules of an owner, whose id is `id`.
+ * - `write-rules`: writing them. Needs the permission `govern` too.
+ * - `simulate`: asking what the rules would say of a call.
  * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
  * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
  */
 export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'read-approvals' | 'govern' }
+  | {
+      readonly verb:
+        'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' | 'read-approvals' | 'govern'
+    }
+  | { readonly verb: 'verify-audit' | 'erase-audit' }
+  | { readonly verb: 'read-audit'; readonly uid: string | undefined }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
-  | { readonly verb: 'rules'; readonly owner: RuleOwner['kind']; readonly id: string }
+  | { readonly verb: 'rules' | 'write-rules'; readonly owner: RuleOwner['kind']; readonly id: string }

@@ -8,9 +8,17 @@ import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
-import { operatorRules } from './operator-rules.ts'
-import { ConfigError, readVariables, type VariableValues } from './variables.ts'
-import { choice, list, matching, optional, parsed, text, wholeNumber } from './variables.ts'
+import { operatorRules } from './settings/operator-rules.ts'
+import { DEADLINE_MS } from '../calls/pipeline/run-tool.ts'
+import { ISOLATION_LEVELS } from '../tools/modules/runner.ts'
+import { readConfigFile } from './settings/config-file.ts'
+import type { Notice } from './settings/found-settings.ts'
+import { readRalph } from './settings/ralph.ts'
+import { unknownVariables } from './settings/unknown-variables.ts'
+import { ConfigError, environmentSettings, readVariables } from './settings/variables.ts'
+import type { InForce, VariableValues } from './settings/variables.ts'
+import { choice, inFile, list, matching, notInFile } from './settings/variables.ts'
+import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
 
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
@@ -65,19 +73,19 @@ export const TABLE = {
   TOOLRACK_AUDIT: choice(AUDIT_MODES, 'on'),
   TOOLRACK_AUDIT_DAYS: wholeNumber(DAYS_KEPT, 1, 36_500),
   TOOLRACK_AUDIT_KEY: parsed(parseAuditKey, AUDIT_KEY_RULE),
-  TOOLRACK_AUDIT_LOG_PATH: optional,
+  TOOLRACK_AUDIT_LOG_PATH: inFile('path', optional),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
-  TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
-  GOOGLE_CLOUD_PROJECT: optional,
-  GCLOUD_PROJECT: optional,
-  FIREBASE_AUTH_EMULATOR_HOST: optional,
-  FUNCTIONS_EMULATOR: optional,
-  K_SERVICE: optional,
-  TOOLRACK_DEFS_DIR: text(DEFS_DIR),
-  TOOLRACK_TOOLS_DIR: optional,
-  TOOLRACK_RULES_FILE: operatorRules,
+  TOOLRACK_JOB_KEYS: inFile('object', parsed(parseJobKeys, JOB_KEYS_RULE)),
+  GOOGLE_CLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
+  GCLOUD_PROJECT: notInFile(OF_GOOGLE, optional),
+  FIREBASE_AUTH_EMULATOR_HOST: notInFile(OF_PLATFORM, optional),
+  FUNCTIONS_EMULATOR: notInFile(OF_PLATFORM, optional),
+  K_SERVICE: notInFile(OF_PLATFORM, optional),
+  TOOLRACK_DEFS_DIR: inFile('path', text(DEFS_DIR)),
+  TOOLRACK_TOOLS_DIR: inFile('path', optional),
+  TOOLRACK_RULES_FILE: inFile('path', operatorRules),
   TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
   TOOLRACK_APPROVALS_WEBHOOK_SECRET: matching(/^[!-~]{16,256}$/, WEBHOOK_SECRET_RULE),
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
@@ -163,6 +171,11 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
+    /** The limits of a call whose definition has none. */
+    callLimits: {
+      deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
+      memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
+    },
     audit: {
       mode: values.TOOLRACK_AUDIT,
       days: values.TOOLRACK_AUDIT_DAYS,
@@ -186,29 +199,27 @@ function toolsFolder(named: string | undefined, home: string | undefined) {
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
-/** Messages that are not signed could be sent by anybody, so there is no webhook without a secret. */
 function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget | undefined {
   const { TOOLRACK_APPROVALS_WEBHOOK: url, TOOLRACK_APPROVALS_WEBHOOK_SECRET: secret } = values
-  if (url === undefined) return undefined
-  if (secret !== undefined) return { url, secret }
-  throw new ConfigError('TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set if TOOLRACK_APPROVALS_WEBHOOK is set')
+  return url === undefined || secret === undefined ? undefined : { url, secret }
 }
 
-function runnerService(values: VariableValues<typeof TABLE>) {
-  const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
-  if (service === undefined) return undefined
-  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set if RUNNER_SERVICE is set')
-  return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
-}
-
-/** Throws if production would use an emulator, with which tokens need no signature and data is stored elsewhere. */
-function refuseEmulators(set: NodeJS.ProcessEnv): void {
+/** The faults of variables that do not fit together. `set` has the texts of all variables that are set. */
+function faultsTogether(set: NodeJS.ProcessEnv): string[] {
+  const faults = []
+  // In production, an emulator would accept tokens without a signature, and data would be stored elsewhere.
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
   if (looksUp && set['RUNNER_REGION'] === undefined)
     faults.push('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  // Messages that are not signed could be sent by anybody.
+  if (
+    set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
+    set['TOOLRACK_APPROVALS_WEBHOOK_SECRET'] === undefined
+  )
+    faults.push('TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set if TOOLRACK_APPROVALS_WEBHOOK is set')
   if (projectIdOf(set) === undefined) {
     const when = 'GOOGLE_CLOUD_PROJECT must be set to the project id if'
     if (set['TOOLRACK_AUTH'] === 'firebase') faults.push(`${when} TOOLRACK_AUTH is firebase`)

@@ -7,9 +7,15 @@ import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-w
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
+import { redactedLog } from '../calls/audit/redacted-log.ts'
+import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
+import { RuleBook } from '../calls/rules/rule-book.ts'
+import { RuleWriter } from '../calls/rules/rule-writer.ts'
+import type { RuleStore } from '../calls/rules/rule-store.ts'
+import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -26,6 +32,8 @@ type HostParts =
 /** What is kept about the calls of everybody. */
 export type Governance = {
   readonly approvals: ApprovalStore
+  readonly rules: RuleStore
+  readonly keys: IdempotencyKeys
   readonly close: () => Promise<void>
 }
 
@@ -58,7 +66,8 @@ export type Services = ReturnType<typeof createServices>
 
 export function createServices({ store: storeWith, files, ...given }: ServiceParts) {
   const parts = { ...given, log: redactedLog(given.log) }
-  const { runner, logs, audit, log, showCall, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
+  const { runner, logs, audit, log, showCall, toolsFolder } = parts
+  const { now = Date.now, deadlineMsMax = Infinity, callLimits } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = logged(files(compilers), log)
@@ -96,15 +105,18 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const calls = {
     catalog: listed,
     ruleBook,
+    keys: parts.governance.keys,
     approvals,
     validator,
     runner,
     sourceOf,
     logs,
+    audit,
     log,
     showCall,
     now,
     deadlineMsMax,
+    callLimits,
   }
   return {
     ...parts,
@@ -126,9 +138,10 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 }
 
 export async function closeServices(services: Services): Promise<void> {
-  const { compilers, argumentValidator, logs, store, runner, folder, governance, webhook } = services
+  const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
   folder?.folder.close()
   webhook?.close()
+  await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 

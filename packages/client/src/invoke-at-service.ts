@@ -28,7 +28,7 @@ export type CallOptions = DispatchOptions & {
   readonly approval?: string | undefined
 }
 
-export type CallBody = Omit<CallOptions, 'signal'> & {
+export type CallBody = Omit<CallOptions, keyof DispatchOptions> & {
   readonly name: string
   readonly arguments: object
 }

@@ -2,9 +2,37 @@ import { CALLS_MAX, isToolResult, toolFailure, writeCall } from '@toolrack/contr
 import type { JsonObject, Layer, ToolCall, ToolResult } from '@toolrack/contract'
 import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
-import { withRetry } from './retry.ts'
 import type { AskedApproval } from './wait-for-approval.ts'
+import { sendCalls } from './retry.ts'
 import { withNetworkErrors, type Service } from './service.ts'
+
+export type DispatchOptions = {
+  readonly signal?: AbortSignal | undefined
+  /**
+   * 1 to 255 printable ASCII characters. Calls at the service with the same key and the same arguments run once within 24 hours,
+   * so the client sends them again after a lost connection. A Runner runs each time.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Throws OPTION_INVALID. */
+export function checkKey(key: string | undefined): void {
+  if (key !== undefined && !/^[ -~]{1,255}$/.test(key))
+    throw optionInvalid('idempotencyKey must be 1 to 255 printable ASCII characters')
+}
+
+export function keyHeader(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { 'Idempotency-Key': key }
+}
+
+/** Throws if the result says that a call with this key still runs. */
+export function refuseInFlight(result: ToolResult | undefined): void {
+  if (result?.resultType === 'failure' && result.code === 'CALL_IN_FLIGHT')
+    throw new ServiceError('BUSY', result.error, { retryAfterMs: IN_FLIGHT_MS, isInFlight: true })
+}
+
+/** The pause before the client asks again for a call that still runs. The service asks for the same. */
+const IN_FLIGHT_MS = 1_000
 
 /** The service's answer to one call: its result, or the call, which runs at the client or waits for an approval. */
 type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }

@@ -12,7 +12,7 @@ import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
 import { invokeAtService, type CallBody, type CallEvent, type CallOptions } from './invoke-at-service.ts'
-import { runAtService, type LeftCall } from './run-at-service.ts'
+import { checkKey, runAtService, type DispatchOptions, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
@@ -195,18 +195,15 @@ export class ToolDispatcher {
     const runner = await this.#runners.find(name)
     if (this.#service && !runner) {
       const body = { name, arguments: args, ...more }
-      for await (const event of invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)) {
+      const sent = { signal, idempotencyKey }
+      for await (const event of invokeAtService(this.#service, body, this.#deadlineMs, sent, hasEvents)) {
         const asked = event.type === 'result' ? approvalIn(event.result) : undefined
         const isApproved = asked && (await this.#isDecided(body, asked, signal))
         if (!isApproved) yield event
-        else
-          yield* invokeAtService(
-            this.#service,
-            { ...body, approval: asked.id },
-            this.#deadlineMs,
-            signal,
-            hasEvents,
-          )
+        else {
+          const approved = { ...body, approval: asked.id }
+          yield* invokeAtService(this.#service, approved, this.#deadlineMs, sent, hasEvents)
+        }
       }
       return
     }
@@ -225,7 +222,7 @@ export class ToolDispatcher {
     const body = { name, arguments: args }
     if (!this.#service || !(await this.#isDecided(body, asked, signal))) return undefined
     const approved = { ...body, approval: asked.id }
-    for await (const event of invokeAtService(this.#service, approved, this.#deadlineMs, signal, false))
+    for await (const event of invokeAtService(this.#service, approved, this.#deadlineMs, { signal }, false))
       if (event.type === 'result') return event.result
     return undefined
   }

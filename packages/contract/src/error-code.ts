@@ -53,6 +53,7 @@ export const ERROR_CODES = {
     'There is no such call, or no log of it: it printed nothing, is too long ago, or is not yours.',
   ),
   APPROVAL_NOT_FOUND: kind(404, 'There is no such approval of yours.'),
+  RULES_NOT_FOUND: kind(404, 'That owner has no rules.'),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'The route does not know this method.'),
   NOT_ACCEPTABLE: kind(406, 'The answer cannot be sent in a form that the request accepts; nothing was run.'),
@@ -63,6 +64,7 @@ export const ERROR_CODES = {
   RULES_FULL: kind(409, 'The rules would be larger than they may be; nothing was written.'),
   DIGEST_CHANGED: kind(409, 'The tool has changed: its present digest is not the one that was named.'),
   RUNS_AT_CLIENT: kind(409, 'The tool runs at the client; nothing was run here.'),
+  IDEMPOTENCY_CONFLICT: kind(409, 'The Idempotency-Key belongs to another call; nothing was run.'),
   APPROVAL_CONFLICT: kind(
     409,
     'The approval is decided or used, or is that of another call; nothing was run.',

@@ -16,6 +16,7 @@ const refresh: Action = { verb: 'refresh' }
 const mint: Action = { verb: 'mint' }
 const readApprovals: Action = { verb: 'read-approvals' }
 const govern: Action = { verb: 'govern' }
+const writeRules = (owner: 'user' | 'everybody', id: string): Action => ({ verb: 'write-rules', owner, id })
 const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
 
 test.each<[string, Principal, string, Action]>([
@@ -33,6 +34,13 @@ test.each<[string, Principal, string, Action]>([
   ['a job', job, "write its user's layer", write('user')],
   ['a user', user, 'read approvals', readApprovals],
   ['an approver', approver, 'govern calls', govern],
+  ['an approver', approver, 'write their own rules', writeRules('user', 'u')],
+  [
+    'an admin who may approve',
+    { ...admin, mayApprove: true },
+    'write rules for everybody',
+    writeRules('everybody', 'all'),
+  ],
   ['an admin', admin, 'write their own layer', write('user')],
   ['an admin', admin, 'write the global layer', write('global')],
   ['a user', user, 'read their own records', { verb: 'read-audit', uid: 'u' }],
@@ -65,6 +73,15 @@ test.each<[string, Principal, string, Action, RegExp]>([
     /file approver-token of the data folder/,
   ],
   ['an admin whose token may only call', admin, 'govern calls', govern, /file approver-token/],
+  [
+    'an admin whose token may only call',
+    admin,
+    'write rules',
+    writeRules('everybody', 'all'),
+    /file approver-token/,
+  ],
+  ['an approver', approver, 'write rules for everybody', writeRules('everybody', 'all'), /Only an admin/],
+  ['a job token', tokenJob, 'write rules', writeRules('user', 'u'), /may not write rules/],
   ['a job', job, 'govern calls', govern, /Only a user may decide/],
   ['the local token as a job', local, 'govern calls', govern, /Only a user may decide/],
   ['a job token', tokenJob, 'govern calls', govern, /never decides/],

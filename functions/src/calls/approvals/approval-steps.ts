@@ -53,7 +53,7 @@ async function ruled(
   if (request.approval === undefined) {
     const workflow = principal.workflowId ?? null
     const { arguments: args } = request
-    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, asked, workflow })
+    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, asks, workflow })
     return pending ? waiting(call, pending) : next(call)
   }
   const approval = await approvals.take(request.approval, { ...boundTo(call), uid, asks }, invocationId)

@@ -1,11 +1,6 @@
-import {
-  canonicalJson,
-  type Digest,
-  type JsonObject,
-  type RuleDecision,
-  type RuleOwner,
-} from '@toolrack/contract'
+import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
+import type { AskingRule } from '../pipeline/call.ts'
 
 /** The time in which an approval can be decided, and then the time in which the approved call can be made. */
 export const APPROVAL_MS = 15 * 60 * 1_000
@@ -31,8 +26,8 @@ export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'used', 'always
  */
 export type ApprovalState = (typeof APPROVAL_STATES)[number]
 
-/** The rule that asked. `key` is equal for equal rules only. */
-export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly key: string }
+/** The rule that asked. `key` is equal for equal rules of the same owner only. */
+export type KeptRule = Omit<AskingRule, 'says'> & { readonly key: string }
 
 /** An approval, as it is stored. Times are ISO 8601, UTC. */
 export type Approval = {
@@ -44,7 +39,7 @@ export type Approval = {
   readonly argumentsHash: string
   /** The UTF-8 bytes of the stored arguments. */
   readonly bytes: number
-  readonly asked: AskingRule
+  readonly asked: KeptRule
   /** The workflow whose job token made the call. */
   readonly workflow: string | null
   readonly createdAt: string
@@ -94,8 +89,8 @@ export function isFor(approval: Approval, { tool, digest, argumentsHash: hash }:
   return approval.tool === tool && approval.digest === digest && approval.argumentsHash === hash
 }
 
-export function ruleKey(owner: RuleOwner | null, rule: unknown): string {
-  return sha256(JSON.stringify([owner?.kind, owner?.id, rule]))
+export function keptRule({ says, ...rule }: AskingRule): KeptRule {
+  return { ...rule, key: sha256(JSON.stringify([rule.owner?.kind, rule.owner?.id, says])) }
 }
 
 function sha256(text: string): string {

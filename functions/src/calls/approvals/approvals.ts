@@ -1,7 +1,7 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
-import type { Approval, ApprovalArguments, ApprovalState, AskingRule, BoundCall } from './approval.ts'
+import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
 import { withRoomFor } from './room-for-approval.ts'
 
@@ -22,7 +22,8 @@ export type ApprovalParts = {
 export type AskingCall = BoundCall & {
   readonly uid: string
   readonly arguments: JsonObject
-  readonly asked: AskingRule
+  /** Every rule that asks about the call, at least one. */
+  readonly asks: readonly KeptRule[]
   readonly workflow: string | null
 }
 
@@ -46,18 +47,19 @@ export class Approvals {
     this.#parts = parts
   }
 
-  /** Undefined if the rule is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
+  /** Undefined if every rule that asks is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
   async ask(call: AskingCall): Promise<Approval | undefined> {
     const { store, now, announce } = this.#parts
-    if (isAnswered(await store.read(call.uid), call)) return undefined
+    if (!unanswered(await store.read(call.uid), call)) return undefined
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
     const nowMs = now()
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
-      if (isAnswered(known, call)) return { result: undefined }
+      const asked = unanswered(known, call)
+      if (!asked) return { result: undefined }
       const equal = known.find((one) => isFor(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
-      const approval = newApproval(id, call, nowMs)
+      const approval = newApproval(id, call, asked, nowMs)
       const { kept, dropped } = withRoomFor(known, approval, nowMs)
       const put = { id, sent: call.arguments }
       return { result: approval, change: { approvals: [...kept, approval], put, dropped } }

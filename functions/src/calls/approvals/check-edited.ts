@@ -20,12 +20,12 @@ export type CheckEdited = (
  * once what is wrong. It rejects with the error of the call. The call itself does all of this again.
  */
 export function checkEdited(
-  parts: Pick<StepParts, 'catalog' | 'validator'> & { readonly log: Log },
+  parts: Pick<StepParts, 'catalog' | 'ruleBook' | 'validator'> & { readonly log: Log },
 ): CheckEdited {
   const steps = Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
-    .step('authorise the call', authoriseCall)
+    .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments(parts))
     .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))
   return async (principal, { tool: name, digest: expectedDigest }, args) => {
@@ -36,6 +36,7 @@ export function checkEdited(
       headers: { idempotencyKey: undefined, traceparent: undefined },
       read: () => ({ name, arguments: args, context: {}, expectedDigest }),
       signal: new AbortController().signal,
+      isDryRun: false,
       isHeard: false,
       emit: () => undefined,
       pipeline: { invoke: () => Promise.reject(new Error('a check makes no calls')) },

@@ -32,13 +32,13 @@ async function runOnce<Call extends Resolved>(
   call: Call,
   next: Next<Call>,
   header: string,
-  { keys, deadlineMsMax }: OnceParts,
+  { keys, deadlineMsMax, callLimits }: OnceParts,
 ): Promise<CallOutcome> {
   const { invocationId: owner, limits, principal } = call
   const hash = hashOf(call)
   // Keys of users and of jobs are apart, as their routes are.
   const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
-  const leaseMs = deadlineOf(limits, deadlineMsMax) + LEASE_GRACE_MS
+  const leaseMs = deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) + LEASE_GRACE_MS
   const kept = await keys.claim(key, { hash, owner, leaseMs })
   if (kept) return answerKept(call, hash, kept)
   // A caller who has a key comes back for the result. So the call is not ended when the connection is lost.

@@ -95,7 +95,14 @@ export type Resolved = Requested & {
 }
 
 /** A call with what the rules say of it. */
-export type Authorised = Resolved & { readonly decision: RuleDecision }
+export type Authorised = Resolved & {
+  readonly decision: RuleDecision
+  /** Every rule that asks about the call. */
+  readonly asks?: readonly AskingRule[]
+}
+
+/** A rule that asks about a call, or the default of an owner. `says` is equal for equal rules only. */
+export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly says: string }
 
 /** A call with the facts that are known so far. */
 export type Known = Received & Partial<Authorised>

@@ -1,12 +1,4 @@
-import {
-  classesOf,
-  effectsOf,
-  toolResult,
-  type RuleDecision,
-  type ToolClass,
-  type ToolLimits,
-} from '@toolrack/contract'
-import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
+import { effectsOf, toolResult, type RuleDecision, type ToolClass, type ToolLimits } from '@toolrack/contract'
 import { outcomeOf, type Authorised } from './call.ts'
 import type { Step } from './onion.ts'
 import { limitsOf, refuseToRun, type RunParts } from './run-tool.ts'
@@ -25,7 +17,7 @@ export type DryRun = {
  * Ends a dry run. Everything that refuses a call before it takes a key or asks for an approval lies outside this step, and what
  * `run the tool` refuses because of the definition is refused here. So no handler of a dry run ever runs.
  */
-export function endDryRun(parts: Pick<RunParts, 'deadlineMsMax'>): Step<Authorised> {
+export function endDryRun(parts: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>): Step<Authorised> {
   return (call, next) => {
     if (!call.isDryRun) return next(call)
     refuseToRun(call)
@@ -33,9 +25,9 @@ export function endDryRun(parts: Pick<RunParts, 'deadlineMsMax'>): Step<Authoris
   }
 }
 
-function dryRunOf(call: Authorised, parts: Pick<RunParts, 'deadlineMsMax'>): DryRun {
+function dryRunOf(call: Authorised, parts: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>): DryRun {
   const { decision, entry } = call
   const { effect, rule, owner, reason } = decision
-  const effects = effectsOf(classesOf(definitionOf(entry).annotations, entry.layer))
+  const effects = effectsOf(entry.classes)
   return { decision: effect, rule, owner, reason, effects, limits: limitsOf(call, parts) }
 }

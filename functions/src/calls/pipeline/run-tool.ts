@@ -60,10 +60,10 @@ type Runnable = Resolved & { readonly howRun: Exclude<HowRun, { by: 'client' | '
 /** The limits of a call as the service applies them. */
 export function limitsOf(
   { howRun, limits }: Resolved,
-  { deadlineMsMax }: Pick<RunParts, 'deadlineMsMax'>,
+  { deadlineMsMax, callLimits }: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>,
 ): ToolLimits {
   return howRun.by === 'python'
-    ? { ...limits, timeoutSeconds: deadlineOf(limits, deadlineMsMax) / 1_000 }
+    ? { ...limits, timeoutSeconds: deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) / 1_000 }
     : limits
 }
 
@@ -99,7 +99,8 @@ async function runPython(
     tenant: principal.uid,
     invocationId,
     traceparent: call.headers.traceparent,
-    deadlineMs: deadlineOf(limits, deadlineMsMax),
+    deadlineMs: deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs),
+    memoryBytes: callLimits?.memoryBytes,
     network,
     minIsolation: minIsolationOf(call),
     resultBytesMax: RESULT_BYTES_MAX,
@@ -136,8 +137,12 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
 export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
-export function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
-  const wantedMs = timeoutSeconds === undefined ? DEADLINE_MS : Math.round(timeoutSeconds * 1_000)
+export function deadlineOf(
+  { timeoutSeconds }: ToolLimits,
+  deadlineMsMax: number,
+  usualMs: number = DEADLINE_MS,
+): number {
+  const wantedMs = timeoutSeconds === undefined ? usualMs : Math.round(timeoutSeconds * 1_000)
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 

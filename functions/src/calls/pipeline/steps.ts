@@ -1,8 +1,11 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
+import { auditCall, auditStart } from '../audit/audit-call.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
 import { awaitApproval, takeEditedArguments, type ApprovalStepParts } from '../approvals/approval-steps.ts'
-import { authoriseCall } from '../rules/authorise.ts'
-import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
+import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
+import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import { endDryRun } from './dry-run.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
@@ -10,8 +13,11 @@ import { resolveTool, type ResolveParts } from './resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
+  AuthoriseParts &
   KeepParts &
-  RunParts & {
+  RunParts &
+  OnceParts &
+  ApprovalStepParts & {
     readonly validator: ArgumentValidator
     readonly showCall?: ShowCall | undefined
     readonly audit?: AuditTrail | undefined
@@ -24,16 +30,21 @@ export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   const onion = Onion.withoutSteps(failures)
   const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
-  return shown
+  const audited = parts.audit ? shown.step('audit the call', auditCall(parts.audit)) : shown
+  const checked = audited
     .step('keep the call', keepCall(parts))
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
     .step('take edited arguments', takeEditedArguments(parts))
-    .step('authorise the call', authoriseCall)
-    .step('validate the arguments', validateArguments(parts))
+    .step('authorise the call', authoriseCall(parts))
+    .step('validate the arguments', validateArguments<Authorised>(parts))
     .step('end a dry run', endDryRun(parts))
-    .step('bound the result', boundResult)
-    .run('run the tool', runTool(parts))
+    .step('run at most once', atMostOnce<Authorised>(parts))
+    .step('await the approval', awaitApproval(parts))
+  const recorded = parts.audit?.isRequired
+    ? checked.step('record the start', auditStart(parts.audit))
+    : checked
+  return recorded.step('bound the result', boundResult).run('run the tool', runTool(parts))
 }
 
 /** Shows every call when it has ended, also a call that was refused. */

@@ -19,7 +19,9 @@ export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Auth
 
 function decided(rules: RulesInForce, call: Resolved, next: Next<Authorised>): Promise<CallOutcome> {
   const decision = rules.decide(call.entry, call.request.arguments)
-  if (decision.effect !== 'deny') return next({ ...call, decision })
+  if (decision.effect === 'allow') return next({ ...call, decision })
+  if (decision.effect === 'ask')
+    return next({ ...call, decision, asks: rules.asks(call.entry, call.request.arguments) })
   return Promise.resolve(
     outcomeOf({ ...call, decision }, toolFailure('PERMISSION_DENIED', refusal(call.entry.name, decision))),
   )

@@ -6,6 +6,7 @@ import {
   type RuledTool,
   type RuleDecision,
 } from '@toolrack/contract'
+import type { AskingRule } from '../pipeline/call.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { HidingRules } from '../../tools/catalog/catalog-view.ts'
 import { sha256 } from './kept-rules.ts'
@@ -28,6 +29,12 @@ export class RulesInForce implements HidingRules {
     const decision = alwaysDenied(this.owned, ruledTool(entry))
     this.#known.set(entry, decision ?? null)
     return decision
+  }
+
+  /** Every rule that asks about a call which no rule denies, in the order of the owners. */
+  asks(entry: CatalogEntry, args: JsonObject): readonly AskingRule[] {
+    const tool = ruledTool(entry)
+    return this.owned.flatMap((one) => asksOfOwner(one, tool, args))
   }
 
   decide(entry: CatalogEntry, args: JsonObject): RuleDecision {
@@ -66,3 +73,19 @@ export const NO_RULES = new RulesInForce([])
 
 /** A book without any rules, for calls outside of a service. */
 export const EMPTY_BOOK = { of: () => NO_RULES }
+
+function asksOfOwner(one: OwnedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
+  const { effect, ...decision } = decideCall([one], tool, args)
+  if (effect !== 'ask') return []
+  if (decision.rule === null) return [{ ...decision, says: 'default' }]
+  const { owner, set } = one
+  return set.rules.flatMap((rule, index) => {
+    if (rule.effect !== 'ask') return []
+    // Only this rule still asks. The others stay in the list, so that the decision has the index of the rule.
+    const rules = set.rules.map((other, at) =>
+      at === index ? other : { ...other, effect: 'allow' as const },
+    )
+    const { effect: own, ...asked } = decideCall([{ owner, set: { default: 'allow', rules } }], tool, args)
+    return own === 'ask' ? [{ ...asked, says: JSON.stringify(rule) }] : []
+  })
+}

@@ -1,5 +1,6 @@
 import { ERROR_CODES, isToolrackError, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
+import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
@@ -72,15 +73,17 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
         if (wants === 'events' && isBuffered && !takesJson)
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
         if (typeof dryRun !== 'boolean') throw dryRun
+        checkIdempotencyKey(req)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
     },
   })
-  if (stream?.isOpen) return stream.end('result', result)
+  const replayed = result.meta.replayed ? { 'Idempotent-Replay': 'true' } : {}
+  if (stream && (stream.isOpen || result.meta.replayed)) return stream.end('result', result, replayed)
   if (result.resultType === 'success')
-    return sendJson(res, 200, dryRun === true ? result.data : result, NOT_STORED)
+    return sendJson(res, 200, dryRun === true ? result.data : result, { ...NOT_STORED, ...replayed })
   const { httpStatus, retry } = ERROR_CODES[result.code]
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {

@@ -1,4 +1,5 @@
 import type { SignJobToken } from '../../access/job-token.ts'
+import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Approvals } from '../../calls/approvals/approvals.ts'
 import type { CheckEdited } from '../../calls/approvals/check-edited.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
@@ -30,6 +31,8 @@ export type RouteParts = ItemWorkflows & {
   readonly envelope: Envelope
   readonly invoker: Invoker
   readonly logs: InvocationLogs
+  /** Undefined if the operator has switched it off. */
+  readonly audit?: AuditTrail | undefined
   readonly approvals: Approvals
   readonly checkEdited: CheckEdited
   readonly heldResults?: HeldResults

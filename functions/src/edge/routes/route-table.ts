@@ -1,4 +1,5 @@
 import type { TableRow } from '../http/route.ts'
+import { auditRoutes } from './audit.ts'
 import { approvalRoutes } from './approvals.ts'
 import { callRoutes } from './calls.ts'
 import { definitionRoutes } from './definitions.ts'
@@ -17,11 +18,13 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
     listRoute(parts),
     ...callRoutes(parts),
+    ...approvalRoutes(parts),
     ...invocationRoutes(parts),
     explainRoute(parts),
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),
+    ...ruleRoutes(parts),
     ...auditRoutes(parts),
     ...folderRoutes(parts),
     healthRoute(parts),

@@ -34,7 +34,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       path: PATH,
       takesBody: true,
       ask: askedWrite,
-      action: ({ owner }) => ruleAction(owner),
+      action: ({ owner }) => writeAction(owner),
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
@@ -51,7 +51,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       method: 'DELETE',
       path: PATH,
       ask: askedWrite,
-      action: ({ owner }) => ruleAction(owner),
+      action: ({ owner }) => writeAction(owner),
       async handle({ principal, asked, res }) {
         const { outcome, digest } = await ruleWriter.delete({ uid: principal.uid, ...asked })
         sendJson(res, 200, { owner: asked.owner, outcome, digest })
@@ -78,6 +78,10 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
 
 function ruleAction({ kind, id }: RuleOwner): Action {
   return { verb: 'rules', owner: kind, id }
+}
+
+function writeAction({ kind, id }: RuleOwner): Action {
+  return { verb: 'write-rules', owner: kind, id }
 }
 
 function askedWrite(request: FoundRequest<typeof PATH>) {

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
+import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Governance } from '../services.ts'
 
 /** What is kept about calls in the embedded store. */
@@ -8,7 +10,9 @@ export function embeddedGovernance(database: DatabaseSync): Governance {
   // Only this process uses the data folder, so a call that has not ended was lost with an earlier process.
   keys.endLeases().catch(() => undefined)
   return {
+    keys,
     approvals: new SqliteApprovalStore(database),
+    rules: new SqliteRuleStore(database),
     close: () => {
       database.close()
       return Promise.resolve()

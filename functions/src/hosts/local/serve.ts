@@ -49,7 +49,17 @@ export async function serve(
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
   const opened = openData(config, log)
-  const { store, logs, governance, kept, authentication, token, approverFile, release: releaseData } = opened
+  const {
+    store,
+    logs,
+    governance,
+    audit,
+    kept,
+    authentication,
+    token,
+    approverFile,
+    release: releaseData,
+  } = opened
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)

@@ -1,4 +1,4 @@
-import type { CollectionReference, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore'
+import type { CollectionReference, Query } from 'firebase-admin/firestore'
 import {
   factsText,
   keptCall,
@@ -95,43 +95,4 @@ function pageOf(calls: CollectionReference, query: CallsQuery, oldest: string): 
     found = isWhole ? found.where('outcome', '==', outcome) : found.where('code', '==', outcome)
   if (before) found = found.startAfter(before.at, before.invocationId)
   return found.select('facts').limit(limit)
-}
-
-/**
- * Removes the oldest logs of one user until the remaining logs have at most `bytesMax` bytes. This costs one read for each
- * thousand logs, and about one more read and one removal for each removed log. The logs are chosen in one transaction, so that
- * instances that check at the same time choose the same logs.
- */
-async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
-  const removed = await tooMany(logs, bytesMax)
-  for (let from = 0; from < removed.length; from += REMOVED_AT_ONCE) {
-    const batch = logs.firestore.batch()
-    for (const log of removed.slice(from, from + REMOVED_AT_ONCE)) batch.delete(log.ref)
-    await batch.commit()
-  }
-}
-
-async function tooMany(
-  logs: CollectionReference,
-  bytesMax: number,
-): Promise<readonly QueryDocumentSnapshot[]> {
-  const { AggregateField } = await import('@google-cloud/firestore')
-  const sums = logs.aggregate({ bytes: AggregateField.sum('bytes'), logs: AggregateField.count() })
-  const oldestFirst = logs.orderBy('expiresAt').select('bytes')
-  return logs.firestore.runTransaction(
-    async (transaction) => {
-      const { bytes, logs: count } = (await transaction.get(sums)).data()
-      let over = bytes - bytesMax
-      if (over <= 0) return []
-      // If all logs had the same length, half of this number would be enough. If it is too low, the next check removes more.
-      const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
-      const oldest = await transaction.get(oldestFirst.limit(limit))
-      return oldest.docs.filter((log) => {
-        const isTooMany = over > 0
-        over -= Number(log.get('bytes') ?? 0)
-        return isTooMany
-      })
-    },
-    { readOnly: true },
-  )
 }

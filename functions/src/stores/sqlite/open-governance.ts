@@ -10,6 +10,59 @@ const RULES = `
   ) STRICT, WITHOUT ROWID;
 `
 
+/**
+ * The calls with an idempotency key, and the results of those that have ended. `number` gives the order, even if the clock was
+ * set back. The triggers keep the sums of each user and of all users.
+ */
+const CALL_KEYS = `
+  CREATE TABLE call_keys (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid TEXT NOT NULL,
+    id TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    has_ended INTEGER NOT NULL DEFAULT 0,
+    lease_until INTEGER NOT NULL,
+    kept_until INTEGER NOT NULL,
+    UNIQUE (uid, id)
+  ) STRICT;
+  CREATE INDEX call_keys_by_end ON call_keys (kept_until);
+  CREATE TABLE call_results (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    call INTEGER NOT NULL UNIQUE,
+    uid TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    code TEXT,
+    text TEXT NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX call_results_by_user ON call_results (uid, number);
+  CREATE TABLE call_key_sums (
+    uid TEXT PRIMARY KEY,
+    keys INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX call_key_sums_by_bytes ON call_key_sums (bytes);
+  CREATE TABLE call_results_sum (bytes INTEGER NOT NULL) STRICT;
+  INSERT INTO call_results_sum VALUES (0);
+  CREATE TRIGGER call_key_came AFTER INSERT ON call_keys BEGIN
+    INSERT INTO call_key_sums VALUES (NEW.uid, 1, 0) ON CONFLICT DO UPDATE SET keys = keys + 1;
+  END;
+  CREATE TRIGGER call_key_went AFTER DELETE ON call_keys BEGIN
+    DELETE FROM call_results WHERE call = OLD.number;
+    UPDATE call_key_sums SET keys = keys - 1 WHERE uid = OLD.uid;
+    DELETE FROM call_key_sums WHERE uid = OLD.uid AND keys = 0;
+  END;
+  CREATE TRIGGER call_result_came AFTER INSERT ON call_results BEGIN
+    UPDATE call_key_sums SET bytes = bytes + NEW.bytes WHERE uid = NEW.uid;
+    UPDATE call_results_sum SET bytes = bytes + NEW.bytes;
+  END;
+  CREATE TRIGGER call_result_went AFTER DELETE ON call_results BEGIN
+    UPDATE call_key_sums SET bytes = bytes - OLD.bytes WHERE uid = OLD.uid;
+    UPDATE call_results_sum SET bytes = bytes - OLD.bytes;
+  END;
+`
+
 /** The approvals of each user as one JSON text, and beside it the arguments, which are larger. */
 const APPROVALS = `
   CREATE TABLE approvals (
@@ -30,7 +83,7 @@ const APPROVALS = `
 `
 
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, APPROVALS]
+const STEPS = [RULES, CALL_KEYS, APPROVALS]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

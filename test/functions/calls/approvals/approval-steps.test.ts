@@ -66,8 +66,11 @@ function service() {
       now: () => state.nowMs,
       announce: (approval) => announced.push(approval),
     })
-  const authorise: Step<Resolved, Authorised> = (call, next) =>
-    next({ ...call, decision: state.decide(call.request.arguments) })
+  const authorise: Step<Resolved, Authorised> = (call, next) => {
+    const decision = state.decide(call.request.arguments)
+    const asks = decision.effect === 'ask' ? [{ ...decision, says: `rule ${decision.rule}` }] : []
+    return next({ ...call, decision, asks })
+  }
   async function call(request: Partial<CallRequest> = {}, uid = 'ann') {
     // Every call finds the state of the store only, as after a restart.
     const approvals = restarted()

@@ -86,6 +86,26 @@ test.each([
   expect(dry.status).toBe(real.status)
 })
 
+test('a dry run is denied by the rule that denies the call, and one that asks makes no approval', async () => {
+  const rules = [
+    { effect: 'deny', tool: 'READS', args: { text: 'secret*' } },
+    { effect: 'ask', tool: 'READS', args: { text: 'b' } },
+  ]
+  const written = await ask('bob', 'PUT /rules/user/bob', { body: { rules } })
+  expect(written.status).toBeLessThan(300)
+  const before = ran.length
+  const denied = await ask('bob', 'POST /tools/invoke?dryRun=1', call('READS', { text: 'secrets' }))
+  expect(`${denied.status} ${denied.code}`).toBe('403 PERMISSION_DENIED')
+  const asks = await ask('bob', 'POST /tools/invoke?dryRun=1', call('READS', { text: 'b' }))
+  const owner = { kind: 'user', id: 'bob' }
+  expect([asks.status, asks.body]).toMatchObject([200, { decision: 'ask', rule: 1, owner }])
+  expect(asks.body['reason']).toMatch(/^Rule 1 /)
+  expect(ran).toHaveLength(before)
+  const { body } = await ask('bob', 'GET /tools/invocations?outcome=PERMISSION_DENIED')
+  expect(body['items']).toMatchObject([{ decision: { effect: 'deny', rule: 0, owner }, dryRun: true }])
+  expect(JSON.stringify(body)).not.toContain('secret')
+})
+
 test('with a job token, a dry run of another tool is denied', async () => {
   const { status, code } = await ask('token', 'POST /tools/invoke?dryRun=1', call('ECHO'))
   expect(`${status} ${code}`).toBe('403 PERMISSION_DENIED')
@@ -121,9 +141,9 @@ test('a dispatch cannot be a dry run', async () => {
 })
 
 test('a dry run is found among the calls, and marked as one', async () => {
-  await ask('bob', 'POST /tools/invoke?dryRun=1', call('READS'))
-  await ask('bob', 'POST /tools/invoke', call('READS'))
-  const { body } = await ask('bob', 'GET /tools/invocations')
+  await ask('admin', 'POST /tools/invoke?dryRun=1', call('READS'))
+  await ask('admin', 'POST /tools/invoke', call('READS'))
+  const { body } = await ask('admin', 'GET /tools/invocations')
   const items = body['items'] as readonly FoundCall[]
   expect(items.map(({ tool: name, dryRun, outcome }) => [name, dryRun, outcome]).toSorted()).toEqual([
     ['READS', false, 'success'],

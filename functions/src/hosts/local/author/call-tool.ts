@@ -37,6 +37,7 @@ export async function callTool(
     runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve(contentOf(module)),
     logs: { keep: () => Promise.resolve() },
+    keys: withoutKeys,
     log,
     now: Date.now,
     deadlineMsMax: Infinity,
