@@ -38,7 +38,7 @@ class Level:
         return type("Measured", (), {"level": "L4"})
 
 
-async def call(invocation_id: str, **fields: str) -> httpx.Response:
+async def call(invocation_id: str, **fields: Any) -> httpx.Response:
     """Asks a runner whose calls are the ones that the test has put in place."""
 
     @asynccontextmanager
