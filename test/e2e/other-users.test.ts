@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
+import { Approvals } from '../../functions/src/calls/approvals/approvals.ts'
+import { argumentsHash } from '../../functions/src/calls/approvals/approval.ts'
 import { FAMILIES } from '../../functions/src/edge/http/route.ts'
 import type { Family } from '../../functions/src/edge/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
+import { memoryGovernance } from '../support/memory-governance.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
@@ -16,11 +19,12 @@ import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
 const SHARED = tool('shared')
 const logs = memoryInvocationLogs(() => NOW)
+const governance = memoryGovernance()
 const service = await inProcess(
   deployedAccess(() => NOW),
   [SHARED],
   () => NOW,
-  { runner: readingRunner(), logs, audit: memoryAudit({ now: () => NOW }) },
+  { runner: readingRunner(), logs, governance, audit: memoryAudit({ now: () => NOW }) },
 )
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -82,7 +86,20 @@ beforeAll(async () => {
   expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
   await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
+  approval = await waitingCall()
 })
+
+/** The approval that a call of hers waits for. */
+let approval = ''
+
+async function waitingCall(): Promise<string> {
+  const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+  const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
+  const args = { text: SECRET }
+  const bound = { tool: 'hers', digest: DIGEST, argumentsHash: argumentsHash(args) } as const
+  const asked = await approvals.ask({ ...bound, uid: 'ann', arguments: args, asks: [rule], workflow: null })
+  return asked?.id ?? ''
+}
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
@@ -101,6 +118,10 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
     [`/tools/invocations/${INVOCATION}/log`],
     [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],
   ],
+  'GET /approvals': [['/approvals'], ['/approvals?tool=hers']],
+  'GET /approvals/:id': [['/approvals/APPROVAL']],
+  'POST /approvals/:id': [['/approvals/APPROVAL', '{"decision":"once"}']],
+  'DELETE /approvals/:id': [['/approvals/APPROVAL']],
   // An admin may write the rules of a user, so these are the caller's own.
   'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
@@ -138,7 +159,13 @@ const MATRIX = OTHERS.flatMap(([who, caller]) =>
 )
 
 async function hers(): Promise<string> {
-  const paths = ['/tools/defs', '/tools/defs/hers/versions', '/tools/list?names=hers', '/tools/modules/notes']
+  const paths = [
+    '/tools/defs',
+    '/tools/defs/hers/versions',
+    '/tools/list?names=hers',
+    '/tools/modules/notes',
+    `/approvals/${approval}`,
+  ]
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }
 
@@ -151,6 +178,7 @@ test("Ann's own requests show what is looked for", async () => {
     '/tools/defs/hers/versions',
     '/tools/modules/notes',
     `/tools/invocations/${INVOCATION}/log`,
+    `/approvals/${approval}`,
   ])
     expect(await (await ask(ANN, 'GET', path)).text()).toContain(SECRET)
   expect(await (await ask(ANN, 'GET', '/tools/explain?name=hers')).text()).toContain(DIGEST)
@@ -164,7 +192,7 @@ test.each(MATRIX)("%s does not reach Ann's layer by %s %s", async (_who, method,
   const before = await hers()
   for (const family of FAMILIES) {
     for (const [at, body] of requests) {
-      const answer = await ask({ ...caller, family }, method, at, body)
+      const answer = await ask({ ...caller, family }, method, at.replace('APPROVAL', approval), body)
       const told = JSON.stringify([...answer.headers]) + (await answer.text())
       expect(answer.status).toBeLessThan(500)
       expect(told).not.toContain(SECRET)

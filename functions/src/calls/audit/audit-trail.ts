@@ -171,7 +171,7 @@ export class AuditTrail {
       this.#lose(1, error)
       return Promise.resolve(false)
     }
-    this.#writing ??= this.#write().finally(() => (this.#writing = undefined))
+    this.#writing ??= this.#write()
     return promise
   }
 
@@ -181,6 +181,8 @@ export class AuditTrail {
       const isWritten = await this.#append(batch)
       for (const { resolve } of batch) resolve(isWritten)
     }
+    // In the same turn as the last look at the queue. Later, an event could be added that nothing would write.
+    this.#writing = undefined
   }
 
   async #append(batch: readonly Waiting[]): Promise<boolean> {
