@@ -172,13 +172,13 @@ function failing(calls: ReturnType<typeof connectionTo>['calls']) {
     throw new ToolrackError('STORE_FAILED')
   }
   return {
-    watch(wanted?: Fault): void {
+    watch: (wanted?: Fault): void => {
       fault = wanted
       requests = 0
       isWatching = true
     },
     /** Ends the fault. The number of requests since `watch`. */
-    stop(): number {
+    stop: (): number => {
       isWatching = false
       return requests
     },
