@@ -135,7 +135,20 @@ export async function faultedService() {
     await closeServices(services)
     folder[Symbol.dispose]()
   }
-  return { services, faults, clock, trail, ran, endOf, asked, approve, stateOf, operationsOf, close }
+  return {
+    services,
+    definitions,
+    faults,
+    clock,
+    trail,
+    ran,
+    endOf,
+    asked,
+    approve,
+    stateOf,
+    operationsOf,
+    close,
+  }
 }
 
 /** Every fault of each of these operations. If `lasts` is among the choices, also all later operations fail. */

@@ -1,10 +1,14 @@
 import { afterAll, expect, test } from '@jest/globals'
+import type { ModulePut } from '../../../../functions/src/tools/modules/module-store.ts'
+import { by } from '../../../support/definition-changes.ts'
+import { putModule } from '../../../support/module-changes.ts'
 import { ANN } from '../../../support/once.ts'
 import { ASKS, EVERYBODY, faultedService, faultsOf, REFUSALS } from '../../../support/faulted-service.ts'
 
 const MINUTE_MS = 60_000
-const { services, faults, clock, trail, ran, endOf, asked, approve, stateOf, operationsOf, close } =
-  await faultedService()
+const service = await faultedService()
+const { services, definitions, faults, clock, trail, ran } = service
+const { endOf, asked, approve, stateOf, operationsOf, close } = service
 afterAll(close)
 
 const approved = async (): Promise<string> => approve(await asked())
@@ -128,6 +132,36 @@ test.each(faultsOf(ruling))('a write of rules, %s: calls obey what is stored', a
   expect(await codeOf(deny())).toBe('done')
   expect(await endOf(undefined)).toBe('PERMISSION_DENIED')
   await allowed()
+})
+
+const OWN = { kind: 'user', uid: ANN.uid } as const
+
+async function nextVersion(): Promise<ModulePut> {
+  return Promise.resolve(putModule('n', ['a', 'b'], `# ${newKey()}`))
+}
+const write = (change: ModulePut) => definitions.writeModule(OWN, change, by(ANN.uid))
+
+/** The sha256 of the module that each of its tools names. */
+async function storedVersions(): Promise<ReadonlySet<string>> {
+  const read = await definitions.layer(OWN).read(undefined)
+  const own = read.definitions.filter(({ name }) => name.startsWith('n:'))
+  expect(own).toHaveLength(2)
+  return new Set(own.map(({ text }) => /"sha256":"(\w+)"/.exec(text)?.[1] ?? ''))
+}
+const writing = await operationsOf(nextVersion, write)
+
+test.each(faultsOf(writing))('a write of a module, %s: it is whole or not there', async (_name, fault) => {
+  const [before, after] = [await nextVersion(), await nextVersion()]
+  await write(before)
+  faults.watch(fault)
+  const first = await codeOf(write(after))
+  faults.stop()
+  expect(['done', ...REFUSALS]).toContain(first)
+  const stored = await storedVersions()
+  expect([[before.sha256], [after.sha256]]).toContainEqual([...stored])
+  if (first === 'done') expect(stored).toContain(after.sha256)
+  expect(await codeOf(write(after))).toBe('done')
+  expect([...(await storedVersions())]).toEqual([after.sha256])
 })
 
 test('the audit trail is whole after all faults', async () => {
