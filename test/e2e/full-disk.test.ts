@@ -1,32 +1,20 @@
 import { expect } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
+import { onSmallDisk, withSmallDisk } from '../support/small-disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { testWhere } from '../support/test-where.ts'
 import { listedNames, post, put, tool } from '../support/tool.ts'
 
-/** Mounts 2 MB of memory at $0 with a file of 600 kB on it that can be removed to make room, and becomes the server. */
-const MOUNT = 'mount -t tmpfs -o size=2m tmpfs "$0" && head -c 600000 /dev/zero > "$0/filler" && exec "$@"'
-const mounting = (at: string): readonly string[] => ['unshare', '-rm', 'sh', '-c', MOUNT, at]
+/** A file of 600 kB that can be removed to make room. */
+const FILLER = 'head -c 600000 /dev/zero > "$0/filler"'
 
 function big(name: string): JsonObject {
   return tool(name, 'x'.repeat(16_000))
 }
-
-function canMount(): boolean {
-  using folder = temporaryFolder()
-  return spawnSync('unshare', [...mounting(folder.path).slice(1), 'true']).status === 0
-}
-
-const withSmallDisk = testWhere(
-  canMount(),
-  'unshare -rm can not mount a tmpfs: the suite for a full disk can not run.',
-)
 
 withSmallDisk(
   'on a full disk writes are a 503 that says so, lists go on, and writes come back with room',
@@ -34,7 +22,10 @@ withSmallDisk(
     using folder = temporaryFolder()
     const disk = join(folder.path, 'disk')
     mkdirSync(disk)
-    await using server = await Server.start({ data: join(disk, 'data'), through: mounting(disk) })
+    await using server = await Server.start({
+      data: join(disk, 'data'),
+      through: onSmallDisk(disk, 2, FILLER),
+    })
     /** The small disk as the server sees it. */
     const seen = join('/proc', String(server.pid), 'root', disk)
 

@@ -64,9 +64,9 @@ export function keyedCalls(
   }
   function asked(
     key: string | undefined,
-    { name = MAIL, args = {}, principal = ANN, signal = new AbortController().signal }: Asked = {},
+    { name = MAIL, args = {}, approval, principal = ANN, signal = new AbortController().signal }: Asked = {},
   ): Promise<Invocation> {
-    const request: CallRequest = { name, arguments: args, context: {}, expectedDigest: undefined }
+    const request: CallRequest = { name, arguments: args, context: {}, expectedDigest: undefined, approval }
     const headers = { idempotencyKey: key, traceparent: undefined }
     return invoker.invoke({ principal, headers, signal, read: () => request })
   }
@@ -76,6 +76,7 @@ export function keyedCalls(
 type Asked = {
   readonly name?: string
   readonly args?: CallRequest['arguments']
+  readonly approval?: string | undefined
   readonly principal?: Principal
   readonly signal?: AbortSignal
 }

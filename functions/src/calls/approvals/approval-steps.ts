@@ -1,5 +1,6 @@
-import { toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { toolFailure, ToolrackError } from '@toolrack/contract'
 import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
+import { hasRunNothing } from '../pipeline/nothing-run.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
 import { argumentsHash, keptRule, type Approval, type BoundCall, type KeptRule } from './approval.ts'
 import type { Approvals } from './approvals.ts'
@@ -59,7 +60,7 @@ async function ruled(
   const approval = await approvals.take(request.approval, { ...boundTo(call), uid, asks }, invocationId)
   if (approval.state === 'pending') return waiting(call, approval)
   const outcome = await next(call)
-  if (isNothingRun(outcome) && entry.callable === 'service')
+  if (hasRunNothing(outcome) && entry.callable === 'service')
     await approvals.giveBack(uid, approval.id, invocationId)
   return outcome
 }
@@ -68,18 +69,6 @@ async function ruled(
 function asksOf({ decision, asks }: Authorised): readonly KeptRule[] {
   if (decision.effect !== 'ask') return []
   return (asks ?? [{ ...decision, says: decision.reason }]).map(keptRule)
-}
-
-/** The codes of failures after which it is certain that the tool did not begin to run. */
-const NOTHING_RUN = new Set<ErrorCode>([
-  'RUNNER_UNAVAILABLE',
-  'RUNNER_BUSY',
-  'ISOLATION_UNAVAILABLE',
-  'AUDIT_UNAVAILABLE',
-])
-
-function isNothingRun({ result }: CallOutcome): boolean {
-  return result.resultType === 'failure' && NOTHING_RUN.has(result.code)
 }
 
 /** The call as it was sent: its tool, and the arguments before the approval has replaced them. */

@@ -1,4 +1,4 @@
-import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { isToolrackError, ToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
@@ -72,9 +72,19 @@ export class Approvals {
   /**
    * Takes an approval for a call that is about to run: of several calls with one approval, exactly one gets it. Returns the
    * approval; if it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about it is
-   * answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED.
+   * answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED, or the error of the store.
    */
-  take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
+  async take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
+    try {
+      return await this.#take(id, call, invocationId)
+    } catch (error) {
+      // The store may have used the approval up although its answer was lost. Nobody waits for the attempt to give it back.
+      if (!isRefusal(error)) void this.giveBack(call.uid, id, invocationId).catch(() => undefined)
+      throw error
+    }
+  }
+
+  #take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
     const nowMs = this.#parts.now()
     const { uid } = call
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
@@ -194,6 +204,11 @@ function unanswered(known: readonly Approval[], { tool, digest, asks }: TakingCa
   const always = known.filter((one) => one.state === 'always' && one.tool === tool && one.digest === digest)
   const answered = new Set(always.map(({ asked }) => asked.key))
   return asks.find(({ key }) => !answered.has(key))
+}
+
+/** True for a refusal by the approval itself. */
+function isRefusal(error: unknown): boolean {
+  return isToolrackError(error) && error.code.startsWith('APPROVAL_')
 }
 
 /** Why an approval is not that of the call; undefined if it is. */

@@ -28,8 +28,11 @@ export const DAYS_KEPT = 90
 const QUEUE_EVENTS_MAX = 1_000
 /** Records of one commit. Firestore takes 500 writes in one commit. */
 const COMMIT_RECORDS_MAX = 100
-/** The time after the end of a day in which other instances may still write records of that day, in milliseconds. */
-const DAY_GRACE_MS = 10 * 60 * 1_000
+/**
+ * The time after the end of a day in which other instances may still write records of that day, in milliseconds. Ten minutes, and the
+ * hour by which the clocks of two instances may differ: a record after the signature would look like a change of the trail.
+ */
+const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** Records that are read from the store at once. */
 const TEXTS_AT_ONCE = 300

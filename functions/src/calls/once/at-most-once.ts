@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { outcomeOf, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
 import { deadlineOf, type RunParts } from '../pipeline/run-tool.ts'
-import type { CallKey, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
+import type { CallKey, Claim, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
 import { resultOf, storedOutcome } from './stored-outcome.ts'
 
 export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & { readonly keys: IdempotencyKeys }
@@ -39,13 +39,23 @@ async function runOnce<Call extends Resolved>(
   // Keys of users and of jobs are apart, as their routes are.
   const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
   const leaseMs = deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) + LEASE_GRACE_MS
-  const kept = await keys.claim(key, { hash, owner, leaseMs })
+  const kept = await claimed(keys, key, { hash, owner, leaseMs })
   if (kept) return answerKept(call, hash, kept)
   // A caller who has a key comes back for the result. So the call is not ended when the connection is lost.
   const outcome = await next({ ...call, signal: new AbortController().signal })
   const stored = storedOutcome(outcome)
   await (stored ? keys.complete(key, owner, stored) : keys.release(key, owner))
   return outcome
+}
+
+async function claimed(keys: IdempotencyKeys, key: CallKey, claim: Claim): Promise<KeptCall | undefined> {
+  try {
+    return await keys.claim(key, claim)
+  } catch (error) {
+    // The claim may have been made although its answer was lost. Nobody waits for the attempt to take it back.
+    void keys.release(key, claim.owner).catch(() => undefined)
+    throw error
+  }
 }
 
 /** The answer to a call whose key is not free. Nothing is run. */

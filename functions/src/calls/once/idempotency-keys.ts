@@ -56,7 +56,8 @@ export type IdempotencyKeys = {
   /**
    * Claims a key for a call that begins now, in one transaction. Resolves to undefined if the key was free, and now is the claim's.
    * Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or STORE_FULL, or
-   * with SERVICE_BUSY if the user has too many keys; then the caller must not run.
+   * with SERVICE_BUSY if the user has too many keys; then the caller must not run, and releases the key, which the store may have
+   * claimed nevertheless.
    */
   readonly claim: (key: CallKey, claim: Claim) => Promise<KeptCall | undefined>
   /** Keeps the outcome of the owner's call, also after its lease. */

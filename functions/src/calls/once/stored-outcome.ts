@@ -1,30 +1,12 @@
 import { toolFailure, type ErrorCode, type ToolResult } from '@toolrack/contract'
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { CallOutcome, ResultData } from '../pipeline/call.ts'
+import { hasRunNothing } from '../pipeline/nothing-run.ts'
 
 /** A result as it is kept for its key. A value stays the JSON text that it came as, and is never parsed. */
 export type StoredOutcome =
   | { readonly kind: 'text' | 'json'; readonly text: string }
   | { readonly kind: 'failure'; readonly text: string; readonly code: ErrorCode }
-
-/** Failures that are answered before the runner has run anything, so that the same key may be used for the next attempt. */
-const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
-  'RUNNER_UNAVAILABLE',
-  'RUNNER_BUSY',
-  'SERVICE_BUSY',
-  'ISOLATION_UNAVAILABLE',
-  'STORE_BUSY',
-  'STORE_FULL',
-  'STORE_FAILED',
-  'AUDIT_UNAVAILABLE',
-  'LAYER_UNAVAILABLE',
-  'TOOL_NOT_FOUND',
-  'PERMISSION_DENIED',
-  'DIGEST_CHANGED',
-  'ARGUMENTS_INVALID',
-  'KIND_NOT_SERVED',
-  'RUNS_AT_CLIENT',
-])
 
 /** Failures after which nobody knows whether the tool has run, or how far. */
 const LOST: ReadonlySet<ErrorCode> = new Set(['WORKER_DIED', 'INTERNAL'])
@@ -33,14 +15,13 @@ const LOST_TEXT =
   'The process of the call with this Idempotency-Key was lost, so its outcome is not known; the tool may have run. Look before you repeat it with a new key.'
 
 /** The outcome to keep for the call's key, or undefined if nothing was run and the key is free again. */
-export function storedOutcome({ result, usage }: CallOutcome): StoredOutcome | undefined {
+export function storedOutcome(outcome: CallOutcome): StoredOutcome | undefined {
+  const { result } = outcome
   if (result.resultType === 'success')
     return { kind: result.data === undefined ? 'text' : 'json', text: result.textResultForLlm }
   const { code, error: text } = result
   if (LOST.has(code)) return { kind: 'failure', code: 'UNKNOWN_OUTCOME', text: LOST_TEXT }
-  // The runner measures the usage only of what it has run.
-  const isFree = usage === null && (NOTHING_RUN.has(code) || code.startsWith('APPROVAL_'))
-  return isFree ? undefined : { kind: 'failure', code, text }
+  return hasRunNothing(outcome) ? undefined : { kind: 'failure', code, text }
 }
 
 /** The result that was kept. */

@@ -52,15 +52,8 @@ export class FirestoreIdempotencyKeys implements IdempotencyKeys {
     })
   }
 
-  claim = async (key: CallKey, claim: Claim): Promise<KeptCall | undefined> => {
-    try {
-      return await this.#within(key, (document) => this.#claim(document, claim))
-    } catch (error) {
-      // The claim may have been made although its answer was lost. Nobody waits for the attempt to take it back.
-      void this.release(key, claim.owner).catch(() => undefined)
-      throw error
-    }
-  }
+  claim = (key: CallKey, claim: Claim): Promise<KeptCall | undefined> =>
+    this.#within(key, (document) => this.#claim(document, claim))
 
   complete = async (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> => {
     const { kind, text } = outcome

@@ -11,8 +11,9 @@ const NOT_A_DATABASE = 26
 
 /** Runs `act` in one transaction. If `act` throws, the transaction is rolled back and the error is thrown again. */
 export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
-  database.exec(`BEGIN ${mode}`)
   try {
+    // Inside, so that a transaction that an earlier fault has left open is ended, and does not block every later one.
+    database.exec(`BEGIN ${mode}`)
     const result = act()
     database.exec('COMMIT')
     return result

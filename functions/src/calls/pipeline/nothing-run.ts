@@ -1,0 +1,28 @@
+import type { ErrorCode } from '@toolrack/contract'
+import type { CallOutcome } from './call.ts'
+
+/** Failures that are answered before the runner has run anything, if the runner has measured no usage. */
+const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
+  'RUNNER_UNAVAILABLE',
+  'RUNNER_BUSY',
+  'SERVICE_BUSY',
+  'ISOLATION_UNAVAILABLE',
+  'STORE_BUSY',
+  'STORE_FULL',
+  'STORE_FAILED',
+  'AUDIT_UNAVAILABLE',
+  'LAYER_UNAVAILABLE',
+  'TOOL_NOT_FOUND',
+  'PERMISSION_DENIED',
+  'DIGEST_CHANGED',
+  'ARGUMENTS_INVALID',
+  'KIND_NOT_SERVED',
+  'RUNS_AT_CLIENT',
+])
+
+/** True if the tool has certainly not begun to run. Then the key of the call is free again, and its approval can be used again. */
+export function hasRunNothing({ result, usage }: CallOutcome): boolean {
+  // The runner measures the usage only of what it has run.
+  if (result.resultType === 'success' || usage !== null) return false
+  return NOTHING_RUN.has(result.code) || result.code.startsWith('APPROVAL_')
+}

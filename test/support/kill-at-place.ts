@@ -1,0 +1,87 @@
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { Onion } from '../../functions/src/calls/pipeline/onion.ts'
+import { BUILTINS, type Builtin } from '../../functions/src/tools/builtin/builtins.ts'
+
+// Loaded by a server before its own code. It watches the steps of calls and the commits to SQLite, and kills the server at the place
+// that the file `place` names. As long as this file is empty, nothing is watched.
+
+// The processes that the server starts do not load this.
+delete process.env['NODE_OPTIONS']
+const folder = process.env['KILL_FOLDER'] ?? ''
+const file = (name: string): string => join(folder, name)
+const append = (name: string, line: string): void => appendFileSync(file(name), `${line}\n`)
+
+/** The steps that the call is in, from the outside in, with the number of their own commits. */
+const inside: { readonly name: string; commits: number }[] = []
+
+/** Ends this process as `kill -9` does, if this is the place. */
+function reach(place: string): void {
+  const wanted = readFileSync(file('place'), 'utf8')
+  if (wanted === '') return
+  append('reached', place)
+  if (wanted === place) process.kill(process.pid, 'SIGKILL')
+}
+
+type Act = (...args: readonly unknown[]) => Promise<unknown>
+type Adds = (this: object, name: string, act: Act) => object
+const onions = Onion.prototype as unknown as { step: Adds; run: Adds }
+/** The names of the steps of each onion. */
+const namesOf = new WeakMap<object, readonly string[]>()
+onions.step = watching(onions.step)
+onions.run = watching(onions.run, (names) => append('onions', JSON.stringify(names)))
+
+function watching(adds: Adds, finish?: (names: readonly string[]) => void): Adds {
+  return function (name, act) {
+    const names = [...(namesOf.get(this) ?? []), name]
+    const added = adds.call(this, name, async (...args) => {
+      reach(`before: ${name}`)
+      inside.push({ name, commits: 0 })
+      const outcome = await act(...args)
+      inside.pop()
+      reach(`after: ${name}`)
+      return outcome
+    })
+    namesOf.set(added, names)
+    finish?.(names)
+    return added
+  }
+}
+
+/** A commit is a place before and after it. */
+function committing<T>(commit: () => T): T {
+  const step = inside.at(-1)
+  if (!step) return commit()
+  const name = `commit ${(step.commits += 1)} of: ${step.name}`
+  reach(`before ${name}`)
+  const done = commit()
+  reach(`after ${name}`)
+  return done
+}
+
+const database = DatabaseSync.prototype
+const exec = Reflect.get(database, 'exec')
+database.exec = function (sql) {
+  const act = (): void => exec.call(this, sql)
+  return sql === 'COMMIT' ? committing(act) : act()
+}
+
+/** Statements that are commits by themselves, because their store adds one record without a transaction. */
+const ALONE = /^INSERT INTO records /
+type Run = (this: StatementSync, ...values: never[]) => unknown
+const statement = StatementSync.prototype as { run: Run }
+const run: Run = Reflect.get(statement, 'run')
+statement.run = function (...values) {
+  const act = () => run.apply(this, values)
+  return ALONE.test(this.sourceSQL) ? committing(act) : act()
+}
+
+/** The tool ECHO, which has an effect that can be counted. */
+const echo = BUILTINS.get('echo') as Builtin
+const counted: Builtin = (args, context) => {
+  append('executions', args['text'] as string)
+  reach('in the run')
+  return echo(args, context)
+}
+;(BUILTINS as Map<string, Builtin>).set('echo', counted)
