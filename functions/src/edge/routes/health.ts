@@ -37,7 +37,15 @@ export function healthRoute({
         answers: unread.state,
       }
       const records = audit?.state ?? { mode: 'off' }
-      sendJson(res, 200, { ...head, revision: view.revision, layers, rules, queues, runner: known, audit: records })
+      sendJson(res, 200, {
+        ...head,
+        revision: view.revision,
+        layers,
+        rules,
+        queues,
+        runner: known,
+        audit: records,
+      })
     },
   }
 }

@@ -54,7 +54,10 @@ describeOnEmulator('rules of several instances over Firestore', () => {
     const strict = await service.fetch('/workflows/tools/list?strict=1')
     expect([strict.status, strict.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await call(service)).toMatchObject({ code: 'STORE_FAILED' })
-    expect(await (await service.fetch('/health')).json()).toMatchObject({ status: 'degraded', rules: 'error' })
+    expect(await (await service.fetch('/health')).json()).toMatchObject({
+      status: 'degraded',
+      rules: 'error',
+    })
     const again = openFirestore(projectId)
     await again.doc('tools/rules').delete()
     await again.terminate()
