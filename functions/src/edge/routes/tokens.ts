@@ -32,6 +32,12 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Route
       // A token is not made by rules that could not be read: it lives longer than the fault.
       const view = (await catalog.view(principal)).ruledBy(await ruleBook.of(principal))
       const minted = await mintJobToken(principal, wanted, { view, sign, now })
+      const tools = minted.tools.map(({ name, digest }) => `${name}@${digest}`)
+      request.note?.({
+        workflow: wanted.workflowId,
+        revision: view.revision,
+        subject: { tools, expiresAt: minted.expiresAt },
+      })
       sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
     },
   })
