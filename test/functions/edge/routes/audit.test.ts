@@ -389,5 +389,5 @@ test.each([
 
 test('/health shows the mode and the losses to a caller with a token', async () => {
   const answer = await fetch(`${service.url}/health`, { headers: { Authorization: `Bearer ${TOKENS.ann}` } })
-  expect(await answer.json()).toMatchObject({ audit: { mode: 'on', lost: 0 } })
+  expect(await answer.json()).toMatchObject({ audit: { mode: 'on', signed: expect.any(Boolean), lost: 0 } })
 })
