@@ -16,6 +16,7 @@ import { firstAnswer } from './cases/first-answer.ts'
 import { callEvents } from './cases/call-events.ts'
 import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
+import { governedCall } from './cases/governed-call.ts'
 import { handOff } from './cases/hand-off.ts'
 import { hostile } from './cases/hostile.ts'
 import { invoke } from './cases/invoke.ts'
@@ -46,6 +47,7 @@ const CASES = {
   'second-instance': secondInstance,
   'isolated-call': isolatedCall,
   audit,
+  'governed-call': governedCall,
   'converted-call': convertedCall,
   invoke,
   'call-events': callEvents,

@@ -3,9 +3,11 @@ import { connect } from 'node:net'
 
 const END_OF_HEAD = '\r\n\r\n'
 
+type Headers = Readonly<Record<string, string>>
+
 export type KeepAliveClient = {
   /** Sends a request. Only one can run at a time. Resolves to the JSON of the answer. Rejects if the status is not 200. */
-  readonly send: (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
+  readonly send: (method: 'GET' | 'POST', path: string, body?: unknown, headers?: Headers) => Promise<unknown>
   /** False after the server has closed the connection. The runner closes a connection that is idle for five seconds. */
   readonly isOpen: () => boolean
   readonly close: () => void
@@ -28,7 +30,7 @@ export async function keepAliveClient(port: number, token = ''): Promise<KeepAli
   socket.on('close', () => waiting?.reject(new Error('the connection was closed')))
   await once(socket, 'connect')
   return {
-    send(method, path, value) {
+    send(method, path, value, headers = {}) {
       const body = value === undefined ? '' : JSON.stringify(value)
       const head = [
         `${method} ${path} HTTP/1.1`,
@@ -36,6 +38,7 @@ export async function keepAliveClient(port: number, token = ''): Promise<KeepAli
         `Authorization: Bearer ${token}`,
         'Content-Type: application/json',
         `Content-Length: ${Buffer.byteLength(body)}`,
+        ...Object.entries(headers).map(([name, text]) => `${name}: ${text}`),
       ]
       if (socket.destroyed) return Promise.reject(new Error('the connection was closed before'))
       waiting = Promise.withResolvers()

@@ -7,13 +7,25 @@ import type { Handler } from './hosts/cloud/serving.ts'
  * The parameters of a deployment. The service gets them as environment variables of the same names, which `hosts/config.ts` reads
  * and checks. `functions/.env` has their default values, so that a deployment never stops to ask for a value.
  */
-const PARAMETERS = {
+export const PARAMETERS = {
   LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
   TOOLRACK_DEFAULT_WORKFLOW: ['tools-CliTools', 'The workflowName of items whose runner names none.'],
   TOOLRACK_INVOKE_WORKFLOW: ['', 'The workflowName of items that the service runs; empty to leave them out.'],
   TOOLRACK_CORS_ORIGINS: ['', 'Origins that a browser may call from, separated by commas.'],
   TOOLRACK_JOB_ACCOUNTS: ['', 'Service accounts that may act as a job, separated by commas.'],
   TOOLRACK_JOB_AUDIENCES: ['', 'Audiences that their tokens may be for, separated by commas.'],
+  TOOLRACK_CONFIG: ['', 'A JSON file of settings, relative to the folder of the functions.'],
+  TOOLRACK_DEFS_DIR: ['', 'A folder of definition files, relative to the folder of the functions.'],
+  TOOLRACK_RULES_FILE: ['', 'A file of rules for everybody, relative to the folder of the functions.'],
+  TOOLRACK_AUDIT: ['', 'The audit trail: on, required or off.'],
+  TOOLRACK_AUDIT_DAYS: ['', 'The whole days for which its records are kept.'],
+  TOOLRACK_AUDIT_KEY: ['', 'The private key that signs its manifests; without it none are signed.'],
+  TOOLRACK_APPROVALS_WEBHOOK: ['', 'The address that is told about new approvals.'],
+  TOOLRACK_APPROVALS_WEBHOOK_SECRET: ['', 'The secret that signs these messages.'],
+  TOOLRACK_LOGS_MB: ['', 'The most MB of the logs of all calls.'],
+  TOOLRACK_USER_LOGS_MB: ['', 'The most MB of the logs of one user.'],
+  TOOLRACK_CALL_TIMEOUT_SECONDS: ['', 'The deadline of a call whose definition has none.'],
+  TOOLRACK_CALL_MEMORY_MB: ['', 'The memory of a call whose definition has no limit.'],
   RUNNER_SERVICE: ['toolrack-runner', 'The Cloud Run service that runs Python tools; empty for none.'],
   RUNNER_REGION: ['us-central1', 'The region of that service.'],
 } as const
@@ -21,7 +33,10 @@ const PARAMETERS = {
 for (const [name, [value, description]] of Object.entries(PARAMETERS))
   defineString(name, { default: value, description })
 
-const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
+/**
+ * The secret without which no job tokens are signed. A declared secret must exist in each project, so the optional ones are parameters.
+ */
+export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
 })
 

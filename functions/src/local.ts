@@ -5,6 +5,7 @@ import { moduleLines } from './hosts/local/module-lines.ts'
 import { watchParent } from './hosts/local/parent-pipe.ts'
 import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
+import { refuseUnusable } from './hosts/local/unusable-paths.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { Terminal } from './hosts/local/terminal.ts'
 import { configLines } from './hosts/settings/print-config.ts'
@@ -19,9 +20,11 @@ async function main(): Promise<void> {
   logNotices(report, log)
   if (process.argv.includes('--print-config')) {
     process.stdout.write(configLines(report, VARIABLES))
+    refuseUnusable(report)
     report.config()
     return
   }
+  refuseUnusable(report)
   const config = report.config()
   // With Firebase's tokens the users are not the operator, and only they may read what their calls print.
   const shown = terminal && {

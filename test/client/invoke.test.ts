@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { CallEvent, ToolDispatcherOptions } from '../../packages/client/src/index.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
-import { refusal, silence } from './scripted-service.ts'
+import { listAnswer, refusal, silence } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))
@@ -217,4 +217,33 @@ test('a tool with a Runner runs here, by name or alias, with a start and a resul
 test('without a service an unknown tool is told as everywhere', async () => {
   const alone = new ToolDispatcher({ runners: [] })
   expect(await alone.invoke('NOPE')).toEqual(failed('TOOL_NOT_FOUND', 'Unsupported tool: NOPE'))
+})
+
+const DECISION = { decision: 'ask', owner: null, rule: null, reason: 'Why.', effects: ['read'], limits: {} }
+
+test('a dry run asks the service what it would do, and answers the decision or the refusal', async () => {
+  const denied = { resultType: 'failure', code: 'PERMISSION_DENIED', error: 'No.', textResultForLlm: 'No.' }
+  server.answers = [
+    listAnswer(DECISION),
+    listAnswer(denied, { status: 403 }),
+    breaking,
+    listAnswer({ no: 1 }),
+  ]
+  const asked = dispatcher()
+  const dry = { dryRun: true, expectedDigest: 'sha256:x', idempotencyKey: 'k' } as const
+  expect(await asked.invoke('a', { text: 'x' }, dry)).toMatchObject({ resultType: 'success', data: DECISION })
+  expect(server.asked.at(-1)?.url).toMatch(/\/tools\/invoke\?dryRun=1$/)
+  expect(await asked.invoke('a', {}, dry)).toEqual(denied)
+  const lost = { code: 'RUNNER_UNAVAILABLE', error: expect.stringMatching(/The tool has not run\.$/) }
+  expect(await asked.invoke('a', {}, dry)).toMatchObject(lost)
+  expect(await asked.invoke('a', {}, dry)).toMatchObject(lost)
+  expect(server.asked).toHaveLength(4)
+})
+
+test('a dry run of a tool of this program does not run it', async () => {
+  let ran = 0
+  const here = { name: 'here', run: () => (ran += 1) }
+  const found = await dispatcher({ runners: [here] }).invoke('here', {}, { dryRun: true })
+  expect(found).toMatchObject({ resultType: 'success', data: { decision: 'allow' } })
+  expect(ran).toBe(0)
 })

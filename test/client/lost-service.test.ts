@@ -205,12 +205,15 @@ test('what is remembered of one token is never shown with another, and is with a
   expect(await next({ sub: 'ann', exp: 3 })).toEqual(['remembered', ['OF_ANN']])
 })
 
-test('a list in which a layer is missing is used, and does not take the place of a whole one', async () => {
-  const partial = listAnswer([listed('A')], { 'X-Tools-Layers': 'user=error,global=1,file=0' })
+test.each([
+  ['a layer is missing', 'user=error,global=1,file=0', { user: 'error' }],
+  ['rules are missing', 'user=1,global=1,file=0,rules=error', { rules: 'error' }],
+])('a list in which %s is used, and does not take the place of a whole one', async (_what, text, layers) => {
+  const partial = listAnswer([listed('A')], { 'X-Tools-Layers': text })
   const whole = listAnswer([listed('A'), listed('B')], { 'X-Tools-Layers': 'user=1,global=1,file=0' })
   server.answers = [partial, whole, partial, silence]
   const tools = toolDefs(server, { deadlineMs: 2_000 })
-  expect(await tools.list()).toMatchObject({ source: 'service', layers: { user: 'error' } })
+  expect(await tools.list()).toMatchObject({ source: 'service', layers })
   await tools.list()
   expect(namesOf((await tools.list()).tools)).toEqual(['A'])
   expect(await tools.list()).toMatchObject({ source: 'remembered', tools: [listed('A'), listed('B')] })

@@ -123,6 +123,80 @@ test('a tool that is always denied is denied with any arguments', () => {
   )
 })
 
+/** All texts of at most this many of these parts. */
+function textsOf(parts: readonly string[], most: number): readonly string[] {
+  if (most === 0) return ['']
+  const shorter = textsOf(parts, most - 1)
+  return [...new Set([...shorter, ...shorter.flatMap((text) => parts.map((part) => text + part))])]
+}
+
+/** The parts of globs about an argument, and values that match every combination of such globs that some value matches. */
+const COVERED = {
+  path: { parts: ['a', '/', '.', '*', '**', '/**', '**/'], values: textsOf(['a', 'z', '/', '.', '\\'], 5) },
+  command: { parts: ['a', ';', '*', '**'], values: textsOf(['a', 'z', ';'], 6) },
+  text: { parts: ['a', 'b', '*', '**'], values: textsOf(['a', 'b', 'z'], 6) },
+}
+
+test.each(['path', 'command', 'text'] as const)(
+  'a tool is always denied by rules about a %s if and only if each of many calls is denied',
+  (name) => {
+    const { parts, values } = COVERED[name]
+    const globs = few(parts, 3).filter((glob) => glob !== '')
+    const about = fc.record({
+      effect: fc.constantFrom('deny', 'deny', 'ask', 'allow'),
+      tool: fc.constant('*'),
+      args: globs.map((glob) => ({ [name]: glob })),
+    })
+    const covering = fc.array(
+      fc.record({
+        owner: fc.constant({ kind: 'everybody', id: 'all' }),
+        set: fc.record({ default: effects, rules: fc.array(about, { maxLength: 4 }) }),
+      }) as fc.Arbitrary<OwnedRules>,
+      { minLength: 1, maxLength: 2 },
+    )
+    const asked: RuledTool = { name: 'a', classes: ['read'], parameters: { type: 'object' } }
+    const seen = { together: 0 }
+    fc.assert(
+      fc.property(covering, (some) => {
+        const calls = [{}, ...values.map((value) => ({ [name]: value }))]
+        const isDenied = calls.every((given) => decideCall(some, asked, given).effect === 'deny')
+        const found = alwaysDenied(some, asked)
+        if (found?.reason.startsWith('Every call')) seen.together += 1
+        expect([some, found !== undefined]).toEqual([some, isDenied])
+      }),
+      { numRuns: 300, seed: 18 },
+    )
+    expect(seen.together).toBeGreaterThan(0)
+  },
+)
+
+type Always = { readonly owned: readonly OwnedRules[]; readonly tool: RuledTool }
+type Denied = Omit<RuleDecision, 'reason'> | null
+
+test.each(vectors<Always, Denied>('rules', 'always'))('always denied: $title', ({ input, expected }) => {
+  const { reason = '', ...decision } = alwaysDenied(input.owned, input.tool) ?? {}
+  expect('effect' in decision ? decision : null).toEqual(expected)
+  expect(reason).toMatch(expected ? /^[A-Z].*\.$/ : /^$/)
+})
+
+test('rules that would take long to compare deny each call, and hide no tool', () => {
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const rules = Array.from('abcdefghijkl', (one) => ({
+    effect: 'deny',
+    tool: 'a',
+    args: { path: `*${one}*/**` },
+  }))
+  const all = [
+    ...rules,
+    { effect: 'deny', tool: 'a', args: { path: '*' } },
+    { effect: 'deny', tool: 'a', args: { path: '*/**' } },
+  ]
+  const many = set({ rules: all })
+  expect(alwaysDenied(set({ rules: all.slice(-2) }), asked)).toBeDefined()
+  expect(alwaysDenied(many, asked)).toBeUndefined()
+  expect(decideCall(many, asked, { path: 'x/y' }).effect).toBe('deny')
+})
+
 test('a tool is always denied by a rule without arguments, by one that every text matches, and by a default that nothing answers', () => {
   const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
   const deny = { effect: 'deny', tool: 'a' }

@@ -77,6 +77,31 @@ test('a server with a wrong configuration does not start, and names every fault'
   )
 })
 
+test('the one error names also the folders that do not exist and the files that cannot be written', async () => {
+  using data = temporaryFolder()
+  const file = join(data.path, 'file')
+  writeFileSync(file, '')
+  const env = {
+    PORT: 's3cret',
+    TOOLRACK_DEFS_DIR: join(data.path, 'none'),
+    TOOLRACK_TOOLS_DIR: file,
+    TOOLRACK_RULES_FILE: join(data.path, 'rules.json'),
+    TOOLRACK_AUDIT_LOG_PATH: join(data.path, 'none/audit.jsonl'),
+    TOOLRACK_DATA: join(file, 'data'),
+  }
+  const { code, stdout, stderr } = await failedStart({ data: data.path, env })
+  expect([code, stdout, readdirSync(data.path)]).toEqual([EXIT.badConfig, '', ['file']])
+  expect(stderr).toBe(
+    'The configuration cannot be used:\n' +
+      '  PORT must be a number\n' +
+      '  TOOLRACK_RULES_FILE must be a file of rules that can be read (ENOENT)\n' +
+      `  TOOLRACK_DEFS_DIR: ${env.TOOLRACK_DEFS_DIR} is not a folder that can be read\n` +
+      `  TOOLRACK_TOOLS_DIR: ${file} is not a folder that can be read\n` +
+      `  TOOLRACK_DATA: ${env.TOOLRACK_DATA} cannot be written (ENOTDIR)\n` +
+      `  TOOLRACK_AUDIT_LOG_PATH: ${env.TOOLRACK_AUDIT_LOG_PATH} cannot be written (ENOENT)\n`,
+  )
+})
+
 test('a server takes its settings from the file, and names in its log what has no effect', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'toolrack.json')

@@ -26,9 +26,11 @@ export type CallOptions = DispatchOptions & {
   readonly expectedDigest?: string | undefined
   /** The id of the approval with which a call goes on that has waited for it. */
   readonly approval?: string | undefined
+  /** The tool never runs. The result's `data` says what the service would do: a DryRun. */
+  readonly dryRun?: boolean | undefined
 }
 
-export type CallBody = Omit<CallOptions, keyof DispatchOptions> & {
+export type CallBody = Omit<CallOptions, keyof DispatchOptions | 'dryRun'> & {
   readonly name: string
   readonly arguments: object
 }
@@ -97,7 +99,7 @@ function isEvents(response: Response): boolean {
 }
 
 /** A refused call is answered with a ToolResult too, whatever the status. */
-async function resultOrError(response: Response): Promise<Response> {
+export async function resultOrError(response: Response): Promise<Response> {
   if (response.ok) return response
   const text = await response
     .clone()

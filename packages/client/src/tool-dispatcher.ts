@@ -1,4 +1,12 @@
-import { answerCalls, CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
+import {
+  answerCalls,
+  CALL_FORMATS,
+  findCalls,
+  isCallId,
+  isToolName,
+  toolFailure,
+  toolResult,
+} from '@toolrack/contract'
 import type {
   AnsweredCall,
   CallFormat,
@@ -10,6 +18,7 @@ import type {
 } from '@toolrack/contract'
 import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
+import { dryRunAtService } from './dry-run-at-service.ts'
 import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
 import { invokeAtService, type CallBody, type CallEvent, type CallOptions } from './invoke-at-service.ts'
 import { checkKey, runAtService, type DispatchOptions, type LeftCall } from './run-at-service.ts'
@@ -63,6 +72,28 @@ export type InvokeOptions = CallOptions & {
   readonly onLog?: ((text: string) => void) | undefined
   /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined
+}
+
+/** What a service would do with a call. `rule` is the index of the rule of `owner` that has decided, or null for its default. */
+export type DryRun = {
+  readonly decision: 'allow' | 'ask'
+  readonly owner: { readonly kind: 'everybody' | 'user' | 'workflow'; readonly id: string } | null
+  readonly rule: number | null
+  /** A sentence. */
+  readonly reason: string
+  /** What a call of the tool does, as far as it is known. */
+  readonly effects: readonly string[]
+  /** The limits of the call. None for a tool that runs in this program. */
+  readonly limits: JsonObject
+}
+
+const RUNS_HERE: DryRun = {
+  decision: 'allow',
+  owner: null,
+  rule: null,
+  reason: 'The tool runs in this program, where no rules of a service apply.',
+  effects: ['opaque'],
+  limits: {},
 }
 
 /** Runs a model's calls. A call runs in this program if it has a Runner, otherwise at the service. */
@@ -162,6 +193,12 @@ export class ToolDispatcher {
    * Runs one call, by the name or alias of its tool, in this program if it has a Runner, otherwise at the service. A failed or
    * lost call is a failure, which says whether the tool may have run. Rejects as `dispatch` does, and if a callback throws.
    */
+  invoke(
+    name: string,
+    args: object | undefined,
+    options: InvokeOptions & { readonly dryRun: true },
+  ): Promise<ToolResult<DryRun>>
+  invoke(name: string, args?: object, options?: InvokeOptions): Promise<ToolResult>
   async invoke(
     name: string,
     args: object = {},
@@ -187,7 +224,7 @@ export class ToolDispatcher {
   async *#events(
     name: string,
     args: object,
-    { signal, idempotencyKey, ...more }: CallOptions,
+    { signal, idempotencyKey, dryRun, ...more }: CallOptions,
     hasEvents: boolean,
   ): AsyncGenerator<CallEvent, void> {
     signal?.throwIfAborted()
@@ -196,6 +233,11 @@ export class ToolDispatcher {
     if (this.#service && !runner) {
       const body = { name, arguments: args, ...more }
       const sent = { signal, idempotencyKey }
+      if (dryRun === true) {
+        const result = await dryRunAtService(this.#service, body, this.#deadlineMs, signal)
+        yield { type: 'result', result }
+        return
+      }
       for await (const event of invokeAtService(this.#service, body, this.#deadlineMs, sent, hasEvents)) {
         const asked = event.type === 'result' ? approvalIn(event.result) : undefined
         const isApproved = asked && (await this.#isDecided(body, asked, signal))
@@ -205,6 +247,10 @@ export class ToolDispatcher {
           yield* invokeAtService(this.#service, approved, this.#deadlineMs, sent, hasEvents)
         }
       }
+      return
+    }
+    if (runner && dryRun === true) {
+      yield { type: 'result', result: toolResult(RUNS_HERE) }
       return
     }
     if (runner) yield { type: 'start' }

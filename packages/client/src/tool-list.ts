@@ -22,8 +22,8 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly reason: FallbackReason | null
   /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
-  /** What the list has of each layer. Null if the source is `local`. */
-  readonly layers: Readonly<Partial<Record<Layer, LayerState>>> | null
+  /** What the list has of each layer. `rules: 'error'` says that rules which may hide some tools could not be read. Null if the source is `local`. */
+  readonly layers: Readonly<Partial<Record<Layer | 'rules', LayerState>>> | null
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
   /** The first twenty tools that cannot be converted to the dialect. */
@@ -34,7 +34,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
 export type ListAnswer = {
   readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason'>
   readonly etag: string | null
-  /** True if the service could not read a layer. */
+  /** True if the service could not read a layer, or the rules. */
   readonly isPartial: boolean
 }
 

@@ -94,7 +94,10 @@ export const ERROR_CODES = {
     503,
     'The keys that tokens are checked or signed with are not available; try again.',
   ),
-  LAYER_UNAVAILABLE: retryable(503, 'A layer could not be read and strict=1 asks for all of them.'),
+  LAYER_UNAVAILABLE: retryable(
+    503,
+    'A layer or the rules could not be read, and strict=1 asks for all of them.',
+  ),
   STORE_BUSY: retryable(503, 'The store is locked by another program; nothing was written.'),
   STORE_FULL: retryable(503, 'The disk of the store is full; nothing was written.'),
   STORE_FAILED: retryable(503, 'The store could not be reached; nothing was written.'),

@@ -1,11 +1,10 @@
-import { isToolName } from '@toolrack/contract'
-import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
+import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
 import type { CallOutcome, Known, Received, Resolved } from '../pipeline/call.ts'
 import type { Step } from '../pipeline/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
-import { recordedArguments, redactText } from './redact.ts'
-import { sensitivityOf, type Sensitivity } from './sensitive.ts'
+import { redactText } from './redact.ts'
+import { toolFacts } from './tool-facts.ts'
 
 /** Records every call when it has ended, also a call that was refused. */
 export function auditCall(trail: AuditTrail): Step<Received> {
@@ -45,13 +44,10 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
     kind: 'call',
     principal: { kind, uid },
     workflow: workflowId,
-    tool: entry?.name ?? askedName(request?.name),
-    layer: entry?.layer ?? null,
-    digest: entry?.digest ?? null,
+    ...(entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) }),
     revision: view?.revision ?? null,
-    ...(decision?.owner && { rule: { owner: { ...decision.owner }, index: decision.rule } }),
+    ...(decision && { rule: recordedRule(decision) }),
     decision: decision?.effect ?? null,
-    ...(entry && request && recordedArguments(request.arguments, marksOf(entry.stored))),
     isDryRun,
     invocationId: call.invocationId,
     parentInvocationId: call.parentInvocationId,
@@ -59,15 +55,11 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
   }
 }
 
-function askedName(name: string | undefined): string | null {
+export function askedName(name: string | undefined): string | null {
   return name !== undefined && isToolName(name) ? redactText(name) : null
 }
 
-/** What the schema of each definition marks. A definition that is no longer in the catalog takes its entry along. */
-const MARKS = new WeakMap<StoredDefinition, Sensitivity>()
-
-function marksOf(stored: StoredDefinition): Sensitivity {
-  let marks = MARKS.get(stored)
-  if (!marks) MARKS.set(stored, (marks = sensitivityOf(stored.text)))
-  return marks
+/** The rule that has decided, as in a record. Its index is null for the default of its owner. */
+export function recordedRule({ owner, rule }: Pick<RuleDecision, 'owner' | 'rule'>): JsonValue {
+  return owner && { owner: { ...owner }, index: rule }
 }

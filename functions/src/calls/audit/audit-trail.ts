@@ -70,9 +70,10 @@ export class AuditTrail {
     return this.#options.mode === 'required'
   }
 
-  /** For the operator: the records that could not be kept since the start of this instance. */
-  get state(): { readonly mode: AuditMode; readonly lost: number; readonly waiting: number } {
-    return { mode: this.#options.mode, lost: this.#lost, waiting: this.#waiting.length }
+  /** For the operator: whether ended days are signed, and the records that could not be kept since the start of this instance. */
+  get state() {
+    const { mode, key } = this.#options
+    return { mode, signed: key !== undefined, lost: this.#lost, waiting: this.#waiting.length }
   }
 
   /**

@@ -34,6 +34,8 @@ export type AuditEvent = {
   readonly arguments?: JsonValue
   readonly argumentsHash?: string | null
   readonly isDryRun?: boolean
+  /** True if the caller has run the tool and reports how it ended. */
+  readonly isReported?: boolean
   readonly replayed?: boolean
   readonly durationMs?: number | null
   readonly usage?: JsonValue
@@ -73,7 +75,7 @@ export function firstPrev({ instance, day }: ChainName): string {
  * added at the end: the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
-  { kind, principal, phase = 'end', outcome, subject, isDryRun, replayed, ...known }: AuditEvent,
+  { kind, principal, phase = 'end', outcome, subject, isDryRun, isReported, replayed, ...known }: AuditEvent,
   chain: ChainName & { readonly seq: number; readonly prev: string; readonly at: string },
   lostBefore: number,
 ): SealedRecord {
@@ -92,6 +94,7 @@ export function sealed(
     outcome,
     principal: { kind: principal.kind, uid: principal.uid },
     ...(isDryRun === true && { dryRun: true }),
+    ...(isReported === true && { reported: true }),
     ...(replayed === true && { replayed: true }),
     ...(subject !== undefined && { subject }),
     ...(lostBefore > 0 && { lostBefore }),

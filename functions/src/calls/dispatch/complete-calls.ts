@@ -1,10 +1,14 @@
 import { answerCalls, CALL_FORMATS, isJsonObject, readCalls, ToolrackError } from '@toolrack/contract'
-import type { CallFormatName, JsonObject, JsonValue } from '@toolrack/contract'
+import type { CallFormatName, ToolCall, ToolResult, JsonObject, JsonValue } from '@toolrack/contract'
 
 type CompletedCalls = {
-  readonly format: CallFormatName
-  /** The messages for all calls, in their order. */
-  readonly messages: readonly JsonObject[]
+  readonly answer: {
+    readonly format: CallFormatName
+    /** The messages for all calls, in their order. */
+    readonly messages: readonly JsonObject[]
+  }
+  /** The calls with the results that the caller reports. */
+  readonly reported: readonly { readonly call: ToolCall; readonly result: ToolResult<unknown> }[]
 }
 
 /**
@@ -21,7 +25,10 @@ export function completeCalls(body: JsonValue): CompletedCalls {
     throw invalid(`The calls have the format ${format.name}, but the field format has another value.`)
   const answered = answerCalls(read.calls, results)
   if ('fault' in answered) throw invalid(`The list of results ${answered.fault}.`)
-  return { format: format.name, messages: format.messages(answered) }
+  const reported = read.calls.flatMap((call, at) =>
+    answered[at] ? [{ call, result: answered[at].result }] : [],
+  )
+  return { answer: { format: format.name, messages: format.messages(answered) }, reported }
 }
 
 const SHAPE = 'The body must be a JSON object with the fields format, calls and results, and no others.'

@@ -132,7 +132,8 @@ function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
 }
 
-function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
+/** The request of a model's call. Throws if its arguments cannot be read. */
+export function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
   return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted }
 }

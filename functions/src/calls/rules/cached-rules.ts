@@ -4,8 +4,8 @@ import { withinMs } from '../../within-ms.ts'
 import { readRuleSets, type RuleSets } from './kept-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 
-/** Milliseconds that a request waits for rules of which nothing is in memory. Without them, it is refused. */
-const FIRST_READ_DEADLINE_MS = 5_000
+/** Milliseconds that a call waits for rules of which nothing is in memory. Without them, it is refused. */
+export const FIRST_READ_DEADLINE_MS = 5_000
 
 type Options = { readonly now: () => number; readonly log: Log }
 
@@ -44,12 +44,17 @@ export class CachedRules {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /** Reads the sets if the last check is too old. Never rejects. */
-  async current(): Promise<void> {
+  /** False if the last check has failed, also if the last good sets are there. */
+  get isFresh(): boolean {
+    return this.#sets !== undefined && !this.#isLost
+  }
+
+  /** Reads the sets if the last check is too old. If there are none yet, waits for them as long as `firstMs`. Never rejects. */
+  async current(firstMs: number): Promise<void> {
     if (this.isChecked) return
     const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     await this.#store.open?.()
-    const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : FIRST_READ_DEADLINE_MS
+    const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : firstMs
     await withinMs(deadlineMs, reading, () =>
       this.#lose(new Error(`the rules were not read within ${deadlineMs} ms`)),
     )

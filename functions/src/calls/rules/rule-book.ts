@@ -2,7 +2,8 @@ import { ToolrackError, type OwnedRules, type RuleOwner } from '@toolrack/contra
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
 import { ownedRules, type RuleSets } from './kept-rules.ts'
-import { CachedRules } from './cached-rules.ts'
+import { READ_DEADLINE_MS } from '../../tools/catalog/layer-cache.ts'
+import { CachedRules, FIRST_READ_DEADLINE_MS } from './cached-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
@@ -26,8 +27,15 @@ type UserRules = {
   readonly cached: CachedRules
   /** The rules in force, by workflow, as long as the sets are these. */
   joined:
-    { readonly shared: RuleSets; readonly own: RuleSets; readonly by: Map<string, RulesInForce> } | undefined
+    | {
+        readonly shared: RuleSets | undefined
+        readonly own: RuleSets | undefined
+        readonly by: Map<string, RulesInForce>
+      }
+    | undefined
 }
+
+export type RulesStatus = 'fresh' | 'stale' | 'error'
 
 type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
 
@@ -54,14 +62,31 @@ export class RuleBook {
 
   /** The rules that apply to the caller. Throws STORE_FAILED if they could never be read, because nothing may run without them. */
   of(caller: Caller): RulesInForce | Promise<RulesInForce> {
-    const user = this.#user(caller.uid)
-    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
-    return Promise.all([this.#shared.current(), user.cached.current()]).then(() => this.#join(user, caller))
+    const rules = this.#known(caller, FIRST_READ_DEADLINE_MS)
+    return rules instanceof Promise ? rules.then(whole) : whole(rules)
   }
 
-  /** The first read of the rules for everybody. Never rejects. */
-  async load(): Promise<void> {
-    await this.#shared.current()
+  /**
+   * The rules by which tools are listed. If some could never be read, they are those that could, and `isWhole` is false: a list
+   * runs nothing, and a caller without any tools would be worse off than one whose call is refused.
+   */
+  forList(caller: Caller): RulesInForce | Promise<RulesInForce> {
+    return this.#known(caller, READ_DEADLINE_MS.without)
+  }
+
+  /** Whether the rules for everybody, and those of the user if there is one, are fresh, the last good ones, or not known. */
+  async status(caller?: { readonly uid: string }): Promise<RulesStatus> {
+    const scopes = [this.#shared, ...(caller ? [this.#user(caller.uid).cached] : [])]
+    await Promise.all(scopes.map((scope) => scope.current(READ_DEADLINE_MS.without)))
+    if (scopes.some(({ sets }) => !sets)) return 'error'
+    return scopes.every(({ isFresh }) => isFresh) ? 'fresh' : 'stale'
+  }
+
+  #known(caller: Caller, firstMs: number): RulesInForce | Promise<RulesInForce> {
+    const user = this.#user(caller.uid)
+    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
+    const reads = [this.#shared.current(firstMs), user.cached.current(firstMs)]
+    return Promise.all(reads).then(() => this.#join(user, caller))
   }
 
   /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
@@ -76,13 +101,12 @@ export class RuleBook {
   #join(user: UserRules, { uid, workflowId = '' }: Caller): RulesInForce {
     const shared = this.#shared.sets
     const own = user.cached.sets
-    if (!shared || !own) throw new ToolrackError('STORE_FAILED', UNREADABLE)
-    if (user.joined?.shared !== shared || user.joined.own !== own) {
+    if (!user.joined || user.joined.shared !== shared || user.joined.own !== own) {
       user.joined = { shared, own, by: new Map() }
       this.#users.set(uid, user)
     }
     const workflow: RuleOwner = { kind: 'workflow', id: workflowId }
-    const ofWorkflow = workflowId === '' ? [] : ownedRules(own, workflow)
+    const ofWorkflow = workflowId === '' ? [] : ownedRules(own ?? NONE, workflow)
     const key = ofWorkflow.length > 0 ? workflowId : ''
     const { by } = user.joined
     const known = by.get(key)
@@ -90,11 +114,12 @@ export class RuleBook {
     const { operator } = this.#parts
     const owned = [
       ...(operator ? [operator] : []),
-      ...ownedRules(shared, EVERYBODY),
-      ...ownedRules(own, { kind: 'user', id: uid }),
+      ...ownedRules(shared ?? NONE, EVERYBODY),
+      ...ownedRules(own ?? NONE, { kind: 'user', id: uid }),
       ...ofWorkflow,
     ]
-    const rules = owned.length === 0 ? NO_RULES : new RulesInForce(owned)
+    const isWhole = shared !== undefined && own !== undefined
+    const rules = isWhole && owned.length === 0 ? NO_RULES : new RulesInForce(owned, isWhole)
     if (by.size <= WORKFLOWS_MAX) by.set(key, rules)
     return rules
   }
@@ -113,4 +138,12 @@ export class RuleBook {
   }
 }
 
-const UNREADABLE = 'The rules could not be read, so nothing is listed and nothing was run; try again.'
+/** The sets of a scope that could not be read. */
+const NONE: RuleSets = new Map()
+
+const UNREADABLE = 'The rules that decide about this could not be read, so nothing was run; try again.'
+
+function whole(rules: RulesInForce): RulesInForce {
+  if (rules.isWhole) return rules
+  throw new ToolrackError('STORE_FAILED', UNREADABLE)
+}

@@ -14,13 +14,16 @@ import { sha256 } from './kept-rules.ts'
 /** The rules that apply to the calls of one principal. They never change: other rules are another object. */
 export class RulesInForce implements HidingRules {
   readonly owned: readonly OwnedRules[]
+  /** False if there may be more rules, which could not be read. Then no call is allowed. */
+  readonly isWhole: boolean
   /** Equal for equal rules of the same owners. */
   readonly revision: string
   readonly #known = new WeakMap<CatalogEntry, RuleDecision | null>()
 
-  constructor(owned: readonly OwnedRules[]) {
+  constructor(owned: readonly OwnedRules[], isWhole = true) {
     this.owned = owned
-    this.revision = sha256(JSON.stringify(owned)).slice(0, 16)
+    this.isWhole = isWhole
+    this.revision = `${sha256(JSON.stringify(owned)).slice(0, 16)}${isWhole ? '' : '-lost'}`
   }
 
   hides(entry: CatalogEntry): RuleDecision | undefined {

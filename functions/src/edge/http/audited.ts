@@ -1,7 +1,8 @@
-import { isToolrackError } from '@toolrack/contract'
+import { isToolrackError, type JsonObject } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { AuditEvent } from '../../calls/audit/record.ts'
-import { redactText } from '../../calls/audit/redact.ts'
+import { redact, redactText } from '../../calls/audit/redact.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import type { Action, Principal } from '../../access/principal.ts'
 import type { FoundRequest, Noted, Route } from './route.ts'
@@ -27,25 +28,28 @@ export async function audited(
   const { req, res, params, search } = found
   const { kind, uid, workflowId = null } = principal
   const names = Object.values<string>(params)
-  let noted: Noted | undefined
+  let noted: Noted = {}
+  // Pairs the record of the start with that of the end.
+  const invocationId = randomUUID()
   const event = (phase: 'start' | 'end', outcome: string): AuditEvent => ({
     kind: route.path.startsWith('/approvals') ? 'approval' : 'write',
     phase,
     principal: { kind, uid },
     workflow: workflowId,
     outcome,
-    tool: noted?.tool ?? (route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null),
+    tool: route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null,
     layer: route.path.startsWith('/tools/')
       ? new URLSearchParams(search).get('layer') === 'global'
         ? 'global'
         : 'user'
       : null,
-    digest: noted?.digest ?? digestIn(res.getHeader('ETag')),
+    invocationId,
     traceparent: validTraceparent(req.headers.traceparent?.toString()) ?? null,
+    ...noted,
     subject: {
       route: `${route.method} ${route.path}`,
       names: names.map((name) => redactText(name.slice(0, 256))),
-      ...noted?.subject,
+      ...(redact(noted.subject ?? {}) as JsonObject),
     },
   })
   if (trail.isRequired) await trail.require(() => event('start', 'started'))
@@ -55,15 +59,11 @@ export async function audited(
     return trail.record(() => ({ ...event('end', outcome), durationMs }))
   }
   try {
-    await act((told) => (noted = told))
+    await act((told) => (noted = { ...noted, ...told, subject: { ...noted.subject, ...told.subject } }))
   } catch (error) {
     const known = requestError(error) ?? error
     await end(isToolrackError(known) ? known.code : 'INTERNAL')
     throw error
   }
   await end(res.statusCode < 400 ? 'ok' : String(res.statusCode))
-}
-
-function digestIn(tag: unknown): string | null {
-  return /^"(sha256:[0-9a-f]{64})"$/.exec(String(tag))?.[1] ?? null
 }

@@ -1,6 +1,7 @@
-import type { Digest } from '@toolrack/contract'
+import type { JsonObject } from '@toolrack/contract'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action, Principal } from '../../access/principal.ts'
+import type { AuditEvent } from '../../calls/audit/record.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
@@ -36,13 +37,13 @@ export type FoundRequest<Path extends string = string> = {
   readonly note?: ((noted: Noted) => void) | undefined
 }
 
-/** What only the handler of a write knows. */
-export type Noted = {
-  readonly tool: string
-  readonly digest: Digest
-  /** Short texts without secrets. */
-  readonly subject: { readonly [field: string]: string | boolean }
-}
+/** What only the handler of a write knows. It may note several times, for example before and after the write. */
+export type Noted = Partial<
+  Pick<
+    AuditEvent,
+    'layer' | 'digest' | 'revision' | 'workflow' | 'rule' | 'decision' | 'arguments' | 'argumentsHash'
+  >
+> & { readonly tool?: string | null; readonly subject?: JsonObject }
 
 /** A request whose sender is known and may do the action of the route. */
 export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {

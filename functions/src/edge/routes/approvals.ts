@@ -1,11 +1,13 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { APPROVAL_STATES } from '../../calls/approvals/approval.ts'
 import type { Decision, ShownApproval } from '../../calls/approvals/approvals.ts'
+import { recordedRule } from '../../calls/audit/audit-call.ts'
+import { toolFacts } from '../../calls/audit/tool-facts.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import { invalidParameter, Query, refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readObject } from '../http/read-body.ts'
-import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
@@ -16,7 +18,21 @@ const GOVERN = { verb: 'govern' } as const
 /** An id is a UUID. Another text need not be looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly Route[] {
+export function approvalRoutes({ approvals, checkEdited, catalog }: RouteParts): readonly Route[] {
+  /** Adds the call that an approval is about to the record of what was decided. */
+  async function noteApproval(
+    { note, principal }: KnownRequest,
+    approval: Awaited<ReturnType<typeof approvals.find>>,
+  ): Promise<void> {
+    if (!note) return
+    const { tool, digest, asked, workflow, arguments: args } = approval
+    const view = await catalog.view(principal)
+    const entry = view.meaning(tool)
+    // Which arguments are sensitive is known only as long as the tool is the one that was called.
+    const facts = entry?.digest === digest ? toolFacts(entry, args.edited ?? args.sent) : { tool, digest }
+    note({ ...facts, workflow, revision: view.revision, rule: recordedRule(asked) })
+  }
+
   return [
     // One page of the user's approvals, the newest first, without their arguments.
     route({
@@ -60,11 +76,13 @@ export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly
         const { principal, params, res } = request
         const id = checkedId(params.id)
         const decision = decisionIn(await readObject(request, 'single'))
-        if (decision.arguments)
-          await checkEdited(principal, await approvals.find(principal.uid, id), decision.arguments)
+        const found = await approvals.find(principal.uid, id)
+        const { sent, edited = decision.arguments } = found.arguments
+        await noteApproval(request, { ...found, arguments: { sent, edited } })
+        request.note?.({ decision: decision.decision })
+        if (decision.arguments) await checkEdited(principal, found, decision.arguments)
         const decided = await approvals.decide(principal.uid, id, decision)
-        const { tool, digest, isEdited } = decided
-        request.note?.({ tool, digest, subject: { decision: decision.decision, isEdited } })
+        request.note?.({ subject: { isEdited: decided.isEdited } })
         sendJson(res, 200, answered(decided), NOT_STORED)
       },
     }),
@@ -74,8 +92,12 @@ export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly
       path: '/approvals/:id',
       ask: refuseParameters,
       action: GOVERN,
-      async handle({ principal, params: { id }, res }) {
-        await approvals.remove(principal.uid, checkedId(id))
+      async handle(request) {
+        const { principal, params, res } = request
+        const id = checkedId(params.id)
+        await noteApproval(request, await approvals.find(principal.uid, id))
+        request.note?.({ decision: 'cancel' })
+        await approvals.remove(principal.uid, id)
         res.writeHead(204, NOT_STORED).end()
       },
     }),

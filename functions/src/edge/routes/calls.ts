@@ -1,8 +1,10 @@
-import { ERROR_CODES, isToolrackError, ToolrackError, type JsonValue } from '@toolrack/contract'
+import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
+import type { JsonObject, JsonValue, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
+import { auditReported } from '../../calls/audit/audit-reported.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
-import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
+import { dispatch, parseCalls, requestOf } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { CallEvent, CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
@@ -16,7 +18,7 @@ import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-type Parts = Pick<RouteParts, 'invoker' | 'heldResults' | 'isBehindBuffer'>
+type Parts = Pick<RouteParts, 'invoker' | 'heldResults' | 'isBehindBuffer' | 'listed' | 'audit'>
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
@@ -24,6 +26,8 @@ export function callRoutes({
   invoker,
   heldResults = new HeldResults(),
   isBehindBuffer = () => false,
+  listed,
+  audit,
 }: Parts): readonly Route[] {
   return [
     route({
@@ -47,7 +51,15 @@ export function callRoutes({
       takesBody: true,
       action: { verb: 'call' },
       async handle(request) {
-        await sendInTurns(request.res, completeCalls(await readResults(request)), NOT_STORED)
+        const { answer, reported } = completeCalls(await readResults(request))
+        const { principal, req, res } = request
+        if (audit) {
+          const { traceparent } = callHeaders(req)
+          const reporter = { principal, traceparent, view: await listed.view(principal) }
+          const calls = reported.map(({ call, result }) => ({ call, result, arguments: readArguments(call) }))
+          await auditReported(audit, reporter, calls)
+        }
+        await sendInTurns(res, answer, NOT_STORED)
       },
     }),
   ]
@@ -128,6 +140,16 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
     await over
   } finally {
     held.giveBack()
+  }
+}
+
+/** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call all the same. */
+function readArguments(call: ToolCall): JsonObject | undefined {
+  try {
+    return requestOf(call).arguments
+  } catch (error) {
+    if (isToolrackError(error)) return undefined
+    throw error
   }
 }
 

@@ -53,7 +53,14 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
         const { principal, asked, res } = request
         const sent = sentDefinitions(await readBody(request, 'bulk'))
         const { layer, ...options } = { ...asked, signal: callerGone(res) }
-        sendJson(res, 200, await writer.putAll(principal, layer, sent, options))
+        const answer = await writer.putAll(principal, layer, sent, options)
+        const written = answer.results.filter(({ outcome }) => outcome !== 'unchanged')
+        const revision = answer.results.at(-1)?.revision ?? null
+        request.note?.({
+          revision,
+          subject: { written: written.map(({ name, digest }) => `${name}@${digest}`) },
+        })
+        sendJson(res, 200, answer)
       },
     }),
     // One definition. Its entity tag is its digest.
@@ -78,6 +85,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
         const { principal, res } = request
         const sent = await readObject(request, 'single')
         const answer = await writer.put(principal, targetOf(request), sent)
+        noteWrite(request, answer)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
@@ -87,8 +95,12 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       path: '/tools/defs/:name',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, res }) {
-        sendJson(res, 200, { ...(await writer.delete(principal, { layer, name, precondition })), layer })
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const { layer, precondition } = asked
+        const answer = await writer.delete(principal, { layer, name: params.name, precondition })
+        noteWrite(request, answer)
+        sendJson(res, 200, { ...answer, layer })
       },
     }),
     // The versions of a definition, the newest first. A deletion is a version without content.
@@ -116,10 +128,18 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'single'), 'digest', 'sha256:…')
         const answer = await writer.rollback(request.principal, targetOf(request), choice)
+        noteWrite(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
   ]
+}
+
+type Written = { readonly outcome: string; readonly digest: string; readonly revision: string }
+
+/** Adds the written definition, and the new revision of its layer, to the record of the write. */
+function noteWrite({ note }: FoundRequest, { outcome, digest, revision }: Written): void {
+  note?.({ digest, revision, subject: { outcome } })
 }
 
 function askedPage(request: FoundRequest) {

@@ -12,7 +12,7 @@ const HEADERS = {
 } as const
 
 /** `GET /`: what this is, whether it works, and where the documents are. A page for browsers, a text for everything else. */
-export function frontPageRoute(parts: Pick<RouteParts, 'catalog' | 'runner'>): PublicRoute {
+export function frontPageRoute(parts: Pick<RouteParts, 'catalog' | 'ruleBook' | 'runner'>): PublicRoute {
   return {
     method: 'GET',
     path: '/',

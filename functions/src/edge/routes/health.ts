@@ -1,4 +1,5 @@
 import { LAYERS, type Layer } from '@toolrack/contract'
+import type { RulesStatus } from '../../calls/rules/rule-book.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { PublicRoute } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -9,6 +10,7 @@ import type { RouteParts } from './route-parts.ts'
 /** `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. */
 export function healthRoute({
   catalog,
+  ruleBook,
   runner,
   compilers,
   argumentValidator,
@@ -20,11 +22,12 @@ export function healthRoute({
     isRoot: true,
     action: 'anybody',
     async handle({ principal, res, bodies, unread }) {
-      const [view, known] = await Promise.all([
+      const [view, known, rules] = await Promise.all([
         principal ? catalog.view(principal) : catalog.shared(),
         runner.health(),
+        ruleBook.status(principal),
       ])
-      const head = headOf(view, known)
+      const head = headOf(view, known, rules)
       if (!principal) return sendJson(res, 200, head)
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
       const queues = {
@@ -34,7 +37,15 @@ export function healthRoute({
         answers: unread.state,
       }
       const records = audit?.state ?? { mode: 'off' }
-      sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known, audit: records })
+      sendJson(res, 200, {
+        ...head,
+        revision: view.revision,
+        layers,
+        rules,
+        queues,
+        runner: known,
+        audit: records,
+      })
     },
   }
 }
@@ -44,19 +55,20 @@ export type PublicHealth = ReturnType<typeof headOf>
 
 export async function publicHealth({
   catalog,
+  ruleBook,
   runner,
-}: Pick<RouteParts, 'catalog' | 'runner'>): Promise<PublicHealth> {
-  return headOf(...(await Promise.all([catalog.shared(), runner.health()])))
+}: Pick<RouteParts, 'catalog' | 'ruleBook' | 'runner'>): Promise<PublicHealth> {
+  return headOf(...(await Promise.all([catalog.shared(), runner.health(), ruleBook.status()])))
 }
 
-function headOf(view: CatalogView, runner: RunnerHealth) {
+function headOf(view: CatalogView, runner: RunnerHealth, rules: RulesStatus) {
   const isolation: IsolationLevel = runner.status === 'ready' ? runner.isolation : 'L0'
-  return { status: statusOf(view, runner), version: VERSION, isolation }
+  return { status: statusOf(view, runner, rules), version: VERSION, isolation }
 }
 
 /** A runner that is absent or still starting is not a fault. */
-function statusOf({ layers }: CatalogView, runner: RunnerHealth): 'ok' | 'degraded' {
-  const isLost = layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
+function statusOf({ layers }: CatalogView, runner: RunnerHealth, rules: RulesStatus): 'ok' | 'degraded' {
+  const isLost = rules !== 'fresh' || layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
   return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'
 }
 

@@ -1,6 +1,8 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
+import { contentSha256 } from '../../tools/modules/module-content.ts'
+import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import { isModuleName } from '../../tools/modules/module-reader.ts'
 import { invalidParameter } from '../http/query.ts'
 import { readObject } from '../http/read-body.ts'
@@ -59,7 +61,10 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       async handle(request) {
         const { principal, res } = request
         const content = await readModule(request, request.params.name)
+        // Also the record of a refused upload says which content it was.
+        request.note?.({ digest: digestOf(contentSha256(content)) })
         const answer = await writer.put(principal, { ...targetOf(request), ...content })
+        noteWrite(request, answer)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -69,8 +74,12 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       path: '/tools/modules/:name',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, res }) {
-        sendJson(res, 200, await writer.delete(principal, layer, name, precondition))
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const { layer, precondition } = asked
+        const answer = await writer.delete(principal, layer, params.name, precondition)
+        noteWrite(request, answer)
+        sendJson(res, 200, answer)
       },
     }),
     // The versions of a module, the newest first. A deletion is a version without content.
@@ -100,10 +109,23 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'single'), 'sha256', '…')
         const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
+        noteWrite(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
   ]
+}
+
+type Written = Awaited<ReturnType<ModuleWriter['put']>>
+
+/** Adds the module, its tools that have changed, and the new revision of its layer to the record of the write. */
+function noteWrite({ note }: FoundRequest, { outcome, sha256, revision, tools }: Written): void {
+  const { added, changed, removed } = tools
+  note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })
+}
+
+function digestOf(sha256: string): string {
+  return `sha256:${sha256}`
 }
 
 function readModules({ layer }: { readonly layer: WritableLayer }): Action {

@@ -9,13 +9,22 @@ import { simulate } from '../../calls/rules/simulate.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
-import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
 const PATH = '/rules/:kind/:id'
 
 export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): readonly Route[] {
+  /** Adds the written rules, and the revision of the rules that now apply to the writer, to the record of the write. */
+  async function noteWrite(
+    { note, principal }: KnownRequest,
+    { outcome, digest }: { readonly outcome: string; readonly digest: string },
+  ): Promise<void> {
+    const { revision } = await ruleBook.forList(principal)
+    note?.({ digest, revision, subject: { outcome } })
+  }
+
   return [
     // The rules of one owner. Their entity tag is the digest of the set.
     route({
@@ -43,6 +52,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
         refuseIdleRules(set, await catalog.view(ofWhom))
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
+        await noteWrite(request, { outcome, digest })
         const answer = { owner, outcome, digest, ...set }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${digest}"` })
       },
@@ -52,8 +62,10 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       path: PATH,
       ask: askedWrite,
       action: ({ owner }) => writeAction(owner),
-      async handle({ principal, asked, res }) {
+      async handle(request) {
+        const { principal, asked, res } = request
         const { outcome, digest } = await ruleWriter.delete({ uid: principal.uid, ...asked })
+        await noteWrite(request, { outcome, digest })
         sendJson(res, 200, { owner: asked.owner, outcome, digest })
       },
     }),

@@ -18,7 +18,7 @@ const TOOL_RULE = 'it must be {"name": "…", "digest": "sha256:…"}, as explai
 const NO_KEY = 'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.'
 
 /** `POST /jobs/tokens`: makes a short-lived token for a workflow that acts for the user, only with the named tools. */
-export function tokenRoute({ listed, signJobToken: sign, now }: RouteParts): Route {
+export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: RouteParts): Route {
   return route({
     method: 'POST',
     path: '/jobs/tokens',
@@ -29,8 +29,15 @@ export function tokenRoute({ listed, signJobToken: sign, now }: RouteParts): Rou
       const { principal, res } = request
       const wanted = mintRequest(await readObject(request, 'single'))
       if (!sign) throw new ToolrackError('KEYS_UNAVAILABLE', NO_KEY)
-      const view = await listed.view(principal)
+      // A token is not made by rules that could not be read: it lives longer than the fault.
+      const view = (await catalog.view(principal)).ruledBy(await ruleBook.of(principal))
       const minted = await mintJobToken(principal, wanted, { view, sign, now })
+      const tools = minted.tools.map(({ name, digest }) => `${name}@${digest}`)
+      request.note?.({
+        workflow: wanted.workflowId,
+        revision: view.revision,
+        subject: { tools, expiresAt: minted.expiresAt },
+      })
       sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
     },
   })

@@ -57,5 +57,6 @@ export function cloudServices(config: Config, log: Log): Services {
 /** The audit trail in Firestore. Without TOOLRACK_AUDIT_KEY, its days have no manifests. */
 function cloudAudit({ audit: { mode, days, key } }: Config, log: Log, connection: FirestoreConnection) {
   if (mode === 'off') return undefined
+  if (!key) log.warn('the days of the audit trail are not signed', { missing: 'TOOLRACK_AUDIT_KEY' })
   return new AuditTrail({ store: new FirestoreAuditStore(connection), mode, days, key, log })
 }

@@ -1,17 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
-import { inTransaction, isBusy, prepareAll, sqliteError } from './transaction.ts'
+import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {
   read: 'SELECT text FROM rules WHERE scope = ?',
   write: 'INSERT INTO rules VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
   remove: 'DELETE FROM rules WHERE scope = ?',
 } as const
-
-/** The milliseconds for which a change waits for another program that has locked the database. */
-const BUSY_MS = 1_000
-const BUSY_PAUSE_MS = 20
 
 /** Rule sets in the embedded database, which `openGovernance` has opened. */
 export class SqliteRuleStore implements RuleStore {
@@ -32,20 +27,10 @@ export class SqliteRuleStore implements RuleStore {
     }
   }
 
-  change = async <Result>(
+  change = <Result>(
     scope: RuleScope,
     plan: (text: string | undefined) => PlannedText<Result>,
-  ): Promise<Result> => {
-    const untilMs = performance.now() + BUSY_MS
-    for (;;) {
-      try {
-        return inTransaction(this.#database, 'IMMEDIATE', () => this.#change(scope, plan))
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > untilMs) throw sqliteError(error)
-      }
-      await pause(BUSY_PAUSE_MS)
-    }
-  }
+  ): Promise<Result> => inTransactionWhenFree(this.#database, 'IMMEDIATE', () => this.#change(scope, plan))
 
   #read(scope: RuleScope): string | undefined {
     const row = this.#statements.read.get(keyOf(scope)) as { readonly text: string } | undefined

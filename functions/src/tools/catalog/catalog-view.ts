@@ -14,6 +14,8 @@ type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly 
 /** Rules that hide tools. Without rules, `owned` is empty. */
 export type HidingRules = {
   readonly owned: readonly unknown[]
+  /** False if there may be more rules, which could not be read. */
+  readonly isWhole: boolean
   /** Equal for equal rules. */
   readonly revision: string
   /** The decision by which the tool is denied whatever its arguments are. */
@@ -25,7 +27,10 @@ export class CatalogView {
   readonly layers: Layers
   /** Differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
   readonly revision: string
+  /** True if every layer and all rules could be read. */
   readonly isWhole: boolean
+  /** True if rules that may hide tools of this view could not be read. */
+  readonly hasLostRules: boolean
   /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
   /** True if the user has definitions in the user layer, visible or not. If it is true, no other user has the same view. */
@@ -42,7 +47,8 @@ export class CatalogView {
     const ids = [narrowing?.grantId, rules?.revision].filter((id) => id !== undefined)
     this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
-    this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
+    this.hasLostRules = rules?.isWhole === false
+    this.isWhole = !this.hasLostRules && LAYERS.every((layer) => layers[layer].status === 'fresh')
     this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
     this.#changed = narrowing?.changed ?? []
     this.#narrowing = narrowing
@@ -75,7 +81,7 @@ export class CatalogView {
 
   /** The view without the tools that rules hide. The same view if there are no rules. Made once for each set of rules. */
   ruledBy(rules: HidingRules): CatalogView {
-    if (rules.owned.length === 0) return this
+    if (rules.owned.length === 0 && rules.isWhole) return this
     const known = this.#ruled.get(rules)
     if (known) return known
     const view = new CatalogView(this.layers, this.#narrowing, rules)

@@ -80,12 +80,16 @@ function answer(
   }
 }
 
-/** The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. */
+/**
+ * The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. `rules=error` is added
+ * if rules could not be read.
+ */
 export function layersText(view: CatalogView): string {
-  return LAYERS.map((layer) => {
+  const layers = LAYERS.map((layer) => {
     const { status, snapshot } = view.layers[layer]
     return `${layer}=${status === 'fresh' ? snapshot.byName.size : status}`
-  }).join(',')
+  })
+  return [...layers, ...(view.hasLostRules ? ['rules=error'] : [])].join(',')
 }
 
 const NAMES_IN_HEADER = 20

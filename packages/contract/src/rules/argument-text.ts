@@ -55,7 +55,17 @@ const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
 
 /** A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`. */
 function matchesFolder(glob: string, path: string): boolean {
-  return matchesGlob(glob, path, 'path') || (glob.endsWith('/**') && matchesGlob(glob, `${path}/`, 'path'))
+  return matchesGlob(glob, path, 'path') || (isContentOfFolder(glob) && matchesGlob(glob, `${path}/`, 'path'))
+}
+
+export function isContentOfFolder(glob: string): boolean {
+  return glob.endsWith('/**')
+}
+
+/** True if a text with this character never matches an `allow`. */
+export function isDoubtful(character: string, kind: ArgumentKind): boolean {
+  if (kind === 'text') return false
+  return (kind === 'path' ? UNCLEAR_PATH : SHELL_SYNTAX).test(character)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { valueAt, type JsonObject } from '../json.ts'
-import { argumentKind, globKind, matchesArgument } from './argument-text.ts'
-import { matchesEveryText, matchesGlob } from './glob.ts'
+import { argumentKind, matchesArgument } from './argument-text.ts'
+import { matchesGlob } from './glob.ts'
 import { RULE_EFFECTS, type OwnedRules, type Rule, type RuleEffect, type RuleOwner } from './rule-set.ts'
 import type { ToolClass } from './tool-classes.ts'
 
@@ -27,20 +27,16 @@ export type RuleDecision = {
  * owners, the strictest decision wins, and of equally strict ones the first. So the rules of one more owner can only take away.
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
-  return strictest(owned.map((one) => decideOfOwner(one, tool, (rule) => matchesArguments(rule, tool, args))))
+  return decideBy(owned, tool, (rule) => matchesArguments(rule, tool, args))
 }
 
-/**
- * The decision by which a tool is denied whatever its arguments are; undefined if there may be arguments with which it is not.
- * So the tools for which it is undefined are those that a list shows.
- */
-export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
-  const decision = strictest(
-    owned.map((one) =>
-      decideOfOwner(one, tool, (rule) => (rule.effect === 'deny' ? deniesAll(rule, tool) : true)),
-    ),
-  )
-  return decision.effect === 'deny' ? decision : undefined
+/** Decides as `decideCall`, about a call which exactly these rules match. They are asked only if they are about the tool. */
+export function decideBy(
+  owned: readonly OwnedRules[],
+  tool: RuledTool,
+  matches: (rule: Rule) => boolean,
+): RuleDecision {
+  return strictest(owned.map((one) => decideOfOwner(one, tool, matches)))
 }
 
 /** True if the rule is about the tool, with some arguments at least. */
@@ -102,10 +98,4 @@ function matchesArguments(rule: Rule, tool: RuledTool, args: JsonObject): boolea
     const value = Object.hasOwn(args, name) ? args[name] : undefined
     return matchesArgument(glob, value, argumentKind(name, tool.parameters), rule.effect)
   })
-}
-
-function deniesAll(rule: Rule, tool: RuledTool): boolean {
-  return Object.entries(rule.args ?? {}).every(([name, glob]) =>
-    matchesEveryText(glob, globKind(argumentKind(name, tool.parameters))),
-  )
 }

@@ -39,18 +39,45 @@ function matchesParts(parts: readonly string[], text: string): boolean {
   return text.length - last.length >= from && text.endsWith(last)
 }
 
-/** Follows all possible positions in the glob at once. */
 function matchesTokens(glob: string, text: string, kind: GlobKind): boolean {
-  const tokens = tokensOf(glob, kind)
-  let positions = withSkipped(tokens, [0])
+  const matcher = new GlobMatcher(glob, kind)
+  let positions = matcher.start
   for (const character of text) {
     if (positions.size === 0) return false
-    positions = withSkipped(
+    positions = matcher.after(positions, character)
+  }
+  return matcher.isEnd(positions)
+}
+
+/** Follows all possible positions in a glob at once, character by character. */
+export class GlobMatcher {
+  readonly #tokens: readonly Token[]
+
+  constructor(glob: string, kind: GlobKind) {
+    this.#tokens = tokensOf(glob, kind)
+  }
+
+  get start(): ReadonlySet<number> {
+    return withSkipped(this.#tokens, [0])
+  }
+
+  /** Every character that the glob names. All others are the same to it. */
+  get characters(): readonly string[] {
+    return this.#tokens.flatMap((token) => (typeof token === 'object' ? [token.character] : []))
+  }
+
+  after(positions: ReadonlySet<number>, character: string): ReadonlySet<number> {
+    const tokens = this.#tokens
+    return withSkipped(
       tokens,
       [...positions].flatMap((position) => after(tokens, position, character)),
     )
   }
-  return positions.has(tokens.length)
+
+  /** True if the characters so far match the whole glob. */
+  isEnd(positions: ReadonlySet<number>): boolean {
+    return positions.has(this.#tokens.length)
+  }
 }
 
 /** True if the glob matches every text. */

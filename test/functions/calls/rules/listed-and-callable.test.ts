@@ -46,23 +46,38 @@ const NAMES = ['files:read', 'files__read', 'files:write', 'git:push', 'RUN']
 const TOOLS = ['*', 'files:*', 'files:read', 'files__read', 'git:????', 'RUN', 'R?N', 'none']
 
 /**
- * The globs of each argument: `allow` has one that some text matches, and no glob of `deny` covers it, except those that match
- * every text. Whether several rules cover it together is not computed, so such rules are not made here.
+ * The schema of each argument, the globs of rules about it, and values that match every combination of them that some text
+ * matches. Several globs may cover an argument only together: `*` and `*` + `/**` every path, `fast` and `s*` the mode.
  */
-const GLOBS = {
-  path: { deny: ['**', '*', 'secret/**'], other: ['src/**'], values: ['src/x', 'zz', undefined] },
-  command: { deny: ['*', 'rm *'], other: ['pytest *'], values: ['pytest x', 'zz', undefined] },
-  text: { deny: ['*', '**', 'secret*'], other: ['a*'], values: ['ax', 'zz', undefined] },
+const ARGUMENTS = {
+  path: {
+    schema: { type: 'string' },
+    globs: ['**', '*', '*/**', 'secret/**', 'src/**', 'src/*'],
+    values: ['zz', 'zz/zz', 'src/x', 'src/x/y', 'src', 'secret', 'secret/x', '/'],
+  },
+  command: {
+    schema: { type: 'string' },
+    globs: ['*', 'rm *', 'pytest *', 'pytest -q *'],
+    values: ['zz', 'rm x', 'pytest x', 'pytest -q x', 'pytest -q x; rm x'],
+  },
+  text: {
+    schema: { type: 'string' },
+    globs: ['*', '**', 'secret*', 'a*', 'ab*'],
+    values: ['zz', 'secret', 'a', 'ab'],
+  },
+  mode: {
+    schema: { enum: ['fast', 'slow'] },
+    globs: ['fast', 'slow', 's*', 'x', '*'],
+    values: ['fast', 'slow'],
+  },
+  flag: { schema: { type: 'boolean' }, globs: ['true', '*'], values: [true] },
 } as const
-type Argument = keyof typeof GLOBS
-const ARGUMENTS = Object.keys(GLOBS) as Argument[]
+type Argument = keyof typeof ARGUMENTS
+const ALL_ARGUMENTS = Object.keys(ARGUMENTS) as Argument[]
 
-function rule(): Rule {
-  const effect = oneOf(['deny', 'ask', 'allow'] as const)
-  const args = some(2, () => oneOf(ARGUMENTS)).map((name) => [
-    name,
-    oneOf<string>(effect === 'deny' ? GLOBS[name].deny : GLOBS[name].other),
-  ])
+function rule(about: readonly Argument[]): Rule {
+  const effect = oneOf(['deny', 'deny', 'ask', 'allow'] as const)
+  const args = some(2, () => oneOf(about)).map((name) => [name, oneOf<string>(ARGUMENTS[name].globs)])
   return {
     effect,
     tool: oneOf(TOOLS),
@@ -71,33 +86,40 @@ function rule(): Rule {
   }
 }
 
-function kept(): KeptRules {
-  const set: RuleSet = { default: oneOf(['allow', 'allow', 'ask', 'deny']), rules: some(4, rule) }
+function kept(about: readonly Argument[]): KeptRules {
+  const set: RuleSet = {
+    default: oneOf(['allow', 'allow', 'ask', 'deny']),
+    rules: some(5, () => rule(about)),
+  }
   return { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: 'ann' }
 }
 
-function sets(...owners: readonly string[]): string | undefined {
-  return ruleSetsText(new Map(owners.filter(() => random() < 0.6).map((owner) => [owner, kept()])))
+function sets(about: readonly Argument[], ...owners: readonly string[]): string | undefined {
+  return ruleSetsText(new Map(owners.filter(() => random() < 0.6).map((owner) => [owner, kept(about)])))
 }
 
-function definition(): ToolDefinition {
-  const properties = Object.fromEntries(ARGUMENTS.map((name) => [name, { type: 'string' }]))
+function definition(required: readonly Argument[]): ToolDefinition {
+  const properties = Object.fromEntries(ALL_ARGUMENTS.map((name) => [name, ARGUMENTS[name].schema]))
+  const parameters = { type: 'object', properties, required }
   return {
     type: 'function',
-    function: { name: oneOf(NAMES), description: '', parameters: { type: 'object', properties } },
+    function: { name: oneOf(NAMES), description: '', parameters },
     ...(random() < 0.2 && { sealed: true }),
     annotations: { classes: [oneOf(TOOL_CLASSES)] },
   }
 }
 
-/** Every combination of the values, those that `allow` matches first. */
-const CALLS: readonly JsonObject[] = ARGUMENTS.reduce<JsonObject[]>(
-  (calls, name) =>
-    calls.flatMap((args) =>
-      GLOBS[name].values.map((value) => (value === undefined ? args : { ...args, [name]: value })),
-    ),
-  [{}],
-)
+/** Every combination of the values of these arguments. An argument may be missing unless it is required. */
+function callsOf(about: readonly Argument[], required: readonly Argument[]): readonly JsonObject[] {
+  return about.reduce<readonly JsonObject[]>(
+    (calls, name) =>
+      calls.flatMap((args) => [
+        ...ARGUMENTS[name].values.map((value) => ({ ...args, [name]: value })),
+        ...(required.includes(name) ? [] : [args]),
+      ]),
+    [{}],
+  )
+}
 
 test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if some call of it is not denied`, async () => {
   const governance = memoryGovernance()
@@ -115,10 +137,16 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   const wrong: object[] = []
   const seen = { listed: 0, hidden: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
-    const [user, global, file] = [some(2, definition), some(2, definition), some(3, definition)]
+    const about = [oneOf(ALL_ARGUMENTS), oneOf(ALL_ARGUMENTS)].filter(
+      (one, at, all) => all.indexOf(one) === at,
+    )
+    const required = about.filter(() => random() < 0.5)
+    const calls = callsOf(about, required)
+    const made = (): ToolDefinition => definition(required)
+    const [user, global, file] = [some(2, made), some(2, made), some(3, made)]
     const whole = catalogView({ user, global, file })
-    ruleBook.written({ kind: 'everybody' }, sets('everybody/all'))
-    ruleBook.written({ kind: 'user', uid: 'ann' }, sets('user/ann', 'workflow/nightly'))
+    ruleBook.written({ kind: 'everybody' }, sets(about, 'everybody/all'))
+    ruleBook.written({ kind: 'user', uid: 'ann' }, sets(about, 'user/ann', 'workflow/nightly'))
     const principal = random() < 0.5 ? ann : token
     const catalog = new RuledCatalog({ view: () => whole }, ruleBook)
     const view = await catalog.view(principal)
@@ -141,7 +169,7 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
 
     /** The steps of a real call, up to the decision. */
     async function someCallIsNotDenied(name: string): Promise<boolean> {
-      for (const args of CALLS) {
+      for (const args of calls) {
         const call = { ...requestedCall({ name, arguments: args }), principal: ann }
         const outcome = await resolveTool({ catalog: { view: () => view } })(call, (resolved: Resolved) =>
           authoriseCall({ ruleBook: { of: () => ruleBook.of(principal) } })(

@@ -1,10 +1,13 @@
 import { expect, test } from '@jest/globals'
+import type { OwnedRules } from '@toolrack/contract'
 import { ruleSetDigest, ruleSetsText } from '../../../../functions/src/calls/rules/kept-rules.ts'
 import { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
 import { RuledCatalog } from '../../../../functions/src/calls/rules/ruled-catalog.ts'
 import { NO_RULES } from '../../../../functions/src/calls/rules/rules-in-force.ts'
 import type { RuleScope, RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
+import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { REVISION_CHECK_MS } from '../../../../functions/src/tools/catalog/layer-cache.ts'
+import { layersText } from '../../../../functions/src/tools/catalog/list-answer.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 
@@ -21,8 +24,12 @@ function denying(owner: string, ...tools: readonly string[]): string | undefined
   return ruleSetsText(new Map([[owner, { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: '' }]]))
 }
 
+function namesOf(view: CatalogView): readonly string[] {
+  return [...view.entries()].map(({ name }) => name)
+}
+
 /** A book over texts that the test changes, with a clock that the test moves. */
-function bookOver(texts: Map<string, string | undefined> = new Map()) {
+function bookOver(texts: Map<string, string | undefined> = new Map(), operator?: OwnedRules) {
   const state = { nowMs: 0, reads: 0, fault: undefined as Error | undefined, logged: [] as string[] }
   const store: RuleStore = {
     read: async ({ kind }) => {
@@ -37,6 +44,7 @@ function bookOver(texts: Map<string, string | undefined> = new Map()) {
   const book = new RuleBook({
     store,
     log: { info: said, warn: said, error: said },
+    operator,
     now: () => state.nowMs,
   })
   return { book, state, texts }
@@ -51,18 +59,50 @@ test('without rules everybody has the same rules, and a view stays the same obje
   expect(listed.view({ kind: 'user', uid: 'ann', isAdmin: false })).toBe(view)
 })
 
-test('rules that could never be read refuse every list and every call', async () => {
+test('rules that could never be read refuse every call, and lists without them say so', async () => {
   const { book, state } = bookOver()
   state.fault = new Error('the store is away')
   await expect(book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
-  const listed = new RuledCatalog({ view: () => catalogView({}) }, book)
-  await expect(async () => listed.view({ kind: 'user', uid: 'ann', isAdmin: false })).rejects.toMatchObject({
-    code: 'STORE_FAILED',
-  })
+  const whole = catalogView({ file: [tool('a')] })
+  const listed = new RuledCatalog({ view: () => whole }, book)
+  const principal = { kind: 'user', uid: 'ann', isAdmin: false } as const
+  const view = await listed.view(principal)
+  expect(namesOf(view)).toEqual(['a'])
+  expect([view.isWhole, view.hasLostRules, layersText(view)]).toEqual([
+    false,
+    true,
+    'user=0,global=0,file=1,rules=error',
+  ])
+  expect(view.revision).not.toBe(whole.revision)
+  expect(await listed.view(principal)).toBe(view)
+  expect(await book.status(ANN)).toBe('error')
   expect(state.logged).toEqual(['rules could not be read', 'rules could not be read'])
   state.fault = undefined
   state.nowMs += REVISION_CHECK_MS
   expect(await book.of(ANN)).toBe(NO_RULES)
+  expect(await listed.view(principal)).toBe(whole)
+  expect(await book.status(ANN)).toBe('fresh')
+})
+
+test('the rules that can be read still hide tools from a list if others cannot', async () => {
+  const operator: OwnedRules = {
+    owner: { kind: 'everybody', id: 'file' },
+    set: { default: 'allow', rules: [{ effect: 'deny', tool: 'a' }] },
+  }
+  const { book, state, texts } = bookOver(new Map(), operator)
+  texts.set('everybody', denying('everybody/all', 'b'))
+  const view = catalogView({ file: [tool('a'), tool('b'), tool('c')] })
+  state.fault = new Error('the store is away')
+  const none = await book.forList(ANN)
+  expect(namesOf(view.ruledBy(none))).toEqual(['b', 'c'])
+  state.fault = undefined
+  texts.set('user', '{')
+  state.nowMs += REVISION_CHECK_MS
+  const shared = await book.forList(ANN)
+  expect(namesOf(view.ruledBy(shared))).toEqual(['c'])
+  expect(shared.isWhole).toBe(false)
+  expect(shared.revision).not.toBe(none.revision)
+  await expect(async () => book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
 })
 
 test('rules that cannot be understood are no rules that allow', async () => {
@@ -80,6 +120,8 @@ test('the last good rules stay in force if the store fails', async () => {
   state.fault = new Error('the store is away')
   state.nowMs += REVISION_CHECK_MS
   expect(await book.of(ANN)).toBe(before)
+  expect(await book.forList(ANN)).toBe(before)
+  expect(await book.status(ANN)).toBe('stale')
 })
 
 test('the store is asked once a second at most, and rules of the same text are the same object', async () => {
@@ -121,7 +163,7 @@ test('a hidden definition still hides those below it, and its alias means no oth
   texts.set('user', denying('user/ann', 'x:y'))
   const view = catalogView({ user: [tool('x:y')], file: [tool('x:y'), tool('z')] })
   const ruled = view.ruledBy(await book.of(ANN))
-  expect([...ruled.entries()].map(({ name }) => name)).toEqual(['z'])
+  expect(namesOf(ruled)).toEqual(['z'])
   expect([ruled.resolve('x:y'), ruled.resolve('x__y')]).toEqual([undefined, undefined])
   expect(ruled.hiddenBy('x__y')).toMatchObject({
     effect: 'deny',

@@ -84,10 +84,19 @@ test('the audit trail has what was decided about which tool', async () => {
       kind: 'approval',
       outcome: 'ok',
       tool: 'echo',
+      layer: 'file',
       digest: DIGEST,
-      subject: { decision: body['decision'], isEdited: 'arguments' in body },
+      revision: expect.any(String),
+      decision: body['decision'],
+      rule: { owner: expect.any(Object), index: expect.any(Number) },
+      arguments: 'arguments' in body ? body['arguments'] : { text: expect.stringMatching(/^call /) },
+      argumentsHash: expect.stringMatching(/^sha256:/),
+      subject: { isEdited: 'arguments' in body },
     })
   }
+  await ask('ann', `DELETE /approvals/${await pending()}`)
+  const [cancelled = ''] = (await audit.page({ uid: 'ann', limit: 1 })).texts
+  expect(JSON.parse(cancelled)).toMatchObject({ outcome: 'ok', tool: 'echo', decision: 'cancel' })
 })
 
 test('a decision is made once, and edited arguments are shown beside those of the call', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import type { JsonObject, ToolDefinition } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TrailVerifier } from '../../../../functions/src/calls/audit/verify-trail.ts'
@@ -94,7 +95,10 @@ async function ask(
   const [method = '', address = ''] = request.split(' ')
   const answer = await fetch(`${service.url}/workflows${address}`, {
     method,
-    body: body === undefined ? null : JSON.stringify(body),
+    body:
+      body === undefined || (typeof body === 'string' && headers['Content-Type'])
+        ? (body ?? null)
+        : JSON.stringify(body),
     headers: { Authorization: `Bearer ${TOKENS[who]}`, ...headers },
   })
   return { status: answer.status, text: await answer.text(), headers: answer.headers }
@@ -187,6 +191,108 @@ test('refused calls, each call of a dispatch and every write have a record too',
   expect(records[6]).toMatchObject({ digest: expect.stringMatching(/^sha256:/) })
 })
 
+async function listedParts(): Promise<readonly string[]> {
+  const { headers } = await ask('admin', 'GET /tools/list')
+  return headers.get('X-Tools-Revision')?.split('.') ?? []
+}
+
+/** The record of a write of the admin. */
+async function written(
+  request: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<JsonObject> {
+  await ask('admin', request, body, headers)
+  const [record = {}] = await recordsOf('admin', '?limit=1')
+  return record
+}
+
+test('a write has the digest of what was written, and the new revision of its layer, which lists have too', async () => {
+  const source = '"notes:it"'
+  const content = { 'Content-Type': 'text/x-python' }
+  const digest = `sha256:${createHash('sha256').update(source).digest('hex')}`
+  const upload = await written('PUT /tools/modules/notes', source, content)
+  const tools = { added: ['notes:it'], changed: [], removed: [] }
+  expect(upload).toMatchObject({
+    kind: 'write',
+    digest,
+    layer: 'user',
+    subject: { outcome: 'created', ...tools },
+  })
+  expect(upload['invocationId']).toEqual(expect.any(String))
+  expect((await listedParts())[0]).toBe(upload['revision'])
+  expect(await written('PUT /tools/modules/notes', 'nothing', content)).toMatchObject({
+    outcome: 'MODULE_INVALID',
+    digest: `sha256:${createHash('sha256').update('nothing').digest('hex')}`,
+  })
+  const gone = await written('DELETE /tools/modules/notes')
+  expect(gone).toMatchObject({ digest, subject: { outcome: 'deleted', removed: ['notes:it'] } })
+  expect((await listedParts())[0]).toBe(gone['revision'])
+  const many = ['one', 'two'].map((name) => ({ ...AT_CLIENT, function: { ...AT_CLIENT.function, name } }))
+  const bulk = await written('POST /tools/defs?layer=global', many)
+  expect(bulk).toMatchObject({
+    layer: 'global',
+    subject: { written: [/^one@sha256:/, /^two@sha256:/].map((one) => expect.stringMatching(one)) },
+  })
+  expect((await listedParts())[1]).toBe(bulk['revision'])
+  const removed = await written('DELETE /tools/defs/one?layer=global')
+  expect(removed).toMatchObject({
+    tool: 'one',
+    digest: expect.stringMatching(/^sha256:/),
+    subject: { outcome: 'deleted' },
+  })
+  const rules = await written('PUT /rules/everybody/all', { rules: [{ effect: 'deny', tool: 'two' }] })
+  expect(rules).toMatchObject({
+    digest: expect.stringMatching(/^sha256:/),
+    subject: { names: ['everybody', 'all'], outcome: 'created' },
+  })
+  expect((await listedParts())[3]).toBe(rules['revision'])
+  const lifted = await written('DELETE /rules/everybody/all')
+  expect(lifted).toMatchObject({ digest: rules['digest'], subject: { outcome: 'deleted' } })
+})
+
+test('calls whose results the caller reports are recorded as reported', async () => {
+  const calls = [
+    { type: 'tool_use', id: 'a', name: 'local', input: { text: 'here', card: CANARY } },
+    { type: 'tool_use', id: 'b', name: 'elsewhere', input: { card: CANARY } },
+    { type: 'tool_use', id: 'c', name: 'local', input: {} },
+  ]
+  const failure = { resultType: 'failure', code: 'DEADLINE_EXCEEDED', textResultForLlm: CANARY }
+  const results = [
+    { index: 0, result: 'done' },
+    { index: 1, result: failure },
+    { index: 2, result: { ...failure, code: CANARY } },
+  ]
+  const body = { format: 'anthropic', calls, results }
+  expect((await ask('ann', 'POST /tools/dispatch/complete', body, { traceparent: TRACE })).status).toBe(200)
+  const [third, second, first] = await recordsOf('ann', '?limit=3')
+  expect(third).toMatchObject({ tool: 'local', outcome: 'TOOL_RAISED' })
+  const common = {
+    kind: 'call',
+    phase: 'end',
+    reported: true,
+    revision: expect.any(String),
+    traceparent: TRACE,
+  }
+  expect(first).toMatchObject({
+    ...common,
+    tool: 'local',
+    layer: 'file',
+    digest: expect.stringMatching(/^sha256:/),
+    outcome: 'ok',
+    arguments: { text: 'here', card: '[redacted]' },
+    subject: { call: 'a' },
+  })
+  expect(second).toMatchObject({
+    ...common,
+    tool: 'elsewhere',
+    outcome: 'DEADLINE_EXCEEDED',
+    arguments: null,
+    subject: { call: 'b' },
+  })
+  expect(JSON.stringify([first, second, third])).not.toContain(CANARY)
+})
+
 test('no secret of a caller or a tool is in the records, their copy, or the log', async () => {
   const secrets: readonly JsonObject[] = [
     { card: CANARY },
@@ -224,7 +330,7 @@ test('a user reads their own records only, and an admin those of all', async () 
   expect(await uids('ann')).toEqual(['ann'])
   expect(await uids('ann', '?uid=ann')).toEqual(['ann'])
   expect((await ask('ann', 'GET /audit?uid=bob')).status).toBe(403)
-  expect((await uids('admin', '?limit=1000')).toSorted()).toEqual(['ann', 'bob'])
+  expect((await uids('admin', '?limit=1000')).toSorted()).toEqual(['ann', 'bob', 'root'])
   expect(await uids('admin', '?uid=bob')).toEqual(['bob'])
   const byTool = await recordsOf('admin', '?tool=notes:raise&outcome=ARGUMENTS_INVALID&uid=bob')
   expect(byTool.map(({ outcome }) => outcome)).toEqual(['ARGUMENTS_INVALID'])
@@ -283,5 +389,5 @@ test.each([
 
 test('/health shows the mode and the losses to a caller with a token', async () => {
   const answer = await fetch(`${service.url}/health`, { headers: { Authorization: `Bearer ${TOKENS.ann}` } })
-  expect(await answer.json()).toMatchObject({ audit: { mode: 'on', lost: 0 } })
+  expect(await answer.json()).toMatchObject({ audit: { mode: 'on', signed: expect.any(Boolean), lost: 0 } })
 })

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import type { Asked } from '../../../../functions/src/calls/pipeline/call.ts'
+import type { RuledCatalog } from '../../../../functions/src/calls/rules/ruled-catalog.ts'
 import type { Invoker } from '../../../../functions/src/calls/pipeline/invoker.ts'
 import { serveRoutes } from '../../../../functions/src/edge/http/serve-routes.ts'
 import { callRoutes } from '../../../../functions/src/edge/routes/calls.ts'
@@ -35,8 +36,9 @@ test('results that nobody reads are bounded for each user, and let go when the c
       return { result: { ...toolResult('é'.repeat(MB / 4)), meta: {} } }
     },
   } as unknown as Invoker
+  const listed = { view: () => Promise.reject(new Error('no list is read here')) } as unknown as RuledCatalog
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const table = callRoutes({ invoker, heldResults })
+  const table = callRoutes({ invoker, heldResults, listed })
   const server = createServer(serveRoutes(table, { authenticate, corsOrigins: [], log })).listen(
     0,
     '127.0.0.1',

@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
+import type { RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
+import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { until } from '../../../support/until.ts'
 import { routeService } from '../../../support/route-service.ts'
 
 const properties = {
@@ -28,6 +31,23 @@ const ask = await routeService(
   {},
   GRANTED.map((tool) => ({ name: tool.function.name, digest: definitionDigest(tool) })),
 )
+
+const READ_GRANT = { name: 'files:read', digest: definitionDigest(echo('files:read')) }
+
+/** A service whose rules cannot be read as long as there is a fault. The operator's file denies `git:push`. */
+const store = { fault: new Error('the store is away') as Error | undefined }
+const governance = memoryGovernance()
+const rules: RuleStore = {
+  read: (scope) => (store.fault ? Promise.reject(store.fault) : governance.rules.read(scope)),
+  change: (scope, plan) => governance.rules.change(scope, plan),
+}
+const lost = await routeService([echo('files:read'), echo('git:push')], {
+  governance: { ...governance, rules },
+  operatorRules: {
+    owner: { kind: 'everybody', id: 'file' },
+    set: { default: 'allow', rules: [{ effect: 'deny', tool: 'git:*' }] },
+  },
+})
 
 /** Every test starts without rules. */
 afterEach(async () => {
@@ -219,4 +239,36 @@ test('a simulation says what would happen, and an admin may ask for another user
   expect(await asked('bob', 'git:push', { as: { uid: 'ann' } })).toMatchObject({ code: 'PERMISSION_DENIED' })
   expect(await asked('ann', 'none')).toMatchObject({ code: 'TOOL_NOT_FOUND' })
   expect(await asked('ann', 'git:push', { as: [] })).toMatchObject({ code: 'BODY_INVALID' })
+})
+
+test('rules that cannot be read leave a list that says so, and refuse strict lists, calls and tokens', async () => {
+  const list = await lost('ann', 'GET /tools/list')
+  expect([list.status, list.headers.get('X-Tools-Layers')]).toEqual([
+    200,
+    'user=0,global=0,file=2,rules=error',
+  ])
+  expect(list.body).toMatchObject([{ function: { name: 'files:read' } }])
+  expect(await lost('ann', 'GET /tools/list?strict=1')).toMatchObject({
+    status: 503,
+    code: 'LAYER_UNAVAILABLE',
+  })
+  expect((await lost('ann', 'GET /tools/explain?name=files:read')).body).toMatchObject({ visible: true })
+  const call = { body: { name: 'files:read', arguments: {} } }
+  for (const [request, asked] of [
+    ['POST /tools/invoke', call],
+    ['POST /tools/invoke?dryRun=1', call],
+    ['POST /permissions/simulate', call],
+    ['POST /jobs/tokens', { body: { workflowId: 'nightly', tools: [READ_GRANT] } }],
+  ] as const)
+    expect(await lost('ann', request, asked)).toMatchObject({ status: 503, code: 'STORE_FAILED' })
+  expect((await lost('nobody', 'GET /health')).body).toMatchObject({ status: 'degraded' })
+  expect((await lost('ann', 'GET /health')).body).toMatchObject({ rules: 'error' })
+  store.fault = undefined
+  const headers = { 'If-None-Match': list.headers.get('ETag') ?? '' }
+  const whole = await until(
+    () => lost('ann', 'GET /tools/list', { headers }),
+    (answer) => answer.headers.get('X-Tools-Layers') === 'user=0,global=0,file=2',
+  )
+  expect(whole.status).toBe(200)
+  expect(whole.headers.get('ETag')).not.toBe(list.headers.get('ETag'))
 })

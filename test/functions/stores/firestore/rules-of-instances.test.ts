@@ -39,14 +39,36 @@ describeOnEmulator('rules of several instances over Firestore', () => {
     expect(await call(other)).toMatchObject({ code: 'PERMISSION_DENIED' })
   })
 
-  test('rules that cannot be read refuse lists and calls, though the tools could be listed', async () => {
+  test('rules that cannot be read refuse calls and tokens, and a list says that it is without them', async () => {
     const projectId = newProject()
     const firestore = openFirestore(projectId)
     await firestore.doc('tools/rules').set({ text: 'no rules' })
     await firestore.terminate()
     await using service = await firestoreService(connectionTo(projectId), { hasRules: true })
-    const answer = await service.fetch('/workflows/tools/list')
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    const list = await service.fetch('/workflows/tools/list')
+    expect([list.status, list.headers.get('X-Tools-Layers')]).toEqual([
+      200,
+      'user=0,global=0,file=1,rules=error',
+    ])
+    expect(await list.json()).toMatchObject([{ function: { name: 'inFile' } }])
+    const strict = await service.fetch('/workflows/tools/list?strict=1')
+    expect([strict.status, strict.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await call(service)).toMatchObject({ code: 'STORE_FAILED' })
+    expect(await (await service.fetch('/health')).json()).toMatchObject({
+      status: 'degraded',
+      rules: 'error',
+    })
+    const again = openFirestore(projectId)
+    await again.doc('tools/rules').delete()
+    await again.terminate()
+    const whole = await until(
+      () =>
+        service.fetch('/workflows/tools/list', {
+          headers: { 'If-None-Match': list.headers.get('ETag') ?? '' },
+        }),
+      ({ headers }) => headers.get('X-Tools-Layers') === 'user=0,global=0,file=1',
+    )
+    // The entity tag of the list without rules is not that of the whole list.
+    expect(whole.status).toBe(200)
   })
 })

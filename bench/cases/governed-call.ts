@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OwnedRules, RuleOwner } from '@toolrack/contract'
+import type { Principal } from '../../functions/src/access/principal.ts'
+import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
+import { ruleSetDigest, ruleSetsText } from '../../functions/src/calls/rules/kept-rules.ts'
+import { createApp } from '../../functions/src/edge/app.ts'
+import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/data-folder.ts'
+import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
+import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
+import { parseConfig } from '../../functions/src/hosts/config.ts'
+import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
+import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
+import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
+import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
+import type { Comparison } from '../measure/comparison.ts'
+import type { Effort } from '../measure/load-rounds.ts'
+import type { Measured } from '../measure/result.ts'
+import type { Round } from '../measure/round.ts'
+import { timedInTurns } from '../measure/timed-rounds.ts'
+import { commitsIn } from '../measure/commits.ts'
+import { keepAliveClient } from '../processes/keep-alive-client.ts'
+
+const CALLS = 300
+/** Few enough that no checkpoint begins the log again while commits are counted. */
+const COUNTED_CALLS = 20
+/** The most time that all steps may add to a warm call, in microseconds, and the most commits. */
+const MORE_US_MAX = 600
+const COMMITS_MAX = 2
+/** The same for a list. What differs less cannot be measured beside what else the machine does. */
+const LIST_RATIO_MAX = 1.05
+
+const GOVERNED = 'a call with all steps'
+const BARE = 'the same call without rules, audit and kept calls'
+const KEYED = 'a call with all steps and an Idempotency-Key'
+const LIST = 'a list with rules'
+const BARE_LIST = 'the same list without rules'
+
+const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
+const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const DATABASES = ['governance.sqlite', 'audit.sqlite', 'invocations.db', 'toolrack.db']
+const CALL = { name: 'ECHO', arguments: { text: 'Can you hear me?' } }
+
+/** What rules, the audit trail and kept calls add to a warm call of a built-in tool and to a warm list, with the embedded store. */
+export async function governedCall(folder: string, { rounds: count }: Effort): Promise<Measured> {
+  const [ours, bare] = [join(folder, 'governed'), join(folder, 'bare')]
+  await using governed = await service(ours, true)
+  await using plain = await service(bare, false)
+  let key = 0
+  const list = '/workflows/tools/list'
+  const contenders = [
+    { name: GOVERNED, calls: CALLS, call: () => governed.invoke() },
+    { name: BARE, calls: CALLS, call: () => plain.invoke() },
+    { name: KEYED, calls: CALLS, call: () => governed.invoke(`key ${(key += 1)} ${performance.now()}`) },
+    { name: LIST, calls: CALLS, call: () => governed.client.send('GET', list) },
+    { name: BARE_LIST, calls: CALLS, call: () => plain.client.send('GET', list) },
+  ]
+  for (const { call } of contenders) for (let warm = 0; warm < CALLS; warm += 1) await call()
+  const commits = await commitsOf(ours, () => governed.invoke())
+  const rounds = await timedInTurns(contenders, count)
+  return {
+    rounds: rounds.map((round) => withMore(round, commits)),
+    comparisons: COMPARISONS,
+    sharesCores: true,
+  }
+}
+
+/** The commits to disk of one call, as the databases count them. */
+async function commitsOf(folder: string, call: () => Promise<void>): Promise<number> {
+  const counted = (): number => DATABASES.reduce((sum, name) => sum + commitsIn(join(folder, name)), 0)
+  for (let tries = 0; tries < 5; tries += 1) {
+    const before = counted()
+    for (let calls = 0; calls < COUNTED_CALLS; calls += 1) await call()
+    const more = counted() - before
+    // A checkpoint has begun a log again.
+    if (more > 0) return more / COUNTED_CALLS
+  }
+  throw new Error('the commits of calls could not be counted')
+}
+
+async function service(folder: string, isGoverned: boolean) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const governance = embeddedGovernance(openGovernanceFile(folder))
+  const audit = isGoverned
+    ? new AuditTrail({ store: new SqliteAuditStore(join(folder, 'audit.sqlite')), mode: 'on', log: NO_LOG })
+    : undefined
+  if (isGoverned) {
+    await governance.rules.change({ kind: 'everybody' }, () => kept({ kind: 'everybody', id: 'all' }))
+    await governance.rules.change({ kind: 'user', uid: 'ann' }, () => kept({ kind: 'user', id: 'ann' }))
+  }
+  const config = parseConfig({})
+  const store = openStore(folder, config.storeBytesMax)
+  const logs = openLogs(folder, config.logBounds)
+  const services = createServices({
+    authenticate: () => ANN,
+    store: () => store,
+    files: (compilers) => new FileLayer(config.definitionsFolder, compilers),
+    governance,
+    audit,
+    operatorRules: isGoverned ? rulesOf({ kind: 'everybody', id: 'file' }) : undefined,
+    logs: isGoverned ? logs : { ...logs, keep: () => Promise.resolve(), close: () => logs.close() },
+    runner: absentRunner('No runner belongs to this benchmark.'),
+    signJobToken: undefined,
+    log: NO_LOG,
+    envelope: 'array',
+    defaultWorkflow: 'tools-CliTools',
+    corsOrigins: [],
+  })
+  await services.catalog.load()
+  const listening = await listen(createApp(services), '127.0.0.1', 0)
+  const port = Number(new URL(listening.url).port)
+  const client = await keepAliveClient(port)
+  return {
+    client,
+    async invoke(key?: string): Promise<void> {
+      const headers = key === undefined ? {} : { 'Idempotency-Key': key }
+      const answer = JSON.stringify(await client.send('POST', '/workflows/tools/invoke', CALL, headers))
+      assert.ok(answer.includes('"success"'), answer)
+    },
+    [Symbol.asyncDispose]: async () => {
+      client.close()
+      await stopListening(listening)
+      await closeServices(services)
+    },
+  }
+}
+
+/** Rules of which several are about the call, with globs of arguments, and that allow it. */
+function rulesOf(owner: RuleOwner): OwnedRules {
+  const rules = [
+    { effect: 'deny', tool: 'git:*' },
+    { effect: 'deny', tool: '*', args: { text: 'rm *' } },
+    { effect: 'ask', tool: '*', args: { path: 'secrets/**', text: '*password*' } },
+    { effect: 'allow', tool: 'ECHO', args: { text: 'Can *' } },
+  ] as const
+  return { owner, set: { default: 'allow', rules } }
+}
+
+function kept(owner: RuleOwner) {
+  const { set } = rulesOf(owner)
+  const rules = { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: 'ann' }
+  return { text: ruleSetsText(new Map([[`${owner.kind}/${owner.id}`, rules]])), result: undefined }
+}
+
+/** One round, with the commits of a call and the time that the steps add: the difference of the medians. */
+function withMore(round: Round, commits: number): Round {
+  const [ours, bare] = [round[GOVERNED], round[BARE]]
+  assert.ok(ours && bare)
+  const moreUs = (ours['p50Us'] ?? 0) - (bare['p50Us'] ?? 0)
+  return { ...round, [GOVERNED]: { ...ours, moreUs, commits } }
+}
+
+const COMPARISONS: readonly Comparison[] = [
+  {
+    what: 'what all steps add to a warm call, median',
+    metric: 'moreUs',
+    unit: 'µs',
+    ours: GOVERNED,
+    goal: { atMost: MORE_US_MAX },
+  },
+  {
+    what: 'commits to disk of a call',
+    metric: 'commits',
+    unit: 'times',
+    ours: GOVERNED,
+    goal: { atMost: COMMITS_MAX },
+  },
+  { what: 'a warm call, median', metric: 'p50Us', unit: 'µs', ours: GOVERNED, against: BARE },
+  { what: 'a warm call with a key, median', metric: 'p50Us', unit: 'µs', ours: KEYED, against: BARE },
+  {
+    what: 'a warm list, median',
+    metric: 'p50Us',
+    unit: 'µs',
+    ours: LIST,
+    against: BARE_LIST,
+    goal: { atMost: LIST_RATIO_MAX },
+  },
+]

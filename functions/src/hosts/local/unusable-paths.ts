@@ -1,0 +1,59 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { ConfigReport } from '../config.ts'
+import { ConfigError } from '../settings/variables.ts'
+
+/**
+ * Throws one ConfigError with all faults of the settings and of the files and folders that they name. A single path that cannot be
+ * used is no fault here: the part that opens it says more about it, and has an exit code of its own.
+ */
+export function refuseUnusable(report: ConfigReport): void {
+  const paths = unusablePaths(report)
+  if (report.faults.length + paths.length > 1) throw new ConfigError(...report.faults, ...paths)
+}
+
+/** A sentence for each folder that does not exist, and for each file and folder that cannot be written. */
+function unusablePaths({ inForce }: ConfigReport): readonly string[] {
+  const set = (name: string): string | undefined => {
+    const value = inForce.get(name)?.value
+    return typeof value === 'string' ? resolve(value) : undefined
+  }
+  const folders = ['TOOLRACK_DEFS_DIR', 'TOOLRACK_TOOLS_DIR'].flatMap((name) => {
+    const path = set(name)
+    return path === undefined || isFolder(path) ? [] : [`${name}: ${path} is not a folder that can be read`]
+  })
+  const is = (name: string, value: string): boolean => inForce.get(name)?.value === value
+  const isAudited = !is('TOOLRACK_AUDIT', 'off')
+  const written = [
+    ...(is('TOOLRACK_STORE', 'firestore') && is('TOOLRACK_AUTH', 'firebase') ? [] : ['TOOLRACK_DATA']),
+    ...(isAudited ? ['TOOLRACK_AUDIT_LOG_PATH'] : []),
+  ].flatMap((name) => {
+    const path = set(name)
+    const fault = path === undefined ? undefined : whyNotWritten(path, name === 'TOOLRACK_DATA')
+    return fault === undefined ? [] : [`${name}: ${path} cannot be written (${fault})`]
+  })
+  return [...folders, ...written]
+}
+
+function isFolder(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.X_OK)
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Undefined if the path can be written. A folder that does not exist is made, with the folders above it; a file is not. */
+function whyNotWritten(path: string, isMadeFolder: boolean): string | undefined {
+  try {
+    accessSync(path, constants.W_OK)
+    return statSync(path).isDirectory() === isMadeFolder ? undefined : isMadeFolder ? 'ENOTDIR' : 'EISDIR'
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const above = dirname(path)
+    if (code !== 'ENOENT' || above === path) return code
+    const fault = whyNotWritten(above, true)
+    return fault === undefined && !isMadeFolder && !isFolder(above) ? 'ENOENT' : fault
+  }
+}

@@ -1,0 +1,121 @@
+import type { JsonObject } from '../json.ts'
+import { argumentKind, globKind } from './argument-text.ts'
+import { matchedSets, valuesOf } from './argument-values.ts'
+import { decideBy, isAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
+import { matchesEveryText } from './glob.ts'
+import type { OwnedRules, Rule } from './rule-set.ts'
+
+/** The most sets of rules that are followed for one tool, one argument after the other. */
+export const MATCHED_SETS_MAX = 2_000
+
+/**
+ * The decision by which a tool is denied whatever its arguments are; undefined if there may be arguments with which it is not.
+ * So the tools for which it is undefined are those that a list shows. Several rules, also of several owners, may deny a tool
+ * together. It is undefined too if it would take long to tell; then each call is decided when it is made.
+ */
+export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
+  const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, tool))
+  if (byOne.effect === 'deny') return byOne
+  const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
+  const isPerhapsDenied = rules.some(({ effect }) => effect === 'deny') || hasDenyingDefault(owned)
+  if (!isPerhapsDenied || rules.every(({ args }) => args === undefined)) return undefined
+  const sets = matchedRules(owned, rules, tool.parameters)
+  return sets && deniedTogether(owned, tool, sets)
+}
+
+function hasDenyingDefault(owned: readonly OwnedRules[]): boolean {
+  return owned.some(({ set }) => set.default === 'deny')
+}
+
+function deniesAll(rule: Rule, tool: RuledTool): boolean {
+  return Object.entries(rule.args ?? {}).every(([name, glob]) =>
+    matchesEveryText(glob, globKind(argumentKind(name, tool.parameters))),
+  )
+}
+
+type Rules = ReadonlySet<Rule>
+
+/** Every set of rules that some arguments match; undefined if there are too many. */
+function matchedRules(
+  owned: readonly OwnedRules[],
+  rules: readonly Rule[],
+  parameters: JsonObject,
+): readonly Rules[] | undefined {
+  let sets: readonly Rules[] = [new Set(rules)]
+  for (const name of new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))) {
+    const about = rules.filter(({ args }) => args && Object.hasOwn(args, name))
+    const lost = lostRules(owned, about, name, parameters)
+    if (!lost || sets.length * lost.length > MATCHED_SETS_MAX) return undefined
+    sets = distinct(
+      rules,
+      sets.flatMap((set) => lost.map((one) => new Set([...set].filter((rule) => !one.has(rule))))),
+    )
+  }
+  return sets
+}
+
+/** What is known of the arguments under these rules: they are the same for most tools, because the rules are. */
+type Known = {
+  readonly places: ReadonlyMap<Rule, number>
+  readonly lost: Map<string, readonly Rules[] | undefined>
+}
+const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
+const KNOWN_MAX = 1_000
+
+/** For every value of the argument, the rules which do not match because of it. Undefined if there are too many. */
+function lostRules(
+  owned: readonly OwnedRules[],
+  about: readonly Rule[],
+  name: string,
+  parameters: JsonObject,
+): readonly Rules[] | undefined {
+  const { places, lost } = knownOf(owned)
+  const values = valuesOf(name, parameters)
+  const key = JSON.stringify([name, values, about.map((rule) => places.get(rule))])
+  if (!lost.has(key)) {
+    if (lost.size >= KNOWN_MAX) lost.clear()
+    const globs = about.map(({ effect, args }) => ({ effect, glob: args?.[name] ?? '' }))
+    const sets = matchedSets(values, globs)
+    lost.set(
+      key,
+      sets?.map((matched) => new Set(about.filter((_rule, index) => !matched.has(index)))),
+    )
+  }
+  return lost.get(key)
+}
+
+function knownOf(owned: readonly OwnedRules[]): Known {
+  const known = KNOWN.get(owned)
+  if (known) return known
+  const rules = owned.flatMap(({ set }) => set.rules)
+  const made: Known = { places: new Map(rules.map((rule, place) => [rule, place])), lost: new Map() }
+  KNOWN.set(owned, made)
+  return made
+}
+
+function distinct(rules: readonly Rule[], sets: readonly Rules[]): readonly Rules[] {
+  const keyOf = (set: Rules): string => rules.map((rule) => (set.has(rule) ? '1' : '0')).join('')
+  return [...new Map(sets.map((set) => [keyOf(set), set])).values()]
+}
+
+/** The decision if every one of these sets of rules denies. Of several decisions it is the first, and its reason names all. */
+function deniedTogether(
+  owned: readonly OwnedRules[],
+  tool: RuledTool,
+  sets: readonly Rules[],
+): RuleDecision | undefined {
+  const found = new Map<string, RuleDecision>()
+  for (const set of sets) {
+    const decision = decideBy(owned, tool, (rule) => set.has(rule))
+    if (decision.effect !== 'deny') return undefined
+    found.set(decision.reason, decision)
+  }
+  const decisions = [...found.values()]
+  const [first] = decisions
+  if (!first || decisions.length === 1) return first
+  const reasons = decisions.slice(0, REASONS_MAX).map(({ reason }) => reason)
+  return { ...first, reason: `Every call is denied. ${reasons.join(' ')}` }
+}
+
+/** The most reasons that a decision repeats. */
+const REASONS_MAX = 5

@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
+import { jobKeys, PARAMETERS } from '../../functions/src/declaration.ts'
+import { VARIABLES } from '../../functions/src/hosts/config.ts'
+import { ROOT } from '../support/source-tree.ts'
+
+/** The variables that a deployment of the functions does not set, by the reason. */
+const NOT_OF_FUNCTIONS = {
+  'the functions set it themselves': ['PORT', 'HOST', 'TOOLRACK_STORE', 'TOOLRACK_AUTH'],
+  'it is about a file or a folder of the embedded server': [
+    'TOOLRACK_DATA',
+    'TOOLRACK_STORE_MB',
+    'TOOLRACK_AUDIT_LOG_PATH',
+    'TOOLRACK_TOOLS_DIR',
+  ],
+  'the platform sets it': [
+    'GOOGLE_CLOUD_PROJECT',
+    'GCLOUD_PROJECT',
+    'FIREBASE_AUTH_EMULATOR_HOST',
+    'FUNCTIONS_EMULATOR',
+    'K_SERVICE',
+  ],
+  'the emulators set it, and a parameter would take its place': ['RUNNER_URL', 'RUNNER_SECRET'],
+  'it is about a runner that the embedded server starts': [
+    'TOOLRACK_RUNNER_SLOTS',
+    'TOOLRACK_RUNNER_USER_SLOTS',
+    'TOOLRACK_RUNNER_POOL_MB',
+    'TOOLRACK_RUNNER_MIN_ISOLATION',
+    'TOOLRACK_RUNNER_NETWORK_ALLOW',
+    'TOOLRACK_PYTHON',
+  ],
+}
+
+test('a deployment declares every variable that applies to functions', () => {
+  const others = Object.values(NOT_OF_FUNCTIONS).flat()
+  const declared = [...Object.keys(PARAMETERS), jobKeys.name]
+  expect([...declared, ...others].toSorted()).toEqual(VARIABLES.toSorted())
+})
+
+test('functions/.env has each parameter with its default, so that a deployment asks for none', () => {
+  const lines = readFileSync(new URL('functions/.env', ROOT), 'utf8').split('\n')
+  const set = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  expect(set).toEqual(Object.entries(PARAMETERS).map(([name, [value]]) => `${name}=${value}`))
+})
