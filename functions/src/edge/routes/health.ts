@@ -13,6 +13,7 @@ export function healthRoute({
   compilers,
   argumentValidator,
   audit,
+  agents,
 }: RouteParts): PublicRoute {
   return {
     method: 'GET',
@@ -27,6 +28,7 @@ export function healthRoute({
       const head = headOf(view, known)
       if (!principal) return sendJson(res, 200, head)
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
+      const files = await agents.files.read()
       const queues = {
         schemas: compilers.state,
         arguments: argumentValidator.state,
@@ -34,7 +36,15 @@ export function healthRoute({
         answers: unread.state,
       }
       const records = audit?.state ?? { mode: 'off' }
-      sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known, audit: records })
+      sendJson(res, 200, {
+        ...head,
+        revision: view.revision,
+        layers,
+        agents: { inFiles: files.agents.size, skipped: files.skipped },
+        queues,
+        runner: known,
+        audit: records,
+      })
     },
   }
 }
