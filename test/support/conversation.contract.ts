@@ -180,6 +180,9 @@ async function converse(service: EngineService, moment: Moment): Promise<void> {
   expect(engine.cost).toBe(0.5)
 }
 
+const postsInvoices: Workflow = ({ tool_call: { function: fn } }) =>
+  Promise.resolve({ encoded: `Posted with ${fn.arguments}.` })
+
 /** A client creates an agent, gives it tools and links a session to it. The engine lists these tools, and calls them. */
 async function converseWithAgent(service: EngineService, at: '/agents' | '/workflows/agents'): Promise<void> {
   const client = new OriginalClient({ fetch: service.fetch, at, projectId: 'library' })
@@ -196,8 +199,6 @@ async function converseWithAgent(service: EngineService, at: '/agents' | '/workf
   const sessionId = `session of ${agent.id}`
   await client.link(sessionId, agent.id)
 
-  const invoices: Workflow = ({ tool_call: { function: fn } }) =>
-    Promise.resolve({ encoded: `Posted with ${fn.arguments}.` })
   const lists: (readonly string[])[] = []
   const engine = new OriginalEngine({
     service: service.url,
@@ -209,7 +210,7 @@ async function converseWithAgent(service: EngineService, at: '/agents' | '/workf
     query: service.itemsQuery,
     sessionId,
     ownTools: OWN_TOOLS,
-    workflows: { 'tools-Invoices-dev': invoices },
+    workflows: { 'tools-Invoices-dev': postsInvoices },
     env: { WORKFLOW_ENV: '-dev' },
     pause: () => pause(50),
   })

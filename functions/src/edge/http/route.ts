@@ -38,8 +38,8 @@ export type FoundRequest<Path extends string = string> = {
 
 /** What only the handler of a write knows. */
 export type Noted = {
-  readonly tool: string
-  readonly digest: Digest
+  readonly tool?: string
+  readonly digest?: Digest
   /** Short texts without secrets. */
   readonly subject: { readonly [field: string]: string | boolean }
 }

@@ -8,8 +8,11 @@ import { sendJson } from './send-json.ts'
 /** The body of an answer that reports an error. */
 export type ErrorForm = (error: ToolrackError) => object
 
-/** The form that the clients of the original service read. */
-export const originalError: ErrorForm = ({ message }) => ({ error: message })
+/** The form that the clients of the original service read. For an unexpected error it also has the id that the log has. */
+export const originalError: ErrorForm = ({ message, details: [detail] }) => {
+  const requestId = detail?.['requestId']
+  return { error: typeof requestId === 'string' ? `${message} Its id is ${requestId}.` : message }
+}
 
 /**
  * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has already begun, the

@@ -1,4 +1,5 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { redactText } from '../../calls/audit/redact.ts'
 import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
 import type { LinkedSession } from '../../tools/agents/agent-store.ts'
 import {
@@ -55,6 +56,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
         const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
+        request.note?.({ subject: { agent: redactText(agent.id) } })
         sendJson(request.res, 201, { agent })
       },
     }),
@@ -146,6 +148,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
         if (agentId === '' || Object.keys(rest).length > 0)
           throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
         await agents.link(session, agentId)
+        request.note?.({ subject: { agent: redactText(agentId) } })
         sendJson(request.res, 200, { sessionId: session.sessionId, agentId })
       },
     }),

@@ -3,6 +3,7 @@ import { Timestamp } from '@google-cloud/firestore'
 import { FirestoreAgentStore } from '../../../../functions/src/stores/firestore/firestore-agent-store.ts'
 import { LINKS_PER_USER } from '../../../../functions/src/tools/agents/agent.ts'
 import { agentStoreContract } from '../../../support/agent-store.contract.ts'
+import { firestoreService } from '../../../support/firestore-service.ts'
 import {
   connectionTo,
   describeOnEmulator,
@@ -90,6 +91,22 @@ describeOnEmulator('agents in Firestore', () => {
     expect(await store.find('ann', reviewer.id)).toEqual(reviewer)
     expect(await store.linked({ uid: 'ann', project: 'library', sessionId: 'session-1' })).toBe(reviewer.id)
     expect(await store.linked({ uid: 'ann', project: undefined, sessionId: 'session-1' })).toBeUndefined()
+  })
+
+  test('a client of the original service finds its agents and its session', async () => {
+    const projectId = newProject()
+    const firestore = openFirestore(projectId)
+    for (const [path, data] of Object.entries(RECORDED)) await firestore.doc(path).set(data)
+    await firestore.terminate()
+    await using service = await firestoreService(connectionTo(projectId), { hasRules: true })
+    const ask = async (path: string) =>
+      (await service.fetch(path, { headers: { 'x-project-id': 'library' } })).json() as Promise<object>
+    const reviewer = RECORDED['users/ann/agents/f0Zk3YqYw1bN8sLr2TdP']
+    expect(await ask(`/agents/${reviewer.id}`)).toEqual({ agent: reviewer })
+    expect(await ask('/workflows/agents?limit=1')).toEqual({ agents: [reviewer] })
+    expect(await ask('/agents/session/session-1')).toEqual({ sessionId: 'session-1', agentId: reviewer.id })
+    expect(await ask('/jobs/agents/session/session-1/tools')).toEqual({ tools: reviewer.tools })
+    expect(await ask('/agents/Qm2V7cXh9Ej4KaTnUo5B/tools')).toEqual({ tools: [] })
   })
 
   test('what is written are documents of the original service, in its places', async () => {
