@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AGENT_TOOLS_MAX, AGENTS_PER_USER } from '../../functions/src/tools/agents/agent.ts'
 import { BODY_BYTES_MAX } from '../../functions/src/edge/http/read-body.ts'
@@ -28,6 +28,8 @@ file('g-reserved.json', { name: 'Default' })
 file('h-list.json', [])
 file('i-bad-id.json', { id: 'a/b', name: 'I' })
 file('j-bad-tool.json', { name: 'J', tools: ['READ FILE'] })
+file('k-large.json', `{"name":"K"${' '.repeat(64 * 1024)}}`)
+mkdirSync(join(folder.path, 'l-folder.json'))
 file('no-json.txt', 'x')
 
 const TEACHER = {
@@ -452,6 +454,8 @@ describe('files', () => {
     ['h-list.json', /not an object/],
     ['i-bad-id.json', /the id/],
     ['j-bad-tool.json', /not allowed/],
+    ['k-large.json', /the file of an agent may have 65536$/],
+    ['l-folder.json', /cannot be read/],
   ] as const
 
   test('that are broken are skipped, and named in the log and the health', async () => {

@@ -77,7 +77,7 @@ type AgentFile =
   { readonly agent: FixedAgent } | { readonly fault: { readonly pointer: string; readonly message: string } }
 
 function readAgentFile(path: string): AgentFile {
-  const read = readBytes(path, AGENT_FILE_BYTES_MAX)
+  const read = readBytes(path, AGENT_FILE_BYTES_MAX, 'the file of an agent')
   if ('fault' in read) return wrong(read.fault)
   const json = readJson(read.bytes)
   return 'fault' in json ? json : agentOf(json.value)
