@@ -24,6 +24,8 @@ test('Hosting sends every path of the service to the function that serves it, in
   expect(config.hosting.rewrites).toEqual([
     to('/workflows/**', 'workflows'),
     to('/jobs/**', 'jobs'),
+    to('/agents', 'workflows'),
+    to('/agents/**', 'workflows'),
     to('/api/**', 'workflows'),
     to('/health', 'workflows'),
     to('/', 'workflows'),
@@ -86,7 +88,9 @@ test('the fields that the store asks by keep their indexes, and the others need 
   const filters = ['tool', 'outcome', 'code', 'workflow']
   const ofRecords = ['uid', 'place', 'day', 'instance', 'kind']
   const ofLogs = new Set(['bytes', 'at', '__name__', ...filters])
-  expect(new Set(asked)).toEqual(new Set(['listedAs', 'revision', 'textHash', ...ofRecords, ...ofLogs]))
+  expect(new Set(asked)).toEqual(
+    new Set(['listedAs', 'revision', 'textHash', 'created', ...ofRecords, ...ofLogs]),
+  )
   // Each filter of a page of calls needs an index together with the order of the page.
   const ofCalls = indexes.filter(({ collectionGroup }) => collectionGroup === 'logs')
   expect(ofCalls.map(({ fields }) => fields)).toEqual(

@@ -44,7 +44,10 @@ test('a refusal for want of a token may be read too', async () => {
 test('a browser that asks first learns what it may send, without a token', async () => {
   const headers = { Origin: LISTED, 'Access-Control-Request-Method': 'PUT' }
   const res = await fetch(`${server.url}/workflows/tools/defs/A`, { method: 'OPTIONS', headers })
-  expect([res.status, res.headers.get('access-control-allow-methods')]).toEqual([204, 'GET,PUT,POST,DELETE'])
+  expect([res.status, res.headers.get('access-control-allow-methods')]).toEqual([
+    204,
+    'GET,PUT,POST,PATCH,DELETE',
+  ])
   expect(res.headers.get('access-control-allow-headers')).toBe(
     'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
   )

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -24,6 +24,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'toolrack-lone-'))
   await buildFunctions(process.execPath, { logLevel: 'silent' })
   for (const name of UPLOADED) cpSync(join(FUNCTIONS, name), join(folder, name), { recursive: true })
+  const agents = join(folder, 'workflows/agents/defs')
+  mkdirSync(agents, { recursive: true })
+  writeFileSync(join(agents, 'green.json'), '{"name":"Mrs Green"}')
   await npmInstall({ what: 'functions', cwd: folder, node: process.execPath, flags: ['--omit=dev'] })
   const env = { PATH: process.env['PATH'], PORT: '0', TOOLRACK_DATA: join(folder, 'data') }
   server = spawn(process.execPath, ['dist/local.js'], {
@@ -55,6 +58,10 @@ const call = (path: string, init: RequestInit = {}): Promise<Response> =>
 test('functions/ alone, installed from its own lock file, lists the file layer that it carries', async () => {
   const tools = (await (await call('/workflows/tools/list?names=READ_FILE')).json()) as unknown[]
   expect(tools).toHaveLength(1)
+})
+
+test('the agents in files that it carries are read where it runs', async () => {
+  expect(await (await call('/agents/mrs-green')).json()).toMatchObject({ agent: { source: 'file' } })
 })
 
 test('its schema worker is a file of the bundle and admits definitions', async () => {

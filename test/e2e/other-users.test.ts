@@ -84,6 +84,9 @@ beforeAll(async () => {
   }
   expect((await ask(ANN, 'PUT', '/tools/defs/hers', JSON.stringify(HERS))).status).toBe(200)
   expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
+  const agent = { name: 'hers', description: SECRET, workflowName: SECRET, tools: [SECRET] }
+  expect((await ask(ANN, 'POST', '/agents', JSON.stringify(agent))).status).toBe(201)
+  expect((await ask(ANN, 'PUT', '/agents/session/hers-session', '{"agentId":"hers"}')).status).toBe(200)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
   await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
   approval = await waitingCall()
@@ -127,6 +130,18 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
   'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
+  'GET /agents': [['/agents'], ['/agents?limit=200&order=asc']],
+  'POST /agents': [['/agents', '{"name":"Own"}']],
+  'GET /agents/:id': [['/agents/hers'], ['/agents/..%2F..%2Fann%2Fagents%2Fhers']],
+  'PATCH /agents/:id': [['/agents/hers', '{"description":"x"}']],
+  'DELETE /agents/:id': [['/agents/hers']],
+  'GET /agents/:id/tools': [['/agents/hers/tools']],
+  'POST /agents/:id/tools': [['/agents/hers/tools', '{"tools":"x"}']],
+  'DELETE /agents/:id/tools': [['/agents/hers/tools', '{"tools":"x"}']],
+  'PUT /agents/session/:sessionId': [['/agents/session/her-session', '{"agentId":"hers"}']],
+  'GET /agents/session/:sessionId': [['/agents/session/hers-session']],
+  'DELETE /agents/session/:sessionId': [['/agents/session/hers-session']],
+  'GET /agents/session/:sessionId/tools': [['/agents/session/hers-session/tools']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
@@ -165,6 +180,9 @@ async function hers(): Promise<string> {
     '/tools/list?names=hers',
     '/tools/modules/notes',
     `/approvals/${approval}`,
+    '/agents',
+    '/agents/session/hers-session',
+    '/agents/session/hers-session/tools',
   ]
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }
@@ -177,6 +195,8 @@ test("Ann's own requests show what is looked for", async () => {
     '/tools/defs/hers',
     '/tools/defs/hers/versions',
     '/tools/modules/notes',
+    '/agents',
+    '/agents/session/hers-session/tools',
     `/tools/invocations/${INVOCATION}/log`,
     `/approvals/${approval}`,
   ])

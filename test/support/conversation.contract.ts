@@ -2,6 +2,7 @@ import { afterAll, expect } from '@jest/globals'
 import { setTimeout as pause } from 'node:timers/promises'
 import { chat } from '../client/calls.ts'
 import { uploaded } from './modules.ts'
+import { OriginalClient } from './original-client.ts'
 import { MAY_HAVE_RUN, NO_WORKFLOW, OriginalEngine } from './original-engine.ts'
 import type { Call, Item, Workflow } from './original-engine.ts'
 import { withPython } from './runner-environment.ts'
@@ -93,6 +94,10 @@ export function conversationContract(open: () => Promise<EngineService>): void {
       `the service is taken away ${moment}: each call is answered once, and none runs twice`,
       async () => converse(await (opening ??= open().then(withTools)), moment),
     )
+  for (const at of ['/agents', '/workflows/agents'] as const)
+    withPython(`a session lists and calls the tools of the agent that a client keeps at ${at}`, async () =>
+      converseWithAgent(await (opening ??= open().then(withTools)), at),
+    )
 }
 
 async function withTools(service: EngineService): Promise<EngineService> {
@@ -173,6 +178,60 @@ async function converse(service: EngineService, moment: Moment): Promise<void> {
   const env = '{"WORKFLOW_ENV":"-dev"}'
   expect(started).toEqual([`1 after 0 with ${env}`, '4 with {"path":"a.txt"}', `7 after 0.25 with ${env}`])
   expect(engine.cost).toBe(0.5)
+}
+
+const postsInvoices: Workflow = ({ tool_call: { function: fn } }) =>
+  Promise.resolve({ encoded: `Posted with ${fn.arguments}.` })
+
+/** A client creates an agent, gives it tools and links a session to it. The engine lists these tools, and calls them. */
+async function converseWithAgent(service: EngineService, at: '/agents' | '/workflows/agents'): Promise<void> {
+  const client = new OriginalClient({ fetch: service.fetch, at, projectId: 'library' })
+  const name = `Bookkeeper at ${at}`
+  const agent = await client.create({ name, description: null, workflowName: null, tools: ['SEND_LETTER'] })
+  await expect(client.create({ name })).rejects.toThrow(/^You have an agent with the id/)
+  await client.addTools(agent.id, 'POST_INVOICE')
+  expect(await client.removeTools(agent.id, ['SEND_LETTER'])).toEqual(['POST_INVOICE'])
+  expect(await client.update(agent.id, { description: 'Posts.' })).toMatchObject({
+    name,
+    tools: ['POST_INVOICE'],
+  })
+  expect((await client.list()).map(({ id }) => id)).toContain(agent.id)
+  const sessionId = `session of ${agent.id}`
+  await client.link(sessionId, agent.id)
+
+  const lists: (readonly string[])[] = []
+  const engine = new OriginalEngine({
+    service: service.url,
+    headers: {
+      Authorization: `Bearer ${await service.token(CALLED)}`,
+      'x-user-id': 'ann',
+      'x-project-id': 'library',
+    },
+    query: service.itemsQuery,
+    sessionId,
+    ownTools: OWN_TOOLS,
+    workflows: { 'tools-Invoices-dev': postsInvoices },
+    env: { WORKFLOW_ENV: '-dev' },
+    pause: () => pause(50),
+  })
+  const model = (calls: readonly Call[]) => (tools: readonly Item[]) => {
+    lists.push(tools.map((tool) => tool.function.name))
+    return calls
+  }
+  const call = chat('1', 'POST_INVOICE', { amount: 3 })
+  await engine.turn(model([call]))
+  expect(engine.messages).toEqual([
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: '1', content: 'Posted with {"amount":3}.' },
+  ])
+  // Without tools, and without an agent, the engine has its defaults.
+  await client.removeTools(agent.id, 'POST_INVOICE')
+  await engine.turn(model([chat('2', 'ECHO', { text: 'x' })]))
+  await client.delete(agent.id)
+  await client.unlink(sessionId)
+  await engine.turn(model([chat('3', 'ECHO', { text: 'x' })]))
+  const defaults = expect.arrayContaining(['POST_INVOICE', 'READ_FILE', 'SEND_LETTER'])
+  expect(lists).toEqual([['POST_INVOICE'], defaults, defaults])
 }
 
 /** The messages of the whole conversation. */

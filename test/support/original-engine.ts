@@ -15,6 +15,8 @@ type EngineOptions = {
   readonly service: string
   readonly headers: Readonly<Record<'Authorization' | 'x-user-id' | 'x-project-id', string>>
   readonly query: string
+  /** The session whose agent says which tools are listed. */
+  readonly sessionId?: string
   /** The tools that the engine has without the service. */
   readonly ownTools: readonly Item[]
   /** The workflows by name, with the suffix of the environment. */
@@ -75,7 +77,11 @@ export class OriginalEngine {
     }
     const results = calls.map(({ id }, index) => ({ index, result: answers.get(id) }))
     // The service runs nothing here, so the request can always be repeated.
-    const { body } = await this.#repeat('dispatch/complete', { format: 'openai', calls, results }, () => true)
+    const { body } = await this.#repeat(
+      'tools/dispatch/complete',
+      { format: 'openai', calls, results },
+      () => true,
+    )
     const { messages } = body as { messages: readonly object[] }
     this.messages.push({ role: 'assistant', content: null, tool_calls: calls }, ...messages)
   }
@@ -83,7 +89,7 @@ export class OriginalEngine {
   /** The tools of the service, or the last known ones if the service does not answer. */
   async #list(): Promise<readonly Item[]> {
     try {
-      const { body } = await this.#ask(`list?${this.#options.query}`)
+      const { body } = await this.#ask(`tools/list?${this.#options.query}${await this.#namesOfAgent()}`)
       this.#tools = (body as { items: readonly Item[] }).items
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error
@@ -91,10 +97,23 @@ export class OriginalEngine {
     return this.#tools
   }
 
+  /** The tools of the session's agent as a part of the query. Without an agent, or if it has no tools, there are none. */
+  async #namesOfAgent(): Promise<string> {
+    const { sessionId } = this.#options
+    if (sessionId === undefined) return ''
+    const { body } = await this.#ask(
+      `agents/session/${encodeURIComponent(sessionId)}/tools`,
+      undefined,
+      [404],
+    )
+    const { tools = [] } = body as { tools?: readonly string[] }
+    return tools.length === 0 ? '' : `&names=,${tools.map(encodeURIComponent).join()}`
+  }
+
   /** Sends the calls until the service has them. If the answer is lost, only tools that the service never runs are run. */
   async #dispatch(calls: readonly Call[]): Promise<Dispatched> {
     try {
-      return (await this.#repeat('dispatch', calls, (lost) => lost.nothingDone)).body as Dispatched
+      return (await this.#repeat('tools/dispatch', calls, (lost) => lost.nothingDone)).body as Dispatched
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error
       const lost = { resultType: 'failure', textResultForLlm: MAY_HAVE_RUN }
@@ -128,14 +147,14 @@ export class OriginalEngine {
     }
   }
 
-  async #ask(path: string, sent?: object): Promise<{ body: unknown }> {
+  async #ask(path: string, sent?: object, known: readonly number[] = []): Promise<{ body: unknown }> {
     // The server may close a kept connection while a request is on its way. Then nobody knows whether the request has arrived.
     const headers = { ...this.#options.headers, Connection: 'close' }
     const init = { headers, ...(sent && { method: 'POST', body: JSON.stringify(sent) }) }
     const lost = new Unanswered('The service did not answer.')
     try {
-      const answer = await fetch(`${this.#options.service}/jobs/tools/${path}`, init)
-      if (answer.ok) return { body: await answer.json() }
+      const answer = await fetch(`${this.#options.service}/jobs/${path}`, init)
+      if (answer.ok || known.includes(answer.status)) return { body: await answer.json() }
       lost.nothingDone = answer.status === 429
       if (answer.status >= 500 || lost.nothingDone) throw lost
       throw new Error(`answered ${answer.status}: ${await answer.text()}`)

@@ -10,6 +10,7 @@ export const TABLE = routeTable(NO_PARTS).map((row) => ({
   method: row.method,
   path: row.path,
   isRoot: row.isRoot === true,
+  isOriginal: row.isOriginal === true,
   isPublic: row.action === 'anybody',
   addresses: addressesOf(row),
 }))

@@ -16,7 +16,7 @@ export function decide(principal: Principal, action: Action): Decision {
   const { verb } = action
   if (verb === 'simulate')
     return kind === 'user' ? ALLOWED : deny('Only a user may simulate calls, not a job.')
-  if (verb === 'read-versions') return ALLOWED
+  if (verb === 'read-versions' || verb === 'write-agents') return ALLOWED
   if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
   if (verb === 'read-approvals')
     return kind === 'user' ? ALLOWED : deny('Only a user may read approvals, not a job.')
@@ -76,6 +76,7 @@ const NOT_AN_APPROVER =
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
+  'write-agents': 'A job token can read agents, but never writes them.',
   rules: 'A job token may not read rules.',
   'write-rules': 'A job token may not write rules.',
   simulate: 'A job token may not simulate calls.',

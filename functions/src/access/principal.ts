@@ -74,6 +74,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `read-approvals`: the user's approvals. Only users have this permission.
  * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
  * - `write`: changes of a layer.
+ * - `write-agents`: changes of the user's agents and of their links to sessions.
  * - `rules`: reading the rules of an owner, whose id is `id`.
  * - `write-rules`: writing them. Needs the permission `govern` too.
  * - `simulate`: asking what the rules would say of a call.
@@ -85,6 +86,7 @@ export type Action =
       readonly verb:
         'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' | 'read-approvals' | 'govern'
     }
+  | { readonly verb: 'write-agents' }
   | { readonly verb: 'verify-audit' | 'erase-audit' }
   | { readonly verb: 'read-audit'; readonly uid: string | undefined }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }

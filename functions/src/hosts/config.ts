@@ -23,6 +23,7 @@ import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
+const AGENTS_DIR = fileURLToPath(new URL('workflows/agents/defs', FUNCTIONS))
 
 /** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
@@ -84,6 +85,7 @@ export const TABLE = {
   FUNCTIONS_EMULATOR: notInFile(OF_PLATFORM, optional),
   K_SERVICE: notInFile(OF_PLATFORM, optional),
   TOOLRACK_DEFS_DIR: inFile('path', text(DEFS_DIR)),
+  TOOLRACK_AGENTS_DIR: inFile('path', text(AGENTS_DIR)),
   TOOLRACK_TOOLS_DIR: inFile('path', optional),
   TOOLRACK_RULES_FILE: inFile('path', operatorRules),
   TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
@@ -161,6 +163,11 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     definitionsFolder: resolve(definitionsFolder),
     /** True if `definitionsFolder` is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
+    /** The folder of agents in files. Only one that the variable names must exist. */
+    agentsFolder: {
+      path: resolve(values.TOOLRACK_AGENTS_DIR),
+      isNamed: resolve(values.TOOLRACK_AGENTS_DIR) !== AGENTS_DIR,
+    },
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     /** The operator's rules for everybody. */
     operatorRules: values.TOOLRACK_RULES_FILE,

@@ -1,3 +1,4 @@
+import { FirestoreAgentStore } from '../stores/firestore/firestore-agent-store.ts'
 import { FirestoreIdempotencyKeys } from '../stores/firestore/firestore-idempotency-keys.ts'
 import { FirestoreApprovalStore } from '../stores/firestore/firestore-approval-store.ts'
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
@@ -7,6 +8,7 @@ import type { Governance } from './services.ts'
 /** What is kept about calls in Firestore. */
 export function firestoreGovernance(connection: FirestoreConnection): Governance {
   return {
+    agents: new FirestoreAgentStore(connection),
     approvals: new FirestoreApprovalStore(connection),
     keys: new FirestoreIdempotencyKeys(connection),
     rules: new FirestoreRuleStore(connection),

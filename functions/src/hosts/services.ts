@@ -1,3 +1,6 @@
+import { Agents } from '../tools/agents/agents.ts'
+import type { AgentFiles } from '../tools/agents/agent-files.ts'
+import type { AgentStore } from '../tools/agents/agent-store.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Layer, OwnedRules } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
@@ -31,6 +34,7 @@ type HostParts =
 
 /** What is kept about the calls of everybody. */
 export type Governance = {
+  readonly agents: AgentStore
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
   readonly keys: IdempotencyKeys
@@ -43,6 +47,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
     readonly governance: Governance
+    /** The agents in files. */
+    readonly agentFiles?: AgentFiles
     /** Tells the operator about new approvals. */
     readonly webhook?: { readonly announce: Announce; close(): void } | undefined
     /** The operator's rules for everybody. */
@@ -130,6 +136,11 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
     approvals,
+    agents: new Agents({
+      store: parts.governance.agents,
+      files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
+      now,
+    }),
     checkEdited: checkEdited(calls),
     invoker: new Invoker(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
@@ -165,6 +176,25 @@ function reasonOf(lost: unknown): string {
 function logModule(log: Log, { kind, ...news }: FolderNews): void {
   if ('faults' in news && news.faults.length > 0) log.warn(`module ${kind}, with faults`, news)
   else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
+}
+
+const NO_AGENT_FILES: AgentFiles = {
+  read: () => Promise.resolve({ agents: new Map(), skipped: [] }),
+}
+
+/** Returns the files of agents, and logs each fault in them once. */
+function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
+  let known = new Set<string>()
+  return {
+    async read() {
+      const read = await files.read()
+      const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
+      for (const [key, item] of skipped)
+        if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), message: item.message })
+      known = new Set(skipped.keys())
+      return read
+    },
+  }
 }
 
 /** Returns a source that logs each skipped item once. */

@@ -14,6 +14,7 @@ describeWithEmulators('what Hosting does to answers', () => {
       'GET',
       'PUT',
       'POST',
+      'PATCH',
       'DELETE',
     ])
     expect(answer.headers.get('access-control-allow-headers')).toMatch(/(^|,)Authorization(,|$)/)

@@ -89,6 +89,8 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
     await firestore.doc('users/ann/tools/defs/items/x1').set(tool('A'))
     await firestore.doc('users/ann/tools/x2').set({ desc: 'By its id.', toolName: 'B' })
     await firestore.doc('users/bob/tools/C').set({ description: 'By its id.' })
+    for (const own of ['rules', 'approvals', 'agents'])
+      await firestore.doc(`users/bob/tools/${own}`).set({ text: '{}' })
     await instance.store.write({ kind: 'user', uid: 'bob' }, [put(tool('own'))], by('bob'))
     const outcome = await run()
     expect(outcome).toMatchObject({ code: 0, stderr: '' })

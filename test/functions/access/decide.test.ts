@@ -15,6 +15,7 @@ const readVersions: Action = { verb: 'read-versions' }
 const refresh: Action = { verb: 'refresh' }
 const mint: Action = { verb: 'mint' }
 const readApprovals: Action = { verb: 'read-approvals' }
+const writeAgents: Action = { verb: 'write-agents' }
 const govern: Action = { verb: 'govern' }
 const writeRules = (owner: 'user' | 'everybody', id: string): Action => ({ verb: 'write-rules', owner, id })
 const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
@@ -32,6 +33,8 @@ test.each<[string, Principal, string, Action]>([
   ['the local token as a job', local, 'write the global layer', write('global')],
   ['a user', user, 'write their own layer', write('user')],
   ['a job', job, "write its user's layer", write('user')],
+  ['a user', user, 'write agents', writeAgents],
+  ['a job', job, 'write the agents of its user', writeAgents],
   ['a user', user, 'read approvals', readApprovals],
   ['an approver', approver, 'govern calls', govern],
   ['an approver', approver, 'write their own rules', writeRules('user', 'u')],
@@ -64,6 +67,7 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a job token', tokenJob, 'have the folder read anew', refresh, /may not refresh the folder/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
   ['a job', job, 'read approvals', readApprovals, /Only a user may read/],
+  ['a job token', tokenJob, 'write agents', writeAgents, /never writes/],
   ['a job token', tokenJob, 'read approvals', readApprovals, /never reads/],
   [
     'a user whose token may only call',

@@ -100,6 +100,14 @@ const BODIES: Readonly<Record<string, readonly JsonValue[]>> = {
     { sha256: '$BOBS_SHA256$' },
     { revision: '$BOBS_REVISION$' },
   ],
+  'POST /agents': [
+    { name: 'Made', description: 'Made by a case.', workflowName: 'w', tools: ['ECHO', 'notes:write'] },
+    { name: 'hers', inputSchema: { type: 'object', properties: { a: { enum: [1, null, 'x'] } } } },
+  ],
+  'PATCH /agents/:id': [{ name: 'Other', tools: [], inputSchema: { type: 'object' } }, { description: null }],
+  'POST /agents/:id/tools': [{ tools: 'ECHO' }, { tools: ['ECHO', 'hers'] }],
+  'DELETE /agents/:id/tools': [{ tools: 'ECHO' }, { tools: ['bobs_tool'] }],
+  'PUT /agents/session/:sessionId': [{ agentId: 'made' }, { agentId: 'default' }],
   'POST /jobs/tokens': [
     { workflowId: 'w', tools: [granted], ttl: 60 },
     { workflowId: 'w', tools: [{ name: 'bobs_tool', digest: '$BOBS_DIGEST$' }] },
@@ -152,6 +160,7 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   dialect: ['openai', 'openai-responses', 'openai-strict', 'anthropic', 'gemini', 'mcp'],
   envelope: ['array', 'items'],
   strict: ['1', '0', 'true'],
+  order: ['asc', 'desc', 'up'],
   limit: ['1', '2', '1000', '0', '-1', '1e3', '99999999999'],
   tool: ['hers', 'ECHO'],
   outcome: ['success', 'failure', 'TOOL_NOT_FOUND'],

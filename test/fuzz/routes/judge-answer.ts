@@ -79,6 +79,7 @@ function resultFault(
 }
 
 function errorFault({ error, ...others }: Fields, status: number, headers: Headers): string | undefined {
+  if (typeof error === 'string') return originalFault(error, others, status, headers)
   if (!isJsonObject(error) || Object.keys(others).length > 0) return 'an error has not the shape of one'
   const { code, status: word, message, details, ...rest } = error
   const isWhole = code === status && typeof message === 'string' && message !== '' && Array.isArray(details)
@@ -98,6 +99,15 @@ function errorFault({ error, ...others }: Fields, status: number, headers: Heade
   if (ERROR_CODES[reason].status !== word)
     return `the status ${JSON.stringify(word)} is not that of ${reason}`
   return codeFault(reason, status, headers)
+}
+
+/** What is wrong with an error of the original service's routes, which is a text alone. */
+function originalFault(error: string, others: object, status: number, headers: Headers): string | undefined {
+  if (error === '' || Object.keys(others).length > 0) return 'an error has not the shape of one'
+  if (status >= 500) return `a request was answered ${status}`
+  if (status === 401 && headers['www-authenticate'] === undefined)
+    return 'a 401 came without WWW-Authenticate'
+  return status === 405 && headers['allow'] === undefined ? 'a 405 came without Allow' : undefined
 }
 
 function codeFault(code: unknown, status: number, headers: Headers): string | undefined {

@@ -67,6 +67,11 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
   /** A sender who may do this action too gets the full answer. `handle` finds the decision in the request's `inFull`. */
   readonly inFull?: Action
+  /**
+   * The route is one of the original service. It exists at the root too, where its clients ask with the token of a user, and all
+   * errors below its path have the form `{"error": "…"}`.
+   */
+  readonly isOriginal?: true
   /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
   /** Answers at once, later, or in several pieces. Everything that it writes to `res` is sent directly. */
@@ -78,6 +83,7 @@ export type PublicRoute = {
   readonly method: Method
   readonly path: string
   readonly isRoot: true
+  readonly isOriginal?: undefined
   readonly action: 'anybody'
   handle(request: FoundRequest & { readonly principal: Principal | undefined }): void | Promise<void>
 }
@@ -96,9 +102,13 @@ type Address = { readonly address: string; readonly family: Family }
  * The addresses of a route. A Cloud Function serves one family, `direct`. Addresses have the family's prefix if the function is
  * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root.
  */
-export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
+export function addressesOf(
+  { path, isRoot, isOriginal, action }: TableRow,
+  direct?: Family,
+): readonly Address[] {
   if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]
   const families = direct ? [direct] : FAMILIES
   const addresses = families.map((family) => ({ address: `/${family}${path}`, family }))
-  return direct ? [...addresses, { address: path, family: direct }] : addresses
+  if (direct) return [...addresses, { address: path, family: direct }]
+  return isOriginal ? [...addresses, { address: path, family: 'workflows' }] : addresses
 }

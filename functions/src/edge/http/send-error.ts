@@ -5,18 +5,27 @@ import type { Log } from '../../log.ts'
 import { announcesBody } from './read-body.ts'
 import { sendJson } from './send-json.ts'
 
+/** The body of an answer that reports an error. */
+export type ErrorForm = (error: ToolrackError) => object
+
+/** The form that the clients of the original service read. For an unexpected error it also has the id that the log has. */
+export const originalError: ErrorForm = ({ message, details: [detail] }) => {
+  const requestId = detail?.['requestId']
+  return { error: typeof requestId === 'string' ? `${message} Its id is ${requestId}.` : message }
+}
+
 /**
  * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has already begun, the
  * connection is closed and the error logged, because an answer that ends normally would look complete.
  */
-export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
+export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: ErrorForm = errorBody): void {
   const error = toolrackError(thrown, log)
   const { httpStatus, retry } = ERROR_CODES[error.code]
   if (res.headersSent) {
     log.error('answer broken off', { code: error.code, error: error.message })
     return void res.destroy()
   }
-  sendJson(res, httpStatus, errorBody(error), {
+  sendJson(res, httpStatus, form(error), {
     ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
     ...(isBodyRefused(error.code, res.req) && { Connection: 'close' }),
     ...(retry && { 'Retry-After': String(error.retryAfterSeconds ?? 1) }),

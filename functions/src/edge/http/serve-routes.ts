@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf, type Handle } from './handle-route.ts'
 import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow } from './route.ts'
-import { sendError } from './send-error.ts'
+import { originalError, sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
 export type EdgeParts = {
@@ -48,14 +48,15 @@ export function serveRoutes(
   )
   const plain = places.filter((place) => !hasParameter(place))
   const exact = new Map(plain.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
-  const app = expressApp(places, { bodies, unread }, log)
+  const fail = failing(originalPaths(table, direct), log)
+  const app = expressApp(places, { bodies, unread }, fail)
 
   /** Finds the route of an address in its documented spelling. Express, which takes more time, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
     if (handle)
-      void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
+      void answer(res, fail, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
     else app(req, res)
   }
   if (corsOrigins.length === 0) return serve
@@ -76,7 +77,7 @@ type Refused = Response<unknown, { known?: Method[] }>
 function expressApp(
   places: readonly Place[],
   counted: Pick<FoundRequest, 'bodies' | 'unread'>,
-  log: Log,
+  fail: Fail,
 ): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
@@ -94,7 +95,7 @@ function expressApp(
       next()
     })
   app.use((_req: Request, res: Refused) => refuse(res, res.locals.known))
-  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => sendError(res, error, log))
+  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => fail(res, error))
   return app
 }
 
@@ -121,12 +122,30 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
 }
 
 /** Runs a handler, and answers with its error if it throws or rejects. */
-async function answer(res: ServerResponse, log: Log, handle: () => void | Promise<void>): Promise<void> {
+async function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): Promise<void> {
   try {
     await handle()
   } catch (error) {
-    sendError(res, error, log)
+    fail(res, error)
   }
+}
+
+type Fail = (res: ServerResponse, error: unknown) => void
+
+/** Returns a function that answers with an error, in the original service's form if the address is one of these or below one. */
+function failing(original: readonly string[], log: Log): Fail {
+  return function fail(res, error) {
+    // Node has read these requests, so every one has an address.
+    const path = addressOf(res.req).path.toLowerCase()
+    const isOriginal = original.some((start) => path === start || path.startsWith(`${start}/`))
+    sendError(res, error, log, isOriginal ? originalError : undefined)
+  }
+}
+
+/** The addresses of the original service's routes that have no parameter. All others are below these. */
+function originalPaths(table: readonly TableRow[], direct?: Family): readonly string[] {
+  const addresses = table.filter(({ isOriginal }) => isOriginal).flatMap((row) => addressesOf(row, direct))
+  return [...new Set(addresses.map(({ address }) => address).filter((address) => !address.includes(':')))]
 }
 
 function addressOf({ url = '' }: IncomingMessage): { readonly path: string; readonly search: string } {

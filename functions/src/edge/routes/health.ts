@@ -15,6 +15,7 @@ export function healthRoute({
   compilers,
   argumentValidator,
   audit,
+  agents,
 }: RouteParts): PublicRoute {
   return {
     method: 'GET',
@@ -30,6 +31,7 @@ export function healthRoute({
       const head = headOf(view, known, rules)
       if (!principal) return sendJson(res, 200, head)
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
+      const files = await agents.files.read()
       const queues = {
         schemas: compilers.state,
         arguments: argumentValidator.state,
@@ -42,6 +44,7 @@ export function healthRoute({
         revision: view.revision,
         layers,
         rules,
+        agents: { inFiles: files.agents.size, skipped: files.skipped },
         queues,
         runner: known,
         audit: records,

@@ -10,6 +10,7 @@ import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
 import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
 import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
+import type { Agents } from '../../tools/agents/agents.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
@@ -34,6 +35,7 @@ export type RouteParts = ItemWorkflows & {
   /** Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined
   readonly approvals: Approvals
+  readonly agents: Agents
   readonly checkEdited: CheckEdited
   readonly heldResults?: HeldResults
   /** True for a request that came through a proxy that passes on an answer only when it is whole. */

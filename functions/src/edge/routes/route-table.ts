@@ -1,4 +1,5 @@
 import type { TableRow } from '../http/route.ts'
+import { agentRoutes } from './agents.ts'
 import { auditRoutes } from './audit.ts'
 import { approvalRoutes } from './approvals.ts'
 import { callRoutes } from './calls.ts'
@@ -26,6 +27,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     tokenRoute(parts),
     ...ruleRoutes(parts),
     ...auditRoutes(parts),
+    ...agentRoutes(parts),
     ...folderRoutes(parts),
     healthRoute(parts),
     frontPageRoute(parts),

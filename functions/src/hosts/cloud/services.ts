@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Log } from '../../log.ts'
 import { builtFileLayer } from '../../stores/files/built-file-layer.ts'
+import { FileAgents } from '../../stores/files/file-agents.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
@@ -35,6 +36,7 @@ export function cloudServices(config: Config, log: Log): Services {
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
     files: (compilers) =>
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
+    agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     governance: firestoreGovernance(connection),
     audit: cloudAudit(config, log, connection),

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { SqliteAgentStore } from '../../stores/sqlite/sqlite-agent-store.ts'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
@@ -11,6 +12,7 @@ export function embeddedGovernance(database: DatabaseSync): Governance {
   keys.endLeases().catch(() => undefined)
   return {
     keys,
+    agents: new SqliteAgentStore(database),
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
     close: () => {

@@ -5,6 +5,7 @@ import { createApp } from '../../edge/app.ts'
 import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { Config } from '../config.ts'
+import { FileAgents } from '../../stores/files/file-agents.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
 import { closeServices, createServices, type ServiceParts } from '../services.ts'
@@ -47,6 +48,7 @@ export async function serve(
 ): Promise<Serving> {
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
+  if (config.agentsFolder.isNamed) requireFolder('TOOLRACK_AGENTS_DIR', config.agentsFolder.path)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
   const opened = openData(config, log)
   const {
@@ -69,6 +71,7 @@ export async function serve(
     governance,
     audit,
     files: (compilers) => new FileLayer(definitionsFolder, compilers, kept),
+    agentFiles: new FileAgents(config.agentsFolder.path),
     toolsFolder: toolsFolder?.path,
     runner,
     ...authentication,
@@ -88,7 +91,7 @@ export async function serve(
     releaseData()
   }
   try {
-    await firstLook(services.catalog, config)
+    await Promise.all([firstLook(services.catalog, config), services.agents.files.read()])
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)

@@ -8,12 +8,13 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
 export function readBytes(
   path: string,
   bytesMax: number,
+  what = 'a definitions file',
 ): { readonly bytes: Buffer } | { readonly fault: string } {
   let file: number | undefined
   try {
     file = openSync(path, FLAGS)
     const { size } = fstatSync(file)
-    if (size > bytesMax) return { fault: `is ${size} bytes; a definitions file may have ${bytesMax}` }
+    if (size > bytesMax) return { fault: `is ${size} bytes; ${what} may have ${bytesMax}` }
     return { bytes: readFileSync(file) }
   } catch (error) {
     const fault = error as NodeJS.ErrnoException

@@ -7,7 +7,7 @@ import { itemsOf, layerDocument } from './layer-paths.ts'
 import { foundDocument, itemDocument, type FoundDocument } from './stored-documents.ts'
 
 /** The documents of `users/{uid}/tools` below which this service keeps its own data. */
-const OURS = new Set(['defs', 'modules', 'invocations'])
+const OURS = new Set(['defs', 'modules', 'invocations', 'rules', 'approvals', 'agents'])
 
 /** A document of the original service. */
 type OriginalDocument = { readonly path: string; readonly found: FoundDocument }

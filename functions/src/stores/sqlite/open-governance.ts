@@ -82,8 +82,29 @@ const APPROVALS = `
   END;
 `
 
+/** The agents of each user as JSON, and the agent of each session. A session without a project has an empty one. */
+const AGENTS = `
+  CREATE TABLE agents (
+    uid TEXT NOT NULL,
+    id TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (uid, id)
+  ) STRICT;
+  CREATE INDEX agents_by_creation ON agents (uid, created, id);
+  CREATE TABLE agent_links (
+    uid TEXT NOT NULL,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    PRIMARY KEY (uid, project, session)
+  ) STRICT, WITHOUT ROWID;
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS]
+const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

@@ -1,0 +1,220 @@
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { redactText } from '../../calls/audit/redact.ts'
+import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
+import type { LinkedSession } from '../../tools/agents/agent-store.ts'
+import {
+  agentFaultText,
+  ANSWERED_FIELDS,
+  checkAgent,
+  checkToolNames,
+} from '../../tools/agents/check-agent.ts'
+import { invalidParameter, Query, refuseParameters } from '../http/query.ts'
+import { bodyInvalid, readObject, type Sent } from '../http/read-body.ts'
+import { route, type KnownRequest, type Route } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
+
+const READ = { verb: 'read' } as const
+const WRITE = { verb: 'write-agents' } as const
+
+const ONE = '/agents/:id'
+const TOOLS = '/agents/:id/tools'
+const SESSION = '/agents/session/:sessionId'
+
+/** The most agents of a list whose query does not say it. */
+const LISTED = 50
+
+/** The agents as the clients of the original service know them: the same requests, answers and form of errors. */
+export function agentRoutes({ agents }: RouteParts): readonly Route[] {
+  return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
+}
+
+type Parts = Pick<RouteParts, 'agents'>
+
+function crudRoutes({ agents }: Parts): readonly Route[] {
+  return [
+    original({
+      method: 'GET',
+      path: '/agents',
+      ask({ search }) {
+        const query = new Query(search, ['limit', 'order'])
+        const limit = query.integer('limit', 1, AGENTS_PER_USER) ?? LISTED
+        return { limit, order: query.choice('order', ['desc', 'asc'], 'desc') }
+      },
+      action: READ,
+      async handle({ principal, asked: { limit, order }, res }) {
+        sendJson(res, 200, { agents: await agents.list(principal.uid, limit, order) })
+      },
+    }),
+    original({
+      method: 'POST',
+      path: '/agents',
+      takesBody: true,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
+        if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
+        const agent = await agents.create(request.principal.uid, { name, ...fields })
+        request.note?.({ subject: { agent: redactText(agent.id) } })
+        sendJson(request.res, 201, { agent })
+      },
+    }),
+    original({
+      method: 'GET',
+      path: ONE,
+      ask: refuseParameters,
+      action: READ,
+      async handle({ principal, params: { id }, res }) {
+        sendJson(res, 200, { agent: await agents.find(principal.uid, id) })
+      },
+    }),
+    original({
+      method: 'PATCH',
+      path: ONE,
+      takesBody: true,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        const { principal, params, res } = request
+        const fields = fieldsIn(await readObject(request, 'single'))
+        sendJson(res, 200, { agent: await agents.change(principal.uid, params.id, fields) })
+      },
+    }),
+    original({
+      method: 'DELETE',
+      path: ONE,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle({ principal, params: { id }, res }) {
+        await agents.delete(principal.uid, id)
+        sendJson(res, 200, { ok: true })
+      },
+    }),
+  ]
+}
+
+function toolRoutes({ agents }: Parts): readonly Route[] {
+  return [
+    original({
+      method: 'GET',
+      path: TOOLS,
+      ask: refuseParameters,
+      action: READ,
+      async handle({ principal, params: { id }, res }) {
+        sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
+      },
+    }),
+    original({
+      method: 'POST',
+      path: TOOLS,
+      takesBody: true,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        const { principal, params, res } = request
+        const names = await namesIn(request)
+        sendJson(res, 200, { tools: await agents.addTools(principal.uid, params.id, names) })
+      },
+    }),
+    original({
+      method: 'DELETE',
+      path: TOOLS,
+      takesBody: true,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        const { principal, params, res } = request
+        const names = await namesIn(request)
+        sendJson(res, 200, { tools: await agents.removeTools(principal.uid, params.id, names) })
+      },
+    }),
+  ]
+}
+
+/** These come before `/agents/:id/tools`, because a session may have the id `tools`. */
+function sessionRoutes({ agents }: Parts): readonly Route[] {
+  return [
+    original({
+      method: 'PUT',
+      path: SESSION,
+      takesBody: true,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        const session = sessionOf(request)
+        const { agentId: sent, ...rest } = await readObject(request, 'single')
+        const agentId = typeof sent === 'string' ? sent.trim() : ''
+        if (agentId === '' || Object.keys(rest).length > 0)
+          throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
+        await agents.link(session, agentId)
+        request.note?.({ subject: { agent: redactText(agentId) } })
+        sendJson(request.res, 200, { sessionId: session.sessionId, agentId })
+      },
+    }),
+    original({
+      method: 'GET',
+      path: SESSION,
+      ask: refuseParameters,
+      action: READ,
+      async handle(request) {
+        const session = sessionOf(request)
+        const agentId = await agents.linked(session)
+        sendJson(request.res, 200, { sessionId: session.sessionId, agentId })
+      },
+    }),
+    original({
+      method: 'DELETE',
+      path: SESSION,
+      ask: refuseParameters,
+      action: WRITE,
+      async handle(request) {
+        await agents.unlink(sessionOf(request))
+        sendJson(request.res, 200, { ok: true })
+      },
+    }),
+    original({
+      method: 'GET',
+      path: '/agents/session/:sessionId/tools',
+      ask: refuseParameters,
+      action: READ,
+      async handle(request) {
+        const agentId = await agents.linked(sessionOf(request))
+        sendJson(request.res, 200, { tools: await agents.tools(request.principal.uid, agentId) })
+      },
+    }),
+  ]
+}
+
+/** A route that the original service has too. */
+function original<const Path extends string, Asked = undefined>(
+  checked: Omit<Route<Path, Asked>, 'isOriginal'>,
+): Route {
+  return route<Path, Asked>({ ...checked, isOriginal: true })
+}
+
+function fieldsIn(body: JsonObject) {
+  const checked = checkAgent(body, ANSWERED_FIELDS)
+  if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
+  return checked.fields
+}
+
+async function namesIn(request: Sent): Promise<readonly string[]> {
+  const { tools, ...rest } = await readObject(request, 'single')
+  if (Object.keys(rest).length > 0) throw bodyInvalid('The body takes tools, and nothing else.')
+  const checked = checkToolNames(tools)
+  if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
+  if (checked.names.length === 0)
+    throw bodyInvalid('The body names no tool: send a name or a list of names in tools.')
+  return checked.names
+}
+
+function sessionOf({ principal, params, req }: KnownRequest<typeof SESSION>): LinkedSession {
+  const { sessionId } = params
+  if (!isOuterId(sessionId)) throw invalidParameter('sessionId', OUTER_ID_RULE)
+  // Without a project, or with a blank one, the links are those of no project.
+  const project = req.headers['x-project-id']?.toString().trim() || undefined
+  if (project !== undefined && !isOuterId(project))
+    throw new ToolrackError('HEADER_INVALID', `The header x-project-id ${OUTER_ID_RULE}.`)
+  return { uid: principal.uid, project, sessionId }
+}

@@ -1,0 +1,70 @@
+import type { JsonObject } from '@toolrack/contract'
+
+/** The most agents that a user may create, and the most that one list has. */
+export const AGENTS_PER_USER = 200
+/** The most links of a user from sessions to agents, in all projects. */
+export const LINKS_PER_USER = 10_000
+/** The most tools of an agent. A list takes no more `names`. */
+export const AGENT_TOOLS_MAX = 200
+
+/** An agent as the original service stores and answers it. The fields are in the order in which they are answered. */
+export type Agent = {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly workflowName: string | null
+  /** Milliseconds since 1970. */
+  readonly created: number
+  readonly updated: number
+  /** Undefined if they were never set: then the agent has the default set. */
+  readonly tools?: readonly string[]
+  readonly inputSchema?: JsonObject
+}
+
+/** An agent that no request can change: one in a file, or the one that always exists. */
+export type FixedAgent = Omit<Agent, 'created' | 'updated'> & { readonly source: 'file' | 'default' }
+
+/** The tools of an agent without tools. The original clients take an empty list as "the defaults of the client". */
+export const DEFAULT_TOOLS: readonly string[] = []
+
+export const DEFAULT_AGENT: FixedAgent = {
+  id: 'default',
+  name: 'Default',
+  description: null,
+  workflowName: null,
+  source: 'default',
+}
+
+/** Ids that mean something else in an address. No agent can be created with such an id. */
+const RESERVED_IDS: ReadonlySet<string> = new Set(['session', 'default', 'runs', 'tools'])
+
+export function isReservedId(id: string): boolean {
+  return RESERVED_IDS.has(id)
+}
+
+/** An id that can be a part of a path. The ids of the original service, which are 20 letters and digits, have this form. */
+const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/
+
+export const AGENT_ID_RULE = 'must be 1 to 200 letters, digits, _ . or - (ASCII), a letter or digit first'
+
+export function isAgentId(id: string): boolean {
+  return AGENT_ID.test(id)
+}
+
+/** The id that a name gives: lower case, with hyphens. Empty if the name has no ASCII letter or digit. */
+export function agentIdOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+}
+
+/** Ids of sessions and projects, which other programs choose. They can be the id of a document, but not a path. */
+const OUTER_ID = /^(?!\.{1,2}$|__.*__$)[^/\p{Cc}\p{Cs}]{1,200}$/u
+
+export const OUTER_ID_RULE =
+  'must be 1 to 200 characters without / and control characters, and not . or .. or __…__'
+
+export function isOuterId(id: string): boolean {
+  return OUTER_ID.test(id)
+}

@@ -1,0 +1,163 @@
+import { afterEach, expect, test } from '@jest/globals'
+import type { Agent } from '../../functions/src/tools/agents/agent.ts'
+import type { AgentStore, LinkedSession } from '../../functions/src/tools/agents/agent-store.ts'
+
+/** Two stores over the same data, as two instances have them. */
+export type OpenedAgentStores = {
+  readonly stores: readonly [AgentStore, AgentStore]
+  readonly dispose: () => Promise<void>
+}
+
+/** An agent with the fields that the original service always writes, in its order. */
+export function agentOf(id: string, more: Partial<Agent> = {}): Agent {
+  return { id, name: id, description: null, workflowName: null, created: 1_000, updated: 1_000, ...more }
+}
+
+/** Writes the agent, whatever was there before. */
+export function put(store: AgentStore, uid: string, agent: Agent): Promise<void> {
+  return store.change(uid, agent.id, () => ({ agent, result: undefined }))
+}
+
+const SCHEMA = {
+  type: 'object',
+  properties: { path: { type: 'string', enum: ['a', null, 1, 2.5, true] } },
+  required: ['path'],
+}
+const session = (sessionId: string, project?: string, uid = 'ann'): LinkedSession => ({
+  uid,
+  project,
+  sessionId,
+})
+
+/** What every store of agents guarantees. */
+export function agentStoreContract(open: () => Promise<OpenedAgentStores>): void {
+  let opened: OpenedAgentStores | undefined
+  afterEach(async () => {
+    await opened?.dispose()
+    opened = undefined
+  })
+  async function stores(): Promise<readonly [AgentStore, AgentStore]> {
+    opened = await open()
+    return opened.stores
+  }
+
+  test('an agent is kept as it is, also by the other instance, and other users have none', async () => {
+    const [store, other] = await stores()
+    const agent = agentOf('reviewer', {
+      name: 'Reviewer «é»',
+      description: 'Reads code.',
+      workflowName: 'codebase-jobs-Reviewer',
+      tools: ['READ_FILE', 'weather:get'],
+      inputSchema: SCHEMA,
+    })
+    expect(await store.find('ann', 'reviewer')).toBeUndefined()
+    await put(store, 'ann', agent)
+    expect(await other.find('ann', 'reviewer')).toEqual(agent)
+    expect(Object.keys((await other.find('ann', 'reviewer')) ?? {})).toEqual(Object.keys(agent))
+    expect(await other.find('bob', 'reviewer')).toBeUndefined()
+    expect(await other.list('bob', 10, 'desc')).toEqual([])
+  })
+
+  test('an agent without tools has no list of tools, and an empty list stays an empty list', async () => {
+    const [store] = await stores()
+    await put(store, 'ann', agentOf('none'))
+    await put(store, 'ann', agentOf('empty', { tools: [] }))
+    expect(await store.find('ann', 'none')).toEqual(agentOf('none'))
+    expect(await store.find('ann', 'empty')).toEqual(agentOf('empty', { tools: [] }))
+  })
+
+  test('the list has the agents by the time of their creation, in both orders, at most as many as asked for', async () => {
+    const [store] = await stores()
+    for (const [id, created] of [
+      ['b', 2],
+      ['d', 4],
+      ['a', 1],
+      ['c', 3],
+    ] as const)
+      await put(store, 'ann', agentOf(id, { created, updated: 9 - created }))
+    const ids = async (limit: number, order: 'asc' | 'desc') =>
+      (await store.list('ann', limit, order)).map(({ id }) => id).join('')
+    expect([await ids(10, 'desc'), await ids(10, 'asc'), await ids(2, 'desc'), await ids(1, 'asc')]).toEqual([
+      'dcba',
+      'abcd',
+      'dc',
+      'a',
+    ])
+  })
+
+  test('of several ids, those that agents have are found', async () => {
+    const [store] = await stores()
+    await put(store, 'ann', agentOf('a'))
+    await put(store, 'bob', agentOf('b'))
+    expect(await store.taken('ann', ['a', 'b', 'c'])).toEqual(new Set(['a']))
+    expect(await store.taken('ann', [])).toEqual(new Set())
+  })
+
+  test('a change sees the agent, or how many agents the user has, and replaces each field as a whole', async () => {
+    const [store, other] = await stores()
+    await put(store, 'ann', agentOf('a', { inputSchema: SCHEMA, tools: ['A', 'B'] }))
+    await put(store, 'ann', agentOf('b'))
+    const seen = await other.change('ann', 'c', (found, count) => ({
+      agent: found,
+      result: { found, count },
+    }))
+    expect(seen).toEqual({ found: undefined, count: 2 })
+    const inputSchema = { type: 'object', properties: {} }
+    await other.change('ann', 'a', (found) => ({
+      agent: found && { ...found, inputSchema, tools: ['B'], updated: 2_000 },
+      result: undefined,
+    }))
+    expect(await store.find('ann', 'a')).toEqual(agentOf('a', { inputSchema, tools: ['B'], updated: 2_000 }))
+  })
+
+  test('a change that gives back what it has read writes nothing, one without an agent deletes, one that throws does neither', async () => {
+    const [store] = await stores()
+    await put(store, 'ann', agentOf('a'))
+    expect(await store.change('ann', 'a', (found) => ({ agent: found, result: 'same' }))).toBe('same')
+    const refused = store.change('ann', 'a', () => {
+      throw new RangeError('not so')
+    })
+    await expect(refused).rejects.toThrow('not so')
+    expect(await store.find('ann', 'a')).toEqual(agentOf('a'))
+    await store.change('ann', 'a', () => ({ agent: undefined, result: undefined }))
+    expect(await store.find('ann', 'a')).toBeUndefined()
+  })
+
+  test('changes of two instances at once all happen, one after the other', async () => {
+    const [store, other] = await stores()
+    await put(store, 'ann', agentOf('a', { tools: [] }))
+    const changes = Array.from({ length: 4 }, (_, index) =>
+      (index % 2 === 0 ? store : other).change('ann', 'a', (found) => ({
+        agent: found && { ...found, tools: [...(found.tools ?? []), `T${index}`] },
+        result: undefined,
+      })),
+    )
+    await Promise.all(changes)
+    expect((await store.find('ann', 'a'))?.tools?.toSorted()).toEqual(changes.map((_, index) => `T${index}`))
+  })
+
+  test('a session has one agent for each user and project, and one without a project', async () => {
+    const [store, other] = await stores()
+    const places = [session('s'), session('s', 'p1'), session('s', 'p2'), session('s', undefined, 'bob')]
+    for (const [index, place] of places.entries()) {
+      expect(await other.linked(place)).toBeUndefined()
+      expect(await store.link(place, `agent${index}`, 1_000)).toBe(true)
+    }
+    expect(await Promise.all(places.map((place) => other.linked(place)))).toEqual(
+      places.map((_, index) => `agent${index}`),
+    )
+    expect(await store.link(session('s', 'p1'), 'other', 2_000)).toBe(true)
+    expect(await other.linked(session('s', 'p1'))).toBe('other')
+    expect(await store.unlink(session('s', 'p1'))).toBe(true)
+    expect(await other.linked(session('s', 'p1'))).toBeUndefined()
+    expect(await store.unlink(session('s', 'p1'))).toBe(false)
+    expect(await other.linked(session('s', 'p2'))).toBe('agent2')
+  })
+
+  test('ids of sessions and projects of any characters are ids, and never paths', async () => {
+    const [store] = await stores()
+    const odd = session('a b:ü?#%2F..', 'p.%2e%2e')
+    await store.link(odd, 'a', 1_000)
+    expect(await store.linked(odd)).toBe('a')
+  })
+}
