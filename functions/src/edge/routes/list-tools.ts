@@ -2,6 +2,7 @@ import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } fr
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
@@ -13,6 +14,7 @@ import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
+import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
@@ -70,22 +72,32 @@ export function listRoute(parts: RouteParts): Route {
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
+      const found = list ? undefined : await search(request, view, narrowing)
       let longestMs = 0
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowing)
+          return makeList(parts, view, request, fragments, narrowing, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
       })
       const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
-      if ((view.hasOwn || narrowing) && pauseMs > 0) making.pause(principal.uid, pauseMs)
+      if ((view.hasOwn || narrowing || found) && pauseMs > 0) making.pause(principal.uid, pauseMs)
       lists.set(key, list)
       sendList(request, list)
     }
-    // Scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
-    return view.hasOwn || narrowing ? making.run(principal.uid, make, callerGone(res)) : make()
+    // Searches, scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing || mayRank(request.search)
+      ? making.run(principal.uid, make, callerGone(res))
+      : make()
+  }
+
+  /** The tools in the order of a search, if the query asks for one. */
+  function search({ principal, search: query }: KnownRequest, whole: CatalogView, narrowing?: ListNarrowing) {
+    if (!mayRank(query)) return undefined
+    const { q } = parseListQuery(query, parts.envelope)
+    return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
   }
 
   return route({
@@ -119,6 +131,11 @@ export function explainRoute(parts: RouteParts): Route {
   })
 }
 
+/** False if the query certainly has no `q`, so that most lists do not parse it here. */
+function mayRank(search: string): boolean {
+  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
+}
+
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
   if (isNotModified(req.headers['if-none-match'], list.etag))
     return void res.writeHead(304, list.headers).end()
@@ -138,6 +155,7 @@ function makeList(
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
   narrowing: ListNarrowing | undefined,
+  found: readonly CatalogEntry[] | undefined,
 ): SentList {
   const view = narrowedView(whole, narrowing)
   const query = parseListQuery(search, envelope)
@@ -149,8 +167,8 @@ function makeList(
   const workflows = { defaultWorkflow, invokeWorkflow }
   const answer =
     dialect === undefined
-      ? listAnswer(view, query, workflows)
-      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
+      ? listAnswer(view, query, workflows, found)
+      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
   const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
@@ -174,7 +192,19 @@ function makeList(
   }
 }
 
-const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict'] as const
+const FILTERS = [
+  'names',
+  'name',
+  'only',
+  'tags',
+  'category',
+  'q',
+  'with',
+  'loaded',
+  'dialect',
+  'envelope',
+  'strict',
+] as const
 const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
@@ -185,6 +215,12 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   if (cursor !== undefined && !after)
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   const dialect = query.optional('dialect', DIALECTS)
+  const q = parseSearchText(query)
+  if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
+  const limit = query.integer('limit', 1, PAGE_MAX)
+  const loaded = parseLoaded(query)
+  if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
+    throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
   return {
     names: parseNames(query),
     tags: query.set('tags', FILTER_VALUES_MAX),
@@ -192,9 +228,33 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),
-    limit: query.integer('limit', 1, PAGE_MAX),
+    limit,
+    q,
+    withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
+    loaded,
     after,
   }
+}
+
+/** What a list can have only if it is asked for. */
+const WITH = ['search'] as const
+
+const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
+
+function parseSearchText(query: Query): string | undefined {
+  const q = query.one('q')
+  if (q === undefined) return undefined
+  if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
+  if (q.length > QUERY_LENGTH_MAX)
+    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
+  return q
+}
+
+function parseLoaded(query: Query): readonly string[] {
+  const names = parseNameFilter(query.all('loaded'))
+  if (names === 'all') return []
+  if ('fault' in names) throw invalidParameter('loaded', names.fault)
+  return [...names]
 }
 
 /** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */
