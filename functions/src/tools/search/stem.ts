@@ -93,7 +93,7 @@ function longEndings(word: string): string {
   return TWO.test(rest) ? rest : word
 }
 
-/** Beyond Porter, the last `e`, `i` or `y` of a longer stem goes too, so that `discovery` and `discover` have one stem. */
+/** Beyond Porter, the last `e`, `i` or `y` of a longer stem goes too, so that `history` and `historical` have one stem. */
 function lastLetters(word: string): string {
   const rest = word.slice(0, -1)
   const without =
