@@ -159,7 +159,7 @@ test('an index that was made from the last one gives the same order as a new one
 test('the index of a large layer gives others a turn, and two searches share it', async () => {
   const many = Array.from({ length: 3_000 }, (_, index) => {
     const { function: fn } = BFCL[index % BFCL.length] as ToolDefinition
-    return { type: 'function', function: { ...fn, name: `${fn.name}_${index}` } } as ToolDefinition
+    return { type: 'function', function: { ...fn, name: `${fn.name}_${index}` } }
   })
   const view = catalogView({ user: many })
   const own = new ToolSearch()
