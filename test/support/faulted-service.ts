@@ -1,14 +1,13 @@
 import { jest } from '@jest/globals'
 import { join } from 'node:path'
 import type { CallRequest } from '../../functions/src/calls/pipeline/call.ts'
+import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteApprovalStore } from '../../functions/src/stores/sqlite/sqlite-approval-store.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { SqliteIdempotencyKeys } from '../../functions/src/stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
-import { SqliteRuleStore } from '../../functions/src/stores/sqlite/sqlite-rule-store.ts'
 import { absentRunner, type RunnerCall } from '../../functions/src/tools/modules/runner.ts'
 import { DatabaseFaults, type DatabaseFault } from './database-faults.ts'
 import { by } from './definition-changes.ts'
@@ -54,12 +53,7 @@ export async function faultedService() {
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions: [], deleted: [], skipped: [] }),
     }),
-    governance: {
-      keys: new SqliteIdempotencyKeys(governance, { now }),
-      approvals: new SqliteApprovalStore(governance),
-      rules: new SqliteRuleStore(governance),
-      close: () => Promise.resolve(governance.close()),
-    },
+    governance: { ...embeddedGovernance(governance), keys: new SqliteIdempotencyKeys(governance, { now }) },
     logs: new SqliteInvocationLogs(path('invocations.db')),
     audit: trail,
     // It has never seen the module, as after a start.

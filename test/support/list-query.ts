@@ -9,5 +9,8 @@ export const ALL: ListQuery = {
   envelope: 'array',
   strict: false,
   limit: undefined,
+  q: undefined,
+  withSearch: false,
+  loaded: [],
   after: undefined,
 }

@@ -27,6 +27,7 @@ import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { ToolSearch } from '../tools/search/tool-search.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -108,8 +109,10 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
+  const search = new ToolSearch()
   const calls = {
     catalog: listed,
+    search,
     ruleBook,
     keys: parts.governance.keys,
     approvals,
@@ -132,6 +135,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     argumentValidator,
     catalog,
     listed,
+    search,
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,

@@ -2,6 +2,7 @@ import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } fr
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
@@ -13,9 +14,17 @@ import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
+import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
+import {
+  mayNarrow,
+  narrowedView,
+  narrowingOf,
+  NARROWING_PARAMETERS,
+  type ListNarrowing,
+} from './list-narrowing.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -45,30 +54,50 @@ export function listRoute(parts: RouteParts): Route {
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
-  function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
+  function narrowed(request: KnownRequest, view: CatalogView): void | Promise<void> {
+    const { principal, search } = request
+    if (!mayNarrow(search)) return send(request, view)
+    const narrowing = narrowingOf(parts, principal, new Query(search, LIST_PARAMETERS))
+    return narrowing instanceof Promise
+      ? narrowing.then((read) => send(request, view, read))
+      : send(request, view, narrowing)
+  }
+
+  function send(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
     const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const key = `${owner}${view.revision} ${req.url}`
+    const key = `${owner}${view.revision} ${narrowing ? `${narrowing.revision} ` : ''}${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
+      const found = list ? undefined : await search(request, view, narrowing)
       let longestMs = 0
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments)
+          return makeList(parts, view, request, fragments, narrowing, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
       })
       const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
-      if (view.hasOwn && pauseMs > 0) making.pause(principal.uid, pauseMs)
+      if ((view.hasOwn || narrowing || found) && pauseMs > 0) making.pause(principal.uid, pauseMs)
       lists.set(key, list)
       sendList(request, list)
     }
-    return view.hasOwn ? making.run(principal.uid, make, callerGone(res)) : make()
+    // Searches, scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing || mayRank(request.search)
+      ? making.run(principal.uid, make, callerGone(res))
+      : make()
+  }
+
+  /** The tools in the order of a search, if the query asks for one. */
+  function search({ principal, search: query }: KnownRequest, whole: CatalogView, narrowing?: ListNarrowing) {
+    if (!mayRank(query)) return undefined
+    const { q } = parseListQuery(query, parts.envelope)
+    return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
   }
 
   return route({
@@ -77,26 +106,34 @@ export function listRoute(parts: RouteParts): Route {
     action: { verb: 'read' },
     handle(request) {
       const view = parts.listed.view(request.principal)
-      return view instanceof Promise ? view.then((read) => send(request, read)) : send(request, view)
+      return view instanceof Promise ? view.then((read) => narrowed(request, read)) : narrowed(request, view)
     },
   })
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
-export function explainRoute({ listed }: RouteParts): Route {
+export function explainRoute(parts: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
     ask({ search }) {
-      const name = new Query(search, ['name']).required('name')
+      const query = new Query(search, ['name', ...NARROWING_PARAMETERS])
+      const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return name
+      return { name, query }
     },
     action: { verb: 'read' },
-    async handle({ principal, asked: name, res }) {
-      sendJson(res, 200, explainName(await listed.view(principal), name))
+    async handle({ principal, asked: { name, query }, res }) {
+      const view = await parts.listed.view(principal)
+      const narrowing = await narrowingOf(parts, principal, query)
+      sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
     },
   })
+}
+
+/** False if the query certainly has no `q`, so that most lists do not parse it here. */
+function mayRank(search: string): boolean {
+  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
@@ -114,10 +151,13 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 
 function makeList(
   { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
-  view: CatalogView,
+  whole: CatalogView,
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
+  narrowing: ListNarrowing | undefined,
+  found: readonly CatalogEntry[] | undefined,
 ): SentList {
+  const view = narrowedView(whole, narrowing)
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -127,11 +167,11 @@ function makeList(
   const workflows = { defaultWorkflow, invokeWorkflow }
   const answer =
     dialect === undefined
-      ? listAnswer(view, query, workflows)
-      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
+      ? listAnswer(view, query, workflows, found)
+      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
   const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, ...settings, search].join('\n')
+  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -152,16 +192,35 @@ function makeList(
   }
 }
 
-const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
+const FILTERS = [
+  'names',
+  'name',
+  'only',
+  'tags',
+  'category',
+  'q',
+  'with',
+  'loaded',
+  'dialect',
+  'envelope',
+  'strict',
+] as const
+const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
+  const query = new Query(search, LIST_PARAMETERS)
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   const dialect = query.optional('dialect', DIALECTS)
+  const q = parseSearchText(query)
+  if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
+  const limit = query.integer('limit', 1, PAGE_MAX)
+  const loaded = parseLoaded(query)
+  if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
+    throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
   return {
     names: parseNames(query),
     tags: query.set('tags', FILTER_VALUES_MAX),
@@ -169,9 +228,33 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),
-    limit: query.integer('limit', 1, PAGE_MAX),
+    limit,
+    q,
+    withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
+    loaded,
     after,
   }
+}
+
+/** What a list can have only if it is asked for. */
+const WITH = ['search'] as const
+
+const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
+
+function parseSearchText(query: Query): string | undefined {
+  const q = query.one('q')
+  if (q === undefined) return undefined
+  if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
+  if (q.length > QUERY_LENGTH_MAX)
+    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
+  return q
+}
+
+function parseLoaded(query: Query): readonly string[] {
+  const names = parseNameFilter(query.all('loaded'))
+  if (names === 'all') return []
+  if ('fault' in names) throw invalidParameter('loaded', names.fault)
+  return [...names]
 }
 
 /** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */

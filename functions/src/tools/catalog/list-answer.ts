@@ -29,8 +29,13 @@ export type ItemWorkflows = {
 }
 
 /** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
-export function listAnswer(view: CatalogView, query: ListQuery, workflows: ItemWorkflows): ListAnswer {
-  return answer(view, query, workflows, (entry) => entry)
+export function listAnswer(
+  view: CatalogView,
+  query: ListQuery,
+  workflows: ItemWorkflows,
+  found?: readonly CatalogEntry[],
+): ListAnswer {
+  return answer(view, query, workflows, found, (entry) => entry)
 }
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
@@ -40,6 +45,7 @@ export function dialectAnswer(
   dialect: DialectRules,
   workflows: ItemWorkflows,
   fragments: Pick<DialectFragments, 'of'>,
+  found?: readonly CatalogEntry[],
 ): ListAnswer {
   function shape(entry: CatalogEntry): Listed | undefined {
     const fragment = fragments.of(entry, dialect)
@@ -47,27 +53,26 @@ export function dialectAnswer(
     return { fragment, workflowName: entry.workflowName, callable: entry.callable }
   }
 
-  return answer(view, query, workflows, shape, dialect.declarationsKey)
+  return answer(view, query, workflows, found, shape, dialect)
 }
 
 function answer(
   view: CatalogView,
   query: ListQuery,
   { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
+  found: readonly CatalogEntry[] | undefined,
   shape: (entry: CatalogEntry) => Listed | undefined,
-  declarationsKey?: string,
+  dialect?: DialectRules,
 ): ListAnswer {
   const isItems = query.envelope === 'items'
   const isOmitted = (entry: CatalogEntry): boolean =>
     isItems && invokeWorkflow === undefined && entry.callable === 'service'
   const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
     callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
-  const { listed, quarantined, omitted, unknown, last, hasMore } = selectEntries(
-    view,
-    query,
-    isOmitted,
-    shape,
-  )
+  const selected = selectEntries(view, query, isOmitted, shape, found)
+  const { quarantined, omitted, unknown, last, hasMore } = selected
+  const listed = withSearch(selected, query, dialect)
+  const declarationsKey = dialect?.declarationsKey
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
@@ -76,8 +81,28 @@ function answer(
     unknown: namesText(unknown),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
-    nextCursor: hasMore && last ? writeCursor(last) : undefined,
+    nextCursor: hasMore && last && !found ? writeCursor(last) : undefined,
   }
+}
+
+/**
+ * The whole list. If a model is to find more tools and the vendor has a search of its own, this search stands first and the listed
+ * tools are deferred. Otherwise, and if there is nothing to defer, the service's own search tools stand first.
+ */
+function withSearch(
+  { finders, listed, loaded }: ReturnType<typeof selectEntries>,
+  query: ListQuery,
+  dialect: DialectRules | undefined,
+): readonly Listed[] {
+  const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
+  if (!deferral) return [...finders, ...listed, ...loaded]
+  const mark = Buffer.from(`,${JSON.stringify(deferral.mark).slice(1)}`)
+  const deferred = listed.map((one) => ({
+    ...one,
+    fragment: Buffer.concat([one.fragment.subarray(0, -1), mark]),
+  }))
+  const searchTool = Buffer.from(JSON.stringify(deferral.searchTool))
+  return [{ fragment: searchTool, workflowName: undefined, callable: 'client' }, ...deferred, ...loaded]
 }
 
 /**
