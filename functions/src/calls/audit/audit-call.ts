@@ -1,11 +1,10 @@
 import { isToolName } from '@toolrack/contract'
-import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type { CallOutcome, Known, Received, Resolved } from '../pipeline/call.ts'
 import type { Step } from '../pipeline/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { recordedArguments, redactText } from './redact.ts'
-import { sensitivityOf, type Sensitivity } from './sensitive.ts'
+import { marksOf } from './sensitive.ts'
 
 /** Records every call when it has ended, also a call that was refused. */
 export function auditCall(trail: AuditTrail): Step<Received> {
@@ -61,13 +60,4 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
 
 function askedName(name: string | undefined): string | null {
   return name !== undefined && isToolName(name) ? redactText(name) : null
-}
-
-/** What the schema of each definition marks. A definition that is no longer in the catalog takes its entry along. */
-const MARKS = new WeakMap<StoredDefinition, Sensitivity>()
-
-function marksOf(stored: StoredDefinition): Sensitivity {
-  let marks = MARKS.get(stored)
-  if (!marks) MARKS.set(stored, (marks = sensitivityOf(stored.text)))
-  return marks
 }

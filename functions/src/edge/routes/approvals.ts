@@ -16,7 +16,7 @@ const GOVERN = { verb: 'govern' } as const
 /** An id is a UUID. Another text need not be looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly Route[] {
+export function approvalRoutes({ approvals, checkEdited, showArguments }: RouteParts): readonly Route[] {
   return [
     // One page of the user's approvals, the newest first, without their arguments.
     route({
@@ -37,16 +37,16 @@ export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly
         sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
       },
     }),
-    // One approval of the user with the arguments of the call.
+    // One approval of the user with the arguments of the call, without their secrets.
     route({
       method: 'GET',
       path: '/approvals/:id',
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        const { arguments: args, ...approval } = await approvals.find(principal.uid, checkedId(id))
-        const edited = args.edited && { editedArguments: args.edited }
-        sendJson(res, 200, { ...answered(approval), arguments: args.sent, ...edited }, NOT_STORED)
+        const approval = await approvals.find(principal.uid, checkedId(id))
+        const shown = await showArguments(principal, approval)
+        sendJson(res, 200, { ...answered(approval), ...shown }, NOT_STORED)
       },
     }),
     // Decides a pending approval. Edited arguments are checked as a call checks them.
@@ -59,10 +59,9 @@ export function approvalRoutes({ approvals, checkEdited }: RouteParts): readonly
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
-        const decision = decisionIn(await readObject(request, 'single'))
-        if (decision.arguments)
-          await checkEdited(principal, await approvals.find(principal.uid, id), decision.arguments)
-        const decided = await approvals.decide(principal.uid, id, decision)
+        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'single'))
+        const args = edited && (await checkEdited(principal, await approvals.find(principal.uid, id), edited))
+        const decided = await approvals.decide(principal.uid, id, { ...decision, arguments: args })
         const { tool, digest, isEdited } = decided
         request.note?.({ tool, digest, subject: { decision: decision.decision, isEdited } })
         sendJson(res, 200, answered(decided), NOT_STORED)

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { embeddedGovernance } from '../../../../functions/src/hosts/local/governance.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { keyedCalls } from '../../../support/once.ts'
+import { newSealing } from '../../../support/memory-governance.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../support/killed-call.ts', import.meta.url))
@@ -40,7 +41,7 @@ test.each(Object.entries(PLACES))('killed %s: the next call with the key is %s',
     ? readFileSync(executions ?? '', 'utf8').split('\n').length - 1
     : 0
 
-  const { keys, close } = embeddedGovernance(openGovernance(database ?? ''))
+  const { keys, close } = embeddedGovernance(openGovernance(database ?? ''), newSealing())
   const { ask, ran } = keyedCalls(keys)
   const result = await ask('k1')
   expect(before + ran.length).toBeLessThanOrEqual(1)
