@@ -140,8 +140,16 @@ export async function canaryWebhook() {
       TOOLRACK_APPROVALS_WEBHOOK: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
       TOOLRACK_APPROVALS_WEBHOOK_SECRET: 'x'.repeat(16),
     },
-    close: () => void server.close().closeAllConnections(),
+    close: () => {
+      server.close().closeAllConnections()
+    },
   }
+}
+
+/** The code of an error, `success`, or the body. */
+async function codeOf(answer: Response | Promise<Response>): Promise<string> {
+  const body = await (await answer).text()
+  return /"(?:reason|code)":"([A-Z_]+)"/.exec(body)?.[1] ?? (body.includes('"success"') ? 'success' : body)
 }
 
 /** Sends canaries in every way, and returns what the service says of it afterwards. */
@@ -154,10 +162,6 @@ export async function sendCanaries({ fetch: send, isSealed }: CanaryService): Pr
     })
   const call = (name: string, args: JsonObject = ARGUMENTS, headers: object = {}, more: object = {}) =>
     post('/tools/invoke', { name, arguments: args, context: { token: `${WORD}ctx` }, ...more }, headers)
-  const codeOf = async (answer: Response | Promise<Response>): Promise<string> => {
-    const body = await (await answer).text()
-    return /"(?:reason|code)":"([A-Z_]+)"/.exec(body)?.[1] ?? (body.includes('"success"') ? 'success' : body)
-  }
 
   expect((await upload({ fetch: send }, 'vault', VAULT)).status).toBe(201)
   const key = {
@@ -245,10 +249,10 @@ async function approveCanaries({ post, call, send, isSealed }: Approving): Promi
   const edited = await ask('edited')
   const read = (await (await send(`/workflows/approvals/${edited.id}`)).json()) as { arguments: JsonObject }
   expect(canariesIn(JSON.stringify(read))).toEqual([])
-  const arguments_ = { ...read.arguments, note: `another ${WORD} note` }
-  const decided = await post(`/approvals/${edited.id}`, { decision: 'once', arguments: arguments_ })
+  const withNote = { ...read.arguments, note: `another ${WORD} note` }
+  const decided = await post(`/approvals/${edited.id}`, { decision: 'once', arguments: withNote })
   expect(decided.status).toBe(isSealed ? 200 : 422)
-  if (isSealed) expect(await ran(edited)).toEqual({ ...edited.args, note: arguments_.note })
+  if (isSealed) expect(await ran(edited)).toEqual({ ...edited.args, note: withNote.note })
   else await send(`/workflows/approvals/${edited.id}`, { method: 'DELETE' })
   const asItIs = await ask('as it is')
   expect((await post(`/approvals/${asItIs.id}`, { decision: 'once' })).status).toBe(200)
