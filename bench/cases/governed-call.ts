@@ -1,3 +1,4 @@
+import { newSealing } from '../../test/support/memory-governance.ts'
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -82,7 +83,7 @@ async function commitsOf(folder: string, call: () => Promise<void>): Promise<num
 
 async function service(folder: string, isGoverned: boolean) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const governance = embeddedGovernance(openGovernanceFile(folder))
+  const governance = embeddedGovernance(openGovernanceFile(folder), newSealing())
   const audit = isGoverned
     ? new AuditTrail({ store: new SqliteAuditStore(join(folder, 'audit.sqlite')), mode: 'on', log: NO_LOG })
     : undefined

@@ -22,7 +22,11 @@ const DIGEST = definitionDigest(ECHO)
 const governance = memoryGovernance()
 const audit = memoryAudit({ now: () => NOW })
 const ask = await routeService([ECHO, tool('other')], { governance, audit })
-const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+const approvals = new Approvals({
+  store: governance.approvals,
+  sealing: governance.sealing,
+  now: () => NOW,
+})
 let count = 0
 
 /** A new approval for a call of a user. */
