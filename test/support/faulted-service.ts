@@ -10,6 +10,7 @@ import { SqliteIdempotencyKeys } from '../../functions/src/stores/sqlite/sqlite-
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
 import { absentRunner, type RunnerCall } from '../../functions/src/tools/modules/runner.ts'
 import { DatabaseFaults, type DatabaseFault } from './database-faults.ts'
+import { newSealing } from './memory-governance.ts'
 import { by } from './definition-changes.ts'
 import { memoryAudit } from './memory-audit.ts'
 import { putModule } from './module-changes.ts'
@@ -53,7 +54,10 @@ export async function faultedService() {
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions: [], deleted: [], skipped: [] }),
     }),
-    governance: { ...embeddedGovernance(governance), keys: new SqliteIdempotencyKeys(governance, { now }) },
+    governance: {
+      ...embeddedGovernance(governance, newSealing()),
+      keys: new SqliteIdempotencyKeys(governance, { now }),
+    },
     logs: new SqliteInvocationLogs(path('invocations.db')),
     audit: trail,
     // It has never seen the module, as after a start.

@@ -38,7 +38,7 @@ export function cloudServices(config: Config, log: Log): Services {
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
-    governance: firestoreGovernance(connection),
+    governance: firestoreGovernance(connection, config.sealing),
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
