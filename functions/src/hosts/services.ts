@@ -24,6 +24,9 @@ import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { Sessions } from '../tools/sessions/sessions.ts'
+import type { SessionStore } from '../tools/sessions/session-store.ts'
+import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -34,6 +37,7 @@ export type Governance = {
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
   readonly keys: IdempotencyKeys
+  readonly sessions: SessionStore
   readonly close: () => Promise<void>
 }
 
@@ -102,8 +106,11 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
+  const sessionStore = parts.governance.sessions
+  const sessions = new Sessions({ store: sessionStore, log, now })
   const calls = {
     catalog: listed,
+    sessions,
     ruleBook,
     keys: parts.governance.keys,
     approvals,
@@ -129,6 +136,9 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
+    sessions,
+    sessionStore,
+    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now }),
     approvals,
     checkEdited: checkEdited(calls),
     invoker: new Invoker(calls),
