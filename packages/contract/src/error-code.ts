@@ -54,7 +54,10 @@ export const ERROR_CODES = {
     'There is no such call, or no log of it: it printed nothing, is too long ago, or is not yours.',
   ),
   APPROVAL_NOT_FOUND: kind(404, 'There is no such approval of yours.'),
-  SESSION_NOT_FOUND: kind(404, 'There is no such session of yours: it was never made, was deleted, or has ended.'),
+  SESSION_NOT_FOUND: kind(
+    404,
+    'There is no such session of yours: it was never made, was deleted, or has ended.',
+  ),
   RULES_NOT_FOUND: kind(404, 'That owner has no rules.'),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'The route does not know this method.'),

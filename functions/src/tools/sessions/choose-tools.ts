@@ -24,7 +24,11 @@ export function chosenNames(view: CatalogView, asked: AskedSelection, parent: Ou
 }
 
 /** The tools of a selection in the view as it is now. Throws as `chosenNames` does, and LAYER_UNAVAILABLE if some may be missing. */
-export function lockedTools(view: CatalogView, asked: AskedSelection, parent: Outer): readonly CatalogEntry[] {
+export function lockedTools(
+  view: CatalogView,
+  asked: AskedSelection,
+  parent: Outer,
+): readonly CatalogEntry[] {
   if (asked === 'none') return []
   if (asked !== 'all') {
     refuseWider(asked, parent)

@@ -1,5 +1,8 @@
 import type { Digest } from '@toolrack/contract'
 
+/** A session and its agent. */
+export type SessionOfAgent = { readonly id: string; readonly agent: string | null }
+
 /** What a session allows: a tool must be in `names`. Never changes: another selection is another object. */
 export type SessionSelection = {
   readonly id: string
@@ -11,6 +14,8 @@ export type SessionSelection = {
   /** Differs after a change of the selection. */
   readonly revision: string
   readonly lockedAt: string | null
+  /** The session and its parents, whose rules all apply. */
+  readonly lineage: readonly SessionOfAgent[]
   readonly agent?: string
   readonly workflow?: string
   readonly room?: string

@@ -43,13 +43,25 @@ export function sessionBytes(texts: { readonly head: string; readonly tools: str
   return RECORD_BYTES + Buffer.byteLength(texts.head) + Buffer.byteLength(texts.tools)
 }
 
+/** A tool as a store keeps it: its name, and the hex digits of its digest. 5,000 of the longest fit into a document of Firestore. */
+type KeptTool = readonly [name: string, hex?: string]
+
+const PREFIX = 'sha256:' as const
+
 /** A session as the texts that a store keeps. */
 export function sessionTexts({ tools, ...head }: Session): { readonly head: string; readonly tools: string } {
-  return { head: JSON.stringify(head), tools: JSON.stringify(tools) }
+  const kept = tools.map(({ name, digest }): KeptTool =>
+    digest === null ? [name] : [name, digest.slice(PREFIX.length)],
+  )
+  return { head: JSON.stringify(head), tools: JSON.stringify(kept) }
 }
 
 export function sessionIn(head: string, tools: string): Session {
-  return { ...headIn(head), tools: JSON.parse(tools) as Session['tools'] }
+  const kept = JSON.parse(tools) as readonly KeptTool[]
+  return {
+    ...headIn(head),
+    tools: kept.map(([name, hex]) => ({ name, digest: hex === undefined ? null : `${PREFIX}${hex}` })),
+  }
 }
 
 export function headIn(head: string): SessionHead {

@@ -25,9 +25,7 @@ type Parts = {
 }
 
 /** The catalog as the caller lists it through a session. */
-export type ViewOf = (
-  session: Pick<SessionSelection, 'id' | 'agent'>,
-) => CatalogView | Promise<CatalogView>
+export type ViewOf = (session: Pick<SessionSelection, 'lineage'>) => CatalogView | Promise<CatalogView>
 
 export type AskedSession = SessionFacts & { readonly selection: AskedSelection }
 
@@ -56,13 +54,13 @@ export class SessionWriter {
    */
   async put(target: SessionTarget, asked: AskedSession, precondition: Precondition): Promise<WrittenSession> {
     const { uid, id, viewOf } = target
-    const view = await viewOf({ id, ...(asked.agent !== null && { agent: asked.agent }) })
     const parent = await this.#parent(uid, id, asked.parent)
+    const view = await viewOf(lineageOf(id, asked, parent))
     const nowMs = this.#parts.now()
     const key = randomUUID()
     return this.#change(uid, id, nowMs, (present) => {
       if (!holds(precondition, present?.digest)) throw new ToolrackError('PRECONDITION_FAILED', NOT_IN_STATE)
-      if (present?.lockedAt != null) {
+      if (present && present.lockedAt !== null) {
         refuseOther(present, asked, canonical(view, asked.selection))
         return written(present, { ...present, ...asked, selection: present.selection }, nowMs)
       }
@@ -81,7 +79,7 @@ export class SessionWriter {
     const { model, agent, workflow, room, parent, lockDigests } = from
     const facts = { model, agent, workflow, room, parent, lockDigests, ...asked }
     const outer = await this.#parent(uid, id, facts.parent)
-    const view = await viewOf({ id, ...(facts.agent !== null && { agent: facts.agent }) })
+    const view = await viewOf(lineageOf(id, facts, outer))
     const tools = chosenNames(view, asked.selection ?? namesOf(from), outer)
     const nowMs = this.#parts.now()
     const key = randomUUID()
@@ -100,21 +98,35 @@ export class SessionWriter {
     const { sessions, now } = this.#parts
     for (let attempt = 0; attempt < LOCK_ATTEMPTS_MAX; attempt += 1) {
       const seen = await sessions.find(uid, id)
-      const view = await viewOf({ id, ...(seen.agent !== null && { agent: seen.agent }) })
-      if (seen.lockedAt !== null) return lockedAlready(seen, view, asked)
       const parent = await this.#parent(uid, id, seen.parent)
+      const view = await viewOf(lineageOf(id, seen, parent))
+      if (seen.lockedAt !== null) return lockedAlready(seen, view, asked)
       const selection = asked === undefined ? namesOf(seen) : chosenNames(view, asked, parent)
       const tools = lockedTools(view, selection, parent).map(({ name, digest }) => ({ name, digest }))
       const nowMs = now()
-      const { session } = await this.#change<{ readonly session: Session | undefined }>(uid, id, nowMs, (present) => {
-        if (!present) throw noSession()
-        if (present.lockedAt !== null) return { session: lockedAlready(present, view, asked) }
-        // What was read is no longer so. The lock begins again.
-        if (present.digest !== seen.digest) return { session: undefined }
-        const at = new Date(nowMs).toISOString()
-        const kind = kindOf(selection)
-        return { session: tagged({ ...present, selection: kind, tools, lockedAt: at, updatedAt: at, usedAtMs: nowMs }) }
-      })
+      const { session } = await this.#change<{ readonly session: Session | undefined }>(
+        uid,
+        id,
+        nowMs,
+        (present) => {
+          if (!present) throw noSession()
+          if (present.lockedAt !== null) return { session: lockedAlready(present, view, asked) }
+          // What was read is no longer so. The lock begins again.
+          if (present.digest !== seen.digest) return { session: undefined }
+          const at = new Date(nowMs).toISOString()
+          const kind = kindOf(selection)
+          return {
+            session: tagged({
+              ...present,
+              selection: kind,
+              tools,
+              lockedAt: at,
+              updatedAt: at,
+              usedAtMs: nowMs,
+            }),
+          }
+        },
+      )
       if (session) return session
     }
     throw new ToolrackError('STORE_BUSY', 'The session was changed again and again; nothing was locked.')
@@ -144,9 +156,7 @@ export class SessionWriter {
     const result = await store.change<Result>(uid, id, nowMs, (kept) => {
       const present = kept && !isOver(kept, nowMs) ? kept : undefined
       const result = act(present)
-      return result.session === present || !result.session
-        ? { result }
-        : { result, session: result.session }
+      return result.session === present || !result.session ? { result } : { result, session: result.session }
     })
     if (result.session) sessions.written(uid, id, result.session)
     return result
@@ -159,7 +169,10 @@ export class SessionWriter {
     let depth = 1
     for (let next: string | null = parent; next !== null; depth += 1) {
       if (next === id || depth >= SESSION_DEPTH_MAX)
-        throw new ToolrackError('BODY_INVALID', `The body at /parent: the parents of a session ${PARENTS_RULE}.`)
+        throw new ToolrackError(
+          'BODY_INVALID',
+          `The body at /parent: the parents of a session ${PARENTS_RULE}.`,
+        )
       const session: Session = await sessions.find(uid, next).catch((error: unknown) => {
         throw error instanceof ToolrackError && error.code === 'SESSION_NOT_FOUND'
           ? new ToolrackError('SESSION_NOT_FOUND', NO_PARENT)
@@ -175,6 +188,14 @@ export class SessionWriter {
 const NOT_IN_STATE = 'The session is not in the state the request asks for.'
 const TAKEN = 'Another session has this id; choose another id.'
 const NO_PARENT = 'The parent, or a parent of it, is no session of yours. Make the parent first.'
+
+function lineageOf(
+  id: string,
+  { agent }: Pick<SessionFacts, 'agent'>,
+  parent: SessionSelection | undefined,
+): Pick<SessionSelection, 'lineage'> {
+  return { lineage: [{ id, agent }, ...(parent?.lineage ?? [])] }
+}
 
 function kindOf(selection: AskedSelection): Session['selection'] {
   return typeof selection === 'string' ? selection : 'chosen'
@@ -237,7 +258,12 @@ function lockedAlready(locked: Session, view: CatalogView, asked: AskedSelection
 /** Throws SESSION_LOCKED if a write would change what the lock holds. */
 function refuseOther(locked: Session, asked: AskedSession, selection: AskedSelection): void {
   const { parent, agent, lockDigests } = locked
-  if (parent === asked.parent && agent === asked.agent && lockDigests === asked.lockDigests && isSame(locked, selection))
+  if (
+    parent === asked.parent &&
+    agent === asked.agent &&
+    lockDigests === asked.lockDigests &&
+    isSame(locked, selection)
+  )
     return
   throw new ToolrackError('SESSION_LOCKED', lockedText(locked))
 }

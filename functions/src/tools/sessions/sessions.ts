@@ -213,11 +213,11 @@ function selectionOfChain(session: Session, chain: readonly Session[]): SessionS
   const digests = new Map<string, Digest>()
   for (const { selection, lockedAt, lockDigests, tools } of chain) {
     if (selection === 'all' && lockedAt === null) continue
-    const outer = names
-    const own = tools.map(({ name }) => name)
-    names = new Set(outer === 'all' ? own : own.filter((name) => outer.has(name)))
-    if (lockDigests)
-      for (const { name, digest } of tools) if (digest !== null) digests.set(name, digest)
+    names = namesWithin(
+      names,
+      tools.map(({ name }) => name),
+    )
+    if (lockDigests) for (const { name, digest } of tools) if (digest !== null) digests.set(name, digest)
   }
   const { id, key, lockedAt, agent, workflow, room } = session
   return {
@@ -227,10 +227,15 @@ function selectionOfChain(session: Session, chain: readonly Session[]): SessionS
     ...(digests.size > 0 && { digests }),
     revision: chain.map(({ digest }) => digest.slice('sha256:'.length, 23)).join('.'),
     lockedAt,
+    lineage: chain.map((one) => ({ id: one.id, agent: one.agent })),
     ...(agent !== null && { agent }),
     ...(workflow !== null && { workflow }),
     ...(room !== null && { room }),
   }
+}
+
+function namesWithin(outer: SessionSelection['names'], own: readonly string[]): ReadonlySet<string> {
+  return new Set(outer === 'all' ? own : own.filter((name) => outer.has(name)))
 }
 
 export function noSession(): ToolrackError {
