@@ -84,7 +84,7 @@ export function sessionStoreContract(open: (bounds?: SessionSums) => Promise<Ope
   test('of changes at the same time, each sees the one before', async () => {
     const [store, other] = await stores()
     const seen = await Promise.all(
-      Array.from({ length: 8 }, (_, at) =>
+      Array.from({ length: 4 }, (_, at) =>
         (at % 2 ? store : other).change('ann', 's1', NOW, (before) => ({
           result: before?.key,
           session: before ? { ...before, key: `${before.key}x` } : sessionOf('s1', { key: '' }),
@@ -92,7 +92,7 @@ export function sessionStoreContract(open: (bounds?: SessionSums) => Promise<Ope
       ),
     )
     // An undefined element is sorted last.
-    expect(seen.toSorted()).toEqual(['', 'x', 'xx', 'xxx', 'xxxx', 'xxxxx', 'xxxxxx', undefined])
+    expect(seen.toSorted()).toEqual(['', 'x', 'xx', undefined])
   })
 
   test('a page has the sessions of one user after an id, in the order of code units, without their tools', async () => {

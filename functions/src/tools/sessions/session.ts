@@ -70,9 +70,11 @@ export function isOver(session: Pick<SessionHead, 'usedAtMs'>, nowMs: number): b
   return nowMs >= endOf(session)
 }
 
+type Tags = 'digest' | 'count'
+
 /** The session with its count and its entity tag. */
-export function tagged(session: Omit<Session, 'digest' | 'count'>): Session {
-  const { usedAtMs: _use, updatedAt: _at, ...content } = session
+export function tagged(session: Omit<Session, Tags> & Partial<Pick<Session, Tags>>): Session {
+  const { usedAtMs: _use, updatedAt: _at, digest: _tag, count: _count, ...content } = session
   const digest: Digest = `sha256:${createHash('sha256').update(canonicalJson(content)).digest('hex')}`
   return { ...session, count: session.tools.length, digest }
 }
