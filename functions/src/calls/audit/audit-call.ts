@@ -45,7 +45,7 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
     kind: 'call',
     principal: { kind, uid },
     workflow: workflowId,
-    session: session?.id ?? null,
+    session: call.sessionId ?? null,
     agent: session?.agent ?? null,
     tool: entry?.name ?? askedName(request?.name),
     layer: entry?.layer ?? null,
