@@ -13,6 +13,8 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
   readonly dialect?: D
+  /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
+  readonly session?: string | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
@@ -25,12 +27,20 @@ export type ListQuery = {
   readonly tags: readonly string[]
   readonly categories: readonly string[]
   readonly dialect: Dialect | undefined
+  readonly session: string | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
 /** Throws OPTION_INVALID. */
-export function listQuery({ names = '', tags = [], category = [], dialect, strict }: ListOptions): ListQuery {
+export function listQuery({
+  names = '',
+  tags = [],
+  category = [],
+  dialect,
+  session,
+  strict,
+}: ListOptions): ListQuery {
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -42,6 +52,7 @@ export function listQuery({ names = '', tags = [], category = [], dialect, stric
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
+  if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, dialect, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, dialect, session, search: `?${parameters.toString()}` }
 }
