@@ -101,10 +101,10 @@ test('the fields that the store asks by keep their indexes, and the others need 
   expect(indexed.map(({ collectionGroup, fieldPath }) => [collectionGroup, fieldPath])).toEqual([
     ['keys', 'endedAt'],
     ['keys', 'bytes'],
-    ['kept', 'expiresAt'],
-    ['kept', 'bytes'],
     ['logs', 'expiresAt'],
     ['logs', 'bytes'],
+    ['kept', 'expiresAt'],
+    ['kept', 'bytes'],
     ['logs', 'at'],
   ])
 })
