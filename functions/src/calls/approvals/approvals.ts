@@ -156,7 +156,7 @@ export class Approvals {
   /** Forgets what was answered for a session, and what waits in it, when the session has ended. */
   async forgetSession(uid: string, key: string): Promise<void> {
     const { store, now } = this.#parts
-    const isOf = (one: Approval): boolean => one.session?.key === key
+    const isOf = (one: Approval): boolean => one.session?.key === key && OF_LIVING.has(one.state)
     if (!(await store.read(uid)).some(isOf)) return
     await store.change(uid, now(), (known) => {
       const dropped = known.filter(isOf).map(({ id }) => id)
@@ -177,6 +177,9 @@ export class Approvals {
 }
 
 const STATE_AFTER = { once: 'approved', always: 'always', session: 'session', deny: 'denied' } as const
+
+/** What only calls through the session can use. The others stay readable until their time is over. */
+const OF_LIVING = new Set<ApprovalState>(['pending', 'approved', 'session'])
 
 const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
 
