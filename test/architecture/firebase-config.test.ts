@@ -87,7 +87,7 @@ test('the fields that the store asks by keep their indexes, and the others need 
   // `oldest`, `deletedAt`, `expiresAt` and `endedAt` are asked for by a parameter of the query.
   const filters = ['tool', 'outcome', 'code', 'workflow']
   const ofRecords = ['uid', 'place', 'day', 'instance', 'kind']
-  const ofLogs = new Set(['bytes', 'at', '__name__', ...filters])
+  const ofLogs = new Set(['bytes', 'at', '__name__', 'expiresAt', ...filters])
   expect(new Set(asked)).toEqual(
     new Set(['listedAs', 'revision', 'textHash', 'created', ...ofRecords, ...ofLogs]),
   )
@@ -107,6 +107,8 @@ test('the fields that the store asks by keep their indexes, and the others need 
     ['keys', 'bytes'],
     ['logs', 'expiresAt'],
     ['logs', 'bytes'],
+    ['kept', 'expiresAt'],
+    ['kept', 'bytes'],
     ['logs', 'at'],
   ])
 })

@@ -109,6 +109,7 @@ const hiddenModule: Answers = [
 const APPROVAL = { asked: '', decided: '' }
 const NO_APPROVAL = '404 APPROVAL_NOT_FOUND'
 const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
+const NO_SESSION = '404 SESSION_NOT_FOUND'
 const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const approvals = new Approvals({
   store: governance.approvals,
@@ -229,6 +230,16 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       ['201', '201', '201', DENIED, DENIED],
     ],
   ],
+  'GET /sessions': [['', '', null, NOT_BY_JOB_TOKEN]],
+  'GET /sessions/:id': [['s', '', null, annAlone('200', NO_SESSION, DENIED)]],
+  'PUT /sessions/:id': [
+    ['s', '', json({ selection: 'none' }), ['200', '201', '201', '200', DENIED]],
+    ['new', '', json({ selection: 'none' }), ['201', '201', '201', '201', DENIED]],
+  ],
+  'DELETE /sessions/:id': [['s', '', null, annAlone('204', NO_SESSION, DENIED)]],
+  'POST /sessions/:id/fork': [['s', '', json({ id: 'new' }), annAlone('201', NO_SESSION, DENIED)]],
+  'POST /sessions/:id/messages': [['s', '', json({}), annAlone('200', NO_SESSION, DENIED)]],
+  'GET /sessions/:id/tools': [['s', '', null, annAlone('200', NO_SESSION, '200')]],
   'GET /rules/:kind/:id': [
     ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
@@ -236,6 +247,8 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   ],
   'PUT /rules/:kind/:id': [
     ['user ann', '', json(OTHER_RULES), ['200', DENIED, '200', DENIED, DENIED]],
+    ['session s', '', json(OTHER_RULES), ['201', '201', '201', DENIED, DENIED]],
+    ['agent coder', '', json(OTHER_RULES), ['201', '201', '201', DENIED, DENIED]],
     ['workflow w', '', json(OTHER_RULES), ['200', '201', '201', DENIED, DENIED]],
     ['everybody all', '', json(OTHER_RULES), ADMIN_ALONE],
   ],
@@ -352,10 +365,14 @@ async function reset(): Promise<void> {
     expect(answer.ok).toBe(true)
   }
   for (const who of ['user', 'another user', 'admin'] as const)
-    await ask({ who, method: 'DELETE', address: '/workflows/agents/made' })
+    for (const path of ['agents/made', 'sessions/s', 'sessions/new', 'rules/session/s', 'rules/agent/coder'])
+      await ask({ who, method: 'DELETE', address: `/workflows/${path}` })
   await ask({ who: 'user', method: 'POST', address: '/workflows/agents', body: json({ name: 'hers' }) })
   const link = { address: '/workflows/agents/session/linked', body: json({ agentId: 'hers' }) }
   expect((await ask({ who: 'user', method: 'PUT', ...link })).ok).toBe(true)
+  const session = json({ selection: ['hers'] })
+  const made = await ask({ who: 'user', method: 'PUT', address: '/workflows/sessions/s', body: session })
+  expect(made.status).toBe(201)
   for (const who of ['another user', 'admin'] as const)
     await ask({ who, method: 'DELETE', address: '/workflows/rules/workflow/w' })
   for (const [who, owner] of [

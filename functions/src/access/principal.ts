@@ -73,6 +73,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `mint`: a job token for the principal's own tools.
  * - `read-approvals`: the user's approvals. Only users have this permission.
  * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
+ * - `read-sessions`, `write-sessions`: the user's sessions. To list and to call through one needs neither.
  * - `write`: changes of a layer.
  * - `write-agents`: changes of the user's agents and of their links to sessions.
  * - `rules`: reading the rules of an owner, whose id is `id`.
@@ -84,7 +85,16 @@ export type Principal = User | AccountJob | TokenJob
 export type Action =
   | {
       readonly verb:
-        'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' | 'read-approvals' | 'govern'
+        | 'read'
+        | 'call'
+        | 'read-versions'
+        | 'refresh'
+        | 'mint'
+        | 'simulate'
+        | 'read-approvals'
+        | 'govern'
+        | 'read-sessions'
+        | 'write-sessions'
     }
   | { readonly verb: 'write-agents' }
   | { readonly verb: 'verify-audit' | 'erase-audit' }

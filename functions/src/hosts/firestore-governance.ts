@@ -4,6 +4,7 @@ import { FirestoreApprovalStore } from '../stores/firestore/firestore-approval-s
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
 import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
 import type { Sealing } from '../calls/sealing.ts'
+import { FirestoreSessionStore } from '../stores/firestore/firestore-session-store.ts'
 import type { Governance } from './services.ts'
 
 /** What is kept about calls in Firestore. Without `sealing`, no text with a recognised secret is kept. */
@@ -14,6 +15,7 @@ export function firestoreGovernance(connection: FirestoreConnection, sealing?: S
     approvals: new FirestoreApprovalStore(connection),
     keys: new FirestoreIdempotencyKeys(connection),
     rules: new FirestoreRuleStore(connection),
+    sessions: new FirestoreSessionStore(connection),
     close: () => connection.close(),
   }
 }

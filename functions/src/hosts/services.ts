@@ -30,6 +30,9 @@ import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
+import { Sessions } from '../tools/sessions/sessions.ts'
+import type { SessionStore } from '../tools/sessions/session-store.ts'
+import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -43,6 +46,7 @@ export type Governance = {
   readonly keys: IdempotencyKeys
   /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
   readonly sealing?: Sealing | undefined
+  readonly sessions: SessionStore
   readonly close: () => Promise<void>
 }
 
@@ -115,9 +119,12 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
   const search = new ToolSearch()
+  const sessionStore = parts.governance.sessions
+  const sessions = new Sessions({ store: sessionStore, log, now })
   const calls = {
     catalog: listed,
     search,
+    sessions,
     ruleBook,
     keys: parts.governance.keys,
     sealing: parts.governance.sealing,
@@ -145,6 +152,9 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
+    sessions,
+    sessionStore,
+    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now }),
     approvals,
     agents: new Agents({
       store: parts.governance.agents,

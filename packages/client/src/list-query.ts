@@ -19,6 +19,8 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /** Names of tools that the model has loaded, in the order of loading. They stand at the end of the list. */
   readonly loaded?: readonly string[] | undefined
   readonly dialect?: D
+  /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
+  readonly session?: string | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
@@ -33,13 +35,14 @@ export type ListQuery = {
   readonly q: string | undefined
   readonly loaded: readonly string[]
   readonly dialect: Dialect | undefined
+  readonly session: string | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
-  const { names = '', tags = [], category = [], q, with: extra, loaded = [], dialect, strict } = options
+  const { names = '', tags = [], category = [], q, with: extra, loaded = [], dialect, session, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -54,6 +57,7 @@ export function listQuery(options: ListOptions): ListQuery {
   if (extra !== undefined) parameters.set('with', extra)
   if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
+  if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, q, loaded, dialect, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, q, loaded, dialect, session, search: `?${parameters.toString()}` }
 }

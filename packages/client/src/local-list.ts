@@ -11,14 +11,19 @@ export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 
-/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING. */
+/**
+ * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools of a
+ * session. Throws CRYPTO_MISSING.
+ */
 export async function localList(
-  definitions: readonly ToolDefinition[],
+  all: readonly ToolDefinition[],
   { names, tags, categories, q, loaded, dialect }: ListQuery,
+  selected?: ReadonlySet<string>,
 ): Promise<LocalTools & Pick<ToolList<JsonObject>, 'unknown'>> {
-  const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
+  const byName = new ByName(all.map((definition) => [definition.function.name, definition]))
+  const definitions = selected ? await selectedOf(all, byName, selected) : all
   const { found, unknown } =
-    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names)
+    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names, definitions)
   const matching = found
     .filter(
       (definition) =>
@@ -27,7 +32,7 @@ export async function localList(
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
   const ranked = q === undefined ? matching : byWords(matching, q)
-  const more = loaded.length > 0 ? await named(byName, new Set(loaded)) : { found: [], unknown: [] }
+  const more = loaded.length > 0 ? await named(byName, new Set(loaded), definitions) : { found: [], unknown: [] }
   const listed = [...new Set([...ranked, ...more.found])]
   const missing = [...unknown, ...more.unknown]
   if (dialect === undefined) return { tools: listed.map(listedTool), quarantined: [], unknown: missing }
@@ -52,13 +57,27 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }
 
-async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {
+async function selectedOf(
+  all: readonly ToolDefinition[],
+  byName: ByName<ToolDefinition>,
+  selected: ReadonlySet<string>,
+): Promise<readonly ToolDefinition[]> {
+  const found = new Set<ToolDefinition | undefined>()
+  for (const name of selected) found.add(await byName.find(name))
+  return all.filter((definition) => found.has(definition))
+}
+
+async function named(
+  byName: ByName<ToolDefinition>,
+  names: ReadonlySet<string>,
+  definitions: readonly ToolDefinition[],
+) {
   const found = new Set<ToolDefinition>()
   const unknown: string[] = []
   for (const entry of names) {
     const { name, digest } = parseNameEntry(entry)
     const definition = await byName.find(name)
-    if (!definition) unknown.push(name)
+    if (!definition || !definitions.includes(definition)) unknown.push(name)
     else if (digest === undefined || digest === `sha256:${await sha256Hex(digestedText(definition))}`)
       found.add(definition)
   }

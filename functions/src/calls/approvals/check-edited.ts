@@ -14,7 +14,7 @@ import { argumentsToRun } from './edited-arguments.ts'
 
 export type CheckEdited = (
   principal: Principal,
-  approval: Pick<Approval, 'tool' | 'digest'> & { readonly arguments: ApprovalArguments },
+  approval: Pick<Approval, 'tool' | 'digest' | 'session'> & { readonly arguments: ApprovalArguments },
   edited: JsonObject,
 ) => Promise<JsonObject>
 
@@ -24,7 +24,7 @@ export type CheckEdited = (
  * The call itself is authorised and validated again.
  */
 export function checkEdited(
-  parts: Pick<StepParts, 'catalog' | 'ruleBook' | 'validator'> & {
+  parts: Pick<StepParts, 'catalog' | 'sessions' | 'ruleBook' | 'validator'> & {
     readonly log: Log
     readonly sealing?: Sealing | undefined
   },
@@ -42,11 +42,12 @@ export function checkEdited(
       .step('validate the arguments', validateArguments(parts))
       .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))
   }
-  return async (principal, { tool: name, digest: expectedDigest, arguments: kept }, edited) => {
+  return async (principal, { tool: name, digest: expectedDigest, session, arguments: kept }, edited) => {
     const { result, call } = await stepsOf(kept)({
       invocationId: randomUUID(),
       parentInvocationId: null,
       principal,
+      sessionId: session?.id,
       headers: { idempotencyKey: undefined, traceparent: undefined },
       read: () => ({ name, arguments: edited, context: {}, expectedDigest }),
       signal: new AbortController().signal,

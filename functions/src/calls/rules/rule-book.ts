@@ -1,7 +1,8 @@
 import { ToolrackError, type OwnedRules, type RuleOwner } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
-import { ownedRules, type RuleSets } from './kept-rules.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { ownedRules, ownerKey, type RuleSets } from './kept-rules.ts'
 import { READ_DEADLINE_MS } from '../../tools/catalog/layer-cache.ts'
 import { CachedRules, FIRST_READ_DEADLINE_MS } from './cached-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
@@ -11,8 +12,8 @@ import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 const USERS_MAX = 10_000
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most workflows of a user whose rules are joined and kept. */
-const WORKFLOWS_MAX = 100
+/** The most combinations of a user's workflow, session and agent whose rules are joined and kept. */
+const JOINED_MAX = 100
 
 export type RuleBookParts = {
   readonly store: RuleStore
@@ -25,7 +26,7 @@ export type RuleBookParts = {
 
 type UserRules = {
   readonly cached: CachedRules
-  /** The rules in force, by workflow, as long as the sets are these. */
+  /** The rules in force, by the owners beside the user, as long as the sets are these. */
   joined:
     | {
         readonly shared: RuleSets | undefined
@@ -39,11 +40,15 @@ export type RulesStatus = 'fresh' | 'stale' | 'error'
 
 type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
 
+/** The session through which something is listed or called. */
+export type CallingSession = Pick<SessionSelection, 'lineage'>
+
 const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
 
 /**
- * The rules that apply to each caller: the operator's, those for everybody, the user's, and those of the workflow that the job
- * token names. They are in memory, and their revision is checked once a second at most.
+ * The rules that apply to each caller: the operator's, those for everybody, the user's, those of the workflow that the job token
+ * names, and those of the session, of its parents and of their agents. They are in memory, and their revision is checked once a
+ * second at most.
  */
 export class RuleBook {
   readonly #parts: RuleBookParts
@@ -61,8 +66,8 @@ export class RuleBook {
   }
 
   /** The rules that apply to the caller. Throws STORE_FAILED if they could never be read, because nothing may run without them. */
-  of(caller: Caller): RulesInForce | Promise<RulesInForce> {
-    const rules = this.#known(caller, FIRST_READ_DEADLINE_MS)
+  of(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
+    const rules = this.#known(caller, session, FIRST_READ_DEADLINE_MS)
     return rules instanceof Promise ? rules.then(whole) : whole(rules)
   }
 
@@ -70,8 +75,8 @@ export class RuleBook {
    * The rules by which tools are listed. If some could never be read, they are those that could, and `isWhole` is false: a list
    * runs nothing, and a caller without any tools would be worse off than one whose call is refused.
    */
-  forList(caller: Caller): RulesInForce | Promise<RulesInForce> {
-    return this.#known(caller, READ_DEADLINE_MS.without)
+  forList(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
+    return this.#known(caller, session, READ_DEADLINE_MS.without)
   }
 
   /** Whether the rules for everybody, and those of the user if there is one, are fresh, the last good ones, or not known. */
@@ -82,11 +87,15 @@ export class RuleBook {
     return scopes.every(({ isFresh }) => isFresh) ? 'fresh' : 'stale'
   }
 
-  #known(caller: Caller, firstMs: number): RulesInForce | Promise<RulesInForce> {
+  #known(
+    caller: Caller,
+    session: CallingSession | undefined,
+    firstMs: number,
+  ): RulesInForce | Promise<RulesInForce> {
     const user = this.#user(caller.uid)
-    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
+    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller, session)
     const reads = [this.#shared.current(firstMs), user.cached.current(firstMs)]
-    return Promise.all(reads).then(() => this.#join(user, caller))
+    return Promise.all(reads).then(() => this.#join(user, caller, session))
   }
 
   /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
@@ -98,16 +107,15 @@ export class RuleBook {
     this.#users.set(scope.uid, user)
   }
 
-  #join(user: UserRules, { uid, workflowId = '' }: Caller): RulesInForce {
+  #join(user: UserRules, { uid, workflowId }: Caller, session?: CallingSession): RulesInForce {
     const shared = this.#shared.sets
     const own = user.cached.sets
     if (!user.joined || user.joined.shared !== shared || user.joined.own !== own) {
       user.joined = { shared, own, by: new Map() }
       this.#users.set(uid, user)
     }
-    const workflow: RuleOwner = { kind: 'workflow', id: workflowId }
-    const ofWorkflow = workflowId === '' ? [] : ownedRules(own ?? NONE, workflow)
-    const key = ofWorkflow.length > 0 ? workflowId : ''
+    const more = own ? [...rulesOf(own, 'workflow', workflowId), ...rulesThrough(own, session)] : []
+    const key = more.map(({ owner }) => ownerKey(owner)).join('\n')
     const { by } = user.joined
     const known = by.get(key)
     if (known) return known
@@ -116,11 +124,11 @@ export class RuleBook {
       ...(operator ? [operator] : []),
       ...ownedRules(shared ?? NONE, EVERYBODY),
       ...ownedRules(own ?? NONE, { kind: 'user', id: uid }),
-      ...ofWorkflow,
+      ...more,
     ]
     const isWhole = shared !== undefined && own !== undefined
     const rules = isWhole && owned.length === 0 ? NO_RULES : new RulesInForce(owned, isWhole)
-    if (by.size <= WORKFLOWS_MAX) by.set(key, rules)
+    if (by.size <= JOINED_MAX) by.set(key, rules)
     return rules
   }
 
@@ -146,4 +154,19 @@ const UNREADABLE = 'The rules that decide about this could not be read, so nothi
 function whole(rules: RulesInForce): RulesInForce {
   if (rules.isWhole) return rules
   throw new ToolrackError('STORE_FAILED', UNREADABLE)
+}
+
+function rulesOf(
+  sets: RuleSets,
+  kind: 'workflow' | 'session' | 'agent',
+  id: string | null | undefined,
+): readonly OwnedRules[] {
+  return id === undefined || id === null ? [] : ownedRules(sets, { kind, id })
+}
+
+function rulesThrough(sets: RuleSets, session: CallingSession | undefined): readonly OwnedRules[] {
+  if (!session || sets.size === 0) return []
+  const ofSessions = session.lineage.flatMap(({ id }) => rulesOf(sets, 'session', id))
+  const agents = new Set(session.lineage.map(({ agent }) => agent))
+  return [...ofSessions, ...[...agents].flatMap((agent) => rulesOf(sets, 'agent', agent))]
 }

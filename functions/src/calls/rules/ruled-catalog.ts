@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { RuleBook } from './rule-book.ts'
+import type { CallingSession, RuleBook } from './rule-book.ts'
 
 /** The catalog without the tools that the rules deny whatever their arguments are. Lists and calls use it. */
 export class RuledCatalog {
@@ -14,12 +14,12 @@ export class RuledCatalog {
   }
 
   /**
-   * What the principal may list. Not a promise if nothing has to be read. If rules could never be read, the view is not whole:
-   * it has tools that they may hide. The step that authorises refuses each call of these.
+   * What the principal may list, through a session or without one. Not a promise if nothing has to be read. If rules could never be
+   * read, the view is not whole: it has tools that they may hide. The step that authorises refuses each call of these.
    */
-  view(principal: Principal): CatalogView | Promise<CatalogView> {
+  view(principal: Principal, session?: CallingSession): CatalogView | Promise<CatalogView> {
     const view = this.#catalog.view(principal)
-    const rules = this.#rules.forList(principal)
+    const rules = this.#rules.forList(principal, session)
     if (view instanceof Promise || rules instanceof Promise)
       return Promise.all([view, rules]).then(([read, inForce]) => read.ruledBy(inForce))
     return view.ruledBy(rules)

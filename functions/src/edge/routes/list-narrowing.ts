@@ -11,7 +11,9 @@ import type { Principal } from '../../access/principal.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView, LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
 import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { isSelected, whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { invalidParameter, type Query } from '../http/query.ts'
+import { sessionIn } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
@@ -32,7 +34,7 @@ export type ListNarrowing = {
 }
 
 /** The parameters that `narrowingOf` reads. */
-export const NARROWING_PARAMETERS = ['scope'] as const
+export const NARROWING_PARAMETERS = ['scope', 'session'] as const
 
 /** The most scopes in one query. Each of them is compared with every tool. */
 const SCOPES_MAX = 8
@@ -44,17 +46,32 @@ export function mayNarrow(search: string): boolean {
   return MAY_NARROW.test(search)
 }
 
-/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
+/**
+ * Undefined if the query has none of these parameters. Not a promise if nothing has to be read. `pathSession` is the session that
+ * the path of the request names.
+ */
 export function narrowingOf(
-  _parts: RouteParts,
-  _principal: Principal,
+  { sessions }: Pick<RouteParts, 'sessions'>,
+  { uid }: Principal,
   query: Query,
+  pathSession?: string,
 ): ListNarrowing | undefined | Promise<ListNarrowing | undefined> {
+  const asked = sessionIn(query)
+  if (asked !== undefined && pathSession !== undefined)
+    throw invalidParameter('session', 'is named by the path already; leave it out')
   const texts = query.all('scope')
-  if (texts.length === 0) return undefined
+  const id = asked ?? pathSession
+  if (id === undefined) return texts.length === 0 ? undefined : withScopes(texts)
+  const session = sessions.selectionOf(uid, id)
+  return session instanceof Promise
+    ? session.then((read) => withScopes(texts, read))
+    : withScopes(texts, session)
+}
+
+function withScopes(texts: readonly string[], session?: SessionSelection): ListNarrowing {
   if (texts.length > SCOPES_MAX)
     throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)
-  return narrowing({ scopes: texts.map(writtenScope), pinned: new Set() })
+  return narrowing({ ...(session && { session }), scopes: texts.map(writtenScope), pinned: new Set() })
 }
 
 /** The view without what the narrowing leaves out. The same view if there is no narrowing. */
@@ -85,12 +102,22 @@ function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
   const tests = scopes.map(({ from, scope }) => ({ scope, leftOut: outOf(from) }))
   return {
     leavesOut(entry) {
-      if (session && session.names !== 'all' && !session.names.has(entry.name)) return NOT_SELECTED
+      if (session && !isSelected(session, entry.name)) return NOT_SELECTED
       if (pinned.has(entry.name)) return undefined
       const tool = toolInScope(entry)
       return tests.find(({ scope }) => !inScope(scope, tool))?.leftOut
     },
   }
+}
+
+/** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
+export function changedTools(view: CatalogView, by: ListNarrowing | undefined): readonly string[] {
+  const session = by?.session
+  if (!session?.digests) return []
+  return [...session.digests.keys()].filter((name) => {
+    const entry = view.resolve(name)
+    return entry && whyNotInSession(session, entry)?.reason === 'DIGEST_CHANGED'
+  })
 }
 
 function toolInScope({ name, category, tags, howRun }: CatalogEntry) {
@@ -99,7 +126,8 @@ function toolInScope({ name, category, tags, howRun }: CatalogEntry) {
 
 const NOT_SELECTED: LeftOut = {
   reason: 'NOT_SELECTED',
-  message: 'The tool is not in the selection of the session.',
+  message:
+    'The tool is not in the selection of the session, so it is not listed and cannot be called through it. Choose it for the session; if the session is locked, fork it.',
 }
 
 function outOf(scope: string): LeftOut {

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
-import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
+import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
@@ -19,12 +19,14 @@ import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import {
+  changedTools,
   mayNarrow,
   narrowedView,
   narrowingOf,
   NARROWING_PARAMETERS,
   type ListNarrowing,
 } from './list-narrowing.ts'
+import { checkedSession } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -43,10 +45,10 @@ const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 /**
- * `GET /tools/list`: the definitions for the caller's model. Callers without their own definitions share lists. A ready list is
- * found by its address. The query is read only when a list is made.
+ * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
+ * own definitions share lists. A ready list is found by its address. The query is read only when a list is made.
  */
-export function listRoute(parts: RouteParts): Route {
+export function listRoutes(parts: RouteParts): readonly Route[] {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const making = new FairQueue(
@@ -54,12 +56,20 @@ export function listRoute(parts: RouteParts): Route {
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
-  function narrowed(request: KnownRequest, view: CatalogView): void | Promise<void> {
+  function respond(request: KnownRequest, session?: string): void | Promise<void> {
     const { principal, search } = request
-    if (!mayNarrow(search)) return send(request, view)
-    const narrowing = narrowingOf(parts, principal, new Query(search, LIST_PARAMETERS))
+    if (session === undefined && !mayNarrow(search)) return viewed(request)
+    const query = new Query(search, LIST_PARAMETERS)
+    const narrowing = narrowingOf(parts, principal, query, session)
     return narrowing instanceof Promise
-      ? narrowing.then((read) => send(request, view, read))
+      ? narrowing.then((read) => viewed(request, read))
+      : viewed(request, narrowing)
+  }
+
+  function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+    const view = parts.listed.view(request.principal, narrowing?.session)
+    return view instanceof Promise
+      ? view.then((read) => send(request, read, narrowing))
       : send(request, view, narrowing)
   }
 
@@ -100,15 +110,20 @@ export function listRoute(parts: RouteParts): Route {
     return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
   }
 
-  return route({
-    method: 'GET',
-    path: '/tools/list',
-    action: { verb: 'read' },
-    handle(request) {
-      const view = parts.listed.view(request.principal)
-      return view instanceof Promise ? view.then((read) => narrowed(request, read)) : narrowed(request, view)
-    },
-  })
+  return [
+    route({
+      method: 'GET',
+      path: '/tools/list',
+      action: { verb: 'read' },
+      handle: (request) => respond(request),
+    }),
+    route({
+      method: 'GET',
+      path: '/sessions/:id/tools',
+      action: { verb: 'read' },
+      handle: (request) => respond(request, checkedSession(request.params.id)),
+    }),
+  ]
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
@@ -124,8 +139,8 @@ export function explainRoute(parts: RouteParts): Route {
     },
     action: { verb: 'read' },
     async handle({ principal, asked: { name, query }, res }) {
-      const view = await parts.listed.view(principal)
       const narrowing = await narrowingOf(parts, principal, query)
+      const view = await parts.listed.view(principal, narrowing?.session)
       sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
     },
   })
@@ -170,6 +185,7 @@ function makeList(
       ? listAnswer(view, query, workflows, found)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
   const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+  const changed = namesText(changedTools(view, narrowing))
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
@@ -181,6 +197,7 @@ function makeList(
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
+    ...(changed !== undefined && { 'X-Tools-Changed': changed }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
   const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
@@ -281,7 +298,7 @@ function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
   // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
-  const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
+  const link = `<${/^\/(?:tools|sessions)\//.test(path) ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
 }

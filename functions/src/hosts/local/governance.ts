@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { SqliteAgentStore } from '../../stores/sqlite/sqlite-agent-store.ts'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
+import { SqliteSessionStore } from '../../stores/sqlite/sqlite-session-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import type { Governance } from '../services.ts'
@@ -17,6 +18,7 @@ export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Go
     sealing,
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
+    sessions: new SqliteSessionStore(database),
     close: () => {
       database.close()
       return Promise.resolve()
