@@ -12,7 +12,7 @@ import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
+import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
@@ -21,6 +21,7 @@ import {
   narrowedView,
   narrowingOf,
   NARROWING_PARAMETERS,
+  unmatchedIn,
   type ListNarrowing,
 } from './list-narrowing.ts'
 import type { RouteParts } from './route-parts.ts'
@@ -135,7 +136,7 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 function makeList(
   { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
   whole: CatalogView,
-  { path, search }: FoundRequest,
+  { path, search, principal }: KnownRequest,
   fragments: FragmentsInTurns,
   narrowing: ListNarrowing | undefined,
 ): SentList {
@@ -151,7 +152,8 @@ function makeList(
     dialect === undefined
       ? listAnswer(view, query, workflows)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
-  const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+  const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
+  const unmatched = narrowing && unmatchedIn(whole, narrowing, principal)
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
@@ -161,6 +163,8 @@ function makeList(
     'X-Tools-Revision': view.revision,
     'X-Tools-Layers': layers,
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),
+    ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),

@@ -13,6 +13,8 @@ export type ListAnswer = {
   /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
+  /** Names that were asked for, and whose tools the scopes or the session leave out. */
+  readonly leftOut: string | undefined
   /** Selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
   /** Selected tools that are not in a list of items because the service runs them and no workflow calls it. */
@@ -62,7 +64,7 @@ function answer(
     isItems && invokeWorkflow === undefined && entry.callable === 'service'
   const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
     callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
-  const { listed, quarantined, omitted, unknown, last, hasMore } = selectEntries(
+  const { listed, quarantined, omitted, unknown, leftOut, last, hasMore } = selectEntries(
     view,
     query,
     isOmitted,
@@ -74,6 +76,7 @@ function answer(
     body: isItems ? joinItems(listed, workflowOf) : joinFragments(ends, listed),
     layers: layersText(view),
     unknown: namesText(unknown),
+    leftOut: namesText(leftOut),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
     nextCursor: hasMore && last ? writeCursor(last) : undefined,

@@ -15,7 +15,8 @@ const ENVELOPE_BYTES = 1024 * 1024
  * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
  * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
  * the listed form of an entry, or returns undefined to quarantine it.
- * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
+ * `unknown` has the requested names for which there is no visible tool, and `leftOut` those that the filter of the view leaves out.
+ * `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
@@ -23,8 +24,10 @@ export function selectEntries(
   isOmitted: (entry: CatalogEntry) => boolean,
   shape: (entry: CatalogEntry) => Listed | undefined,
 ) {
-  const { entries, unknown } =
-    query.names === 'all' ? { entries: view.entries(query.after), unknown: [] } : named(view, query.names)
+  const { entries, ...missing } =
+    query.names === 'all'
+      ? { entries: view.entries(query.after), unknown: [], leftOut: [] }
+      : named(view, query.names)
   const listed: Listed[] = []
   const quarantined: string[] = []
   const omitted: string[] = []
@@ -33,7 +36,8 @@ export function selectEntries(
   const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : ANSWER_BYTES_MAX - ENVELOPE_BYTES
   for (const entry of entries) {
     if (!matches(entry, query)) continue
-    if (listed.length === query.limit) return { listed, quarantined, omitted, last, unknown, hasMore: true }
+    if (listed.length === query.limit)
+      return { listed, quarantined, omitted, last, ...missing, hasMore: true }
     if (isOmitted(entry)) {
       omitted.push(entry.name)
       last = entry
@@ -44,13 +48,13 @@ export function selectEntries(
     if (bytes > bytesMax) {
       // The list is already too large for an answer, so no more fragments are made.
       if (query.limit === undefined) throw answerTooLarge()
-      return { listed, quarantined, omitted, last, unknown, hasMore: true }
+      return { listed, quarantined, omitted, last, ...missing, hasMore: true }
     }
     if (one) listed.push(one)
     else quarantined.push(entry.name)
     last = entry
   }
-  return { listed, quarantined, omitted, last, unknown, hasMore: false }
+  return { listed, quarantined, omitted, last, ...missing, hasMore: false }
 }
 
 export function answerTooLarge(): ToolrackError {
@@ -71,11 +75,12 @@ function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): b
 function named(view: CatalogView, names: ReadonlySet<string>) {
   const found = new Set<CatalogEntry>()
   const unknown: string[] = []
+  const leftOut: string[] = []
   for (const requested of names) {
     const { name, digest } = parseNameEntry(requested)
     const entry = view.resolve(name)
-    if (!entry) unknown.push(name)
+    if (!entry) (view.leftOut(name) ? leftOut : unknown).push(name)
     else if (digest === undefined || digest === entry.digest) found.add(entry)
   }
-  return { entries: [...found].toSorted(inOrder), unknown }
+  return { entries: [...found].toSorted(inOrder), unknown, leftOut }
 }
