@@ -1,7 +1,9 @@
 import { formatScope, parseScope, scopeFaultText, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
-import type { CatalogView, LeftOut } from '../../tools/catalog/catalog-view.ts'
+import { LongWork } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogView, LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
 import { scopeFilter, unmatchedItems, type AppliedScope } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
@@ -61,43 +63,64 @@ export function narrowingOf(
 
 /** The view without what the narrowing leaves out. The same view if there is no narrowing. */
 export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
-  if (!by) return view
-  const outOfScope = scopeFilter(by.scopes, by.pinned)
-  const selected = selection(by)
-  return view.filteredBy({
-    leavesOut: (entry) => (selected === 'all' || selected.has(entry.name) ? outOfScope(entry) : NOT_SELECTED),
-  })
+  return by ? view.filteredBy(filterOf(by)) : view
+}
+
+/** What `narrowing` makes of a view. `unmatched` is the text of a header, or undefined if every item matches a tool. */
+export type NarrowedList = {
+  readonly view: CatalogView
+  readonly revision: string
+  readonly unmatched: string | undefined
 }
 
 /**
- * The items of the scopes that match no tool, so that a misspelled one is noticed. A job token may use a stored scope, but not
- * read it, so its items are not shown to the token's holder. The text of a header: undefined if there are none.
+ * As `narrowedView`, and other requests get a turn meanwhile. Finds the items of scopes that match no tool, so that a misspelled one
+ * is noticed. A job token may use a stored scope, but not read it, so its items are not shown to the token's holder.
  */
-export function unmatchedIn(view: CatalogView, by: ListNarrowing, { grant }: Principal): string | undefined {
-  const selected = selection(by)
-  const whole =
-    selected === 'all'
-      ? view
-      : view.filteredBy({ leavesOut: ({ name }) => (selected.has(name) ? undefined : NOT_SELECTED) })
+export async function narrowInTurns(
+  view: CatalogView,
+  by: ListNarrowing,
+  { grant }: Principal,
+): Promise<NarrowedList> {
+  const work = new LongWork()
+  const { leavesOut } = filterOf(by)
+  const leftOut = new Map<CatalogEntry, LeftOut>()
+  const selected: CatalogEntry[] = []
+  for (const entry of view.entries()) {
+    if (work.isLong) await work.giveTurn()
+    const reason = leavesOut(entry)
+    if (reason) leftOut.set(entry, reason)
+    if (reason !== NOT_SELECTED) selected.push(entry)
+  }
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
-  const items = unmatchedItems(
-    whole,
-    shown.map(({ scope }) => scope),
-  )
-  const more = items.length - ITEMS_IN_HEADER
-  const texts = items.slice(0, ITEMS_IN_HEADER).map(headerText)
-  return items.length === 0 ? undefined : [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
+  const scopes = shown.map(({ scope }) => scope)
+  const items = await unmatchedItems(selected, scopes, work)
+  return {
+    view: view.filteredBy({ leavesOut: (entry) => leftOut.get(entry) }),
+    revision: by.revision,
+    unmatched: items.length === 0 ? undefined : headerOf(items),
+  }
+}
+
+function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
+  const outOfScope = scopeFilter(scopes, pinned)
+  const selected = session?.names ?? 'all'
+  return {
+    leavesOut: (entry) => (selected === 'all' || selected.has(entry.name) ? outOfScope(entry) : NOT_SELECTED),
+  }
 }
 
 const ITEMS_IN_HEADER = 20
 
+function headerOf(items: readonly string[]): string {
+  const more = items.length - ITEMS_IN_HEADER
+  const texts = items.slice(0, ITEMS_IN_HEADER).map(headerText)
+  return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
+}
+
 /** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
 function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x7E]/gu, encodeURIComponent)
-}
-
-function selection({ session }: ListNarrowing): 'all' | ReadonlySet<string> {
-  return session?.names ?? 'all'
 }
 
 function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {

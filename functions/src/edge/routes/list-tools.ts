@@ -12,17 +12,18 @@ import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import { route, type KnownRequest, type Route } from '../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import {
   mayNarrow,
   narrowedView,
+  narrowInTurns,
   narrowingOf,
   NARROWING_PARAMETERS,
-  unmatchedIn,
   type ListNarrowing,
+  type NarrowedList,
 } from './list-narrowing.ts'
 import type { RouteParts } from './route-parts.ts'
 
@@ -71,11 +72,12 @@ export function listRoute(parts: RouteParts): Route {
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
+      const narrowed = list || !narrowing ? undefined : await narrowInTurns(view, narrowing, principal)
       let longestMs = 0
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowing)
+          return makeList(parts, view, request, fragments, narrowed)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -136,11 +138,11 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 function makeList(
   { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
   whole: CatalogView,
-  { path, search, principal }: KnownRequest,
+  { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
-  narrowing: ListNarrowing | undefined,
+  narrowed: NarrowedList | undefined,
 ): SentList {
-  const view = narrowedView(whole, narrowing)
+  const { view = whole, unmatched } = narrowed ?? {}
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -153,9 +155,8 @@ function makeList(
       ? listAnswer(view, query, workflows)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
   const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
-  const unmatched = narrowing && unmatchedIn(whole, narrowing, principal)
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
+  const version = [VERSION, view.revision, narrowed?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,

@@ -30,7 +30,7 @@ const NAMES_SHOWN_MAX = 1_000
 export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
   /** The items of a scope that match no tool of the user, which may be misspelled or for later. */
   async function unmatched(principal: Principal, scope: Scope) {
-    return { unmatched: unmatchedItems(await listed.view(principal), [scope]) }
+    return { unmatched: await unmatchedItems((await listed.view(principal)).entries(), [scope]) }
   }
 
   async function toolsIn(principal: Principal, { scope, pinned }: ScopeContent) {

@@ -1,6 +1,7 @@
-import { formatScopeItem, inScope, matchesItem, type Scope, type ToolInScope } from '@toolrack/contract'
+import { formatScopeItem, itemTest, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
+import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
-import type { CatalogView, LeftOut } from '../catalog/catalog-view.ts'
+import type { LeftOut } from '../catalog/catalog-view.ts'
 
 /** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
 export type AppliedScope = { readonly from: string; readonly scope: Scope }
@@ -10,22 +11,27 @@ export function scopeFilter(
   scopes: readonly AppliedScope[],
   pinned: ReadonlySet<string>,
 ): (entry: CatalogEntry) => LeftOut | undefined {
-  const tests = scopes.map(({ from, scope }) => ({ scope, leftOut: outOf(from) }))
+  const tests = scopes.map(({ from, scope }) => ({ isIn: scopeTest(scope), leftOut: outOf(from) }))
   return (entry) => {
     if (pinned.has(entry.name)) return undefined
     const tool = toolInScope(entry)
-    return tests.find(({ scope }) => !inScope(scope, tool))?.leftOut
+    return tests.find(({ isIn }) => !isIn(tool))?.leftOut
   }
 }
 
-/** The items that match no tool of the view, so that a misspelled one is noticed. Written as in a scope. */
-export function unmatchedItems(view: CatalogView, scopes: readonly Scope[]): readonly string[] {
+/** The items that match none of these tools, written as in a scope, without `!`. Other requests get a turn meanwhile. */
+export async function unmatchedItems(
+  entries: Iterable<CatalogEntry>,
+  scopes: readonly Scope[],
+  work = new LongWork(),
+): Promise<readonly string[]> {
   const items = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
-  const left = new Map(items.map((item) => [formatScopeItem({ ...item, excludes: false }), item]))
-  for (const entry of view.entries()) {
+  const left = new Map(items.map((item) => [formatScopeItem({ ...item, excludes: false }), itemTest(item)]))
+  for (const entry of entries) {
     if (left.size === 0) break
+    if (work.isLong) await work.giveTurn()
     const tool = toolInScope(entry)
-    for (const [text, item] of left) if (matchesItem(item, tool)) left.delete(text)
+    for (const [text, matches] of left) if (matches(tool)) left.delete(text)
   }
   return [...left.keys()]
 }
