@@ -1,7 +1,7 @@
 import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
-/** The tools that a list must have, and its dialect. A tool must match `names`, `tags` and `category`. */
+/** The tools that a list must have, and its dialect. A tool must match `names`, `tags`, `category` and each `scope`. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /**
    * Names or aliases: a list, a text with commas, or a JSON array in a text. `@sha256:…` can follow each name. `[]` means
@@ -12,6 +12,11 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
+  /**
+   * Which tools the list has, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. Of several scopes, a tool must be
+   * in each.
+   */
+  readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
@@ -24,24 +29,28 @@ export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
   readonly categories: readonly string[]
+  readonly scopes: readonly string[]
   readonly dialect: Dialect | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
 /** Throws OPTION_INVALID. */
-export function listQuery({ names = '', tags = [], category = [], dialect, strict }: ListOptions): ListQuery {
+export function listQuery(options: ListOptions): ListQuery {
+  const { names = '', tags = [], category = [], scope = [], dialect, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
     throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
   const categories = [category].flat()
+  const scopes = [scope].flat()
   // With `items`, a service leaves out tools that no workflow runs, so its default envelope must not decide.
   const parameters = new URLSearchParams({ envelope: 'array' })
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
+  for (const one of scopes) parameters.append('scope', one)
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, dialect, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, scopes, dialect, search: `?${parameters.toString()}` }
 }

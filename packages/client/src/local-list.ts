@@ -2,6 +2,7 @@ import { dialectRules, digestedText, inDialectAs, listedTool, parseNameEntry } f
 import type { DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
 import type { ListQuery } from './list-query.ts'
+import { localScopes } from './local-scopes.ts'
 import { sha256Hex } from './sha256.ts'
 import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
@@ -10,24 +11,29 @@ import type { ToolList } from './tool-list.ts'
 export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
+type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
-/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING. */
+/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING or OPTION_INVALID. */
 export async function localList(
   definitions: readonly ToolDefinition[],
-  { names, tags, categories, dialect }: ListQuery,
-): Promise<LocalTools & Pick<ToolList<JsonObject>, 'unknown'>> {
+  { names, tags, categories, scopes, dialect }: ListQuery,
+): Promise<LocalList> {
+  const { isIn, unmatched } = localScopes(scopes, definitions)
   const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   const { found, unknown } =
     names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names)
+  const leftOut = names === 'all' ? [] : found.filter((one) => !isIn(one)).map((one) => one.function.name)
+  const missing = { unknown, leftOut, unmatched }
   const matching = found
     .filter(
       (definition) =>
+        isIn(definition) &&
         (tags.length === 0 || tags.some((tag) => definition.tags?.includes(tag))) &&
         (categories.length === 0 || categories.includes(definition.category ?? '')),
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
-  if (dialect === undefined) return { tools: matching.map(listedTool), quarantined: [], unknown }
-  return { ...(await toolsInDialect(matching, dialectRules(dialect), byName)), unknown }
+  if (dialect === undefined) return { tools: matching.map(listedTool), quarantined: [], ...missing }
+  return { ...(await toolsInDialect(matching, dialectRules(dialect), byName)), ...missing }
 }
 
 async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {

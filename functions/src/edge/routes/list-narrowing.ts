@@ -120,7 +120,7 @@ function headerOf(items: readonly string[]): string {
 
 /** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
 function headerText(item: string): string {
-  return item.toWellFormed().replaceAll(/[^\x21-\x7E]/gu, encodeURIComponent)
+  return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }
 
 function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {

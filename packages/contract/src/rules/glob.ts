@@ -1,3 +1,6 @@
+/** The most characters of a glob. */
+export const GLOB_LENGTH_MAX = 256
+
 /**
  * What the wildcards of a glob mean.
  *
@@ -21,17 +24,25 @@ export function matchesGlob(glob: string, text: string, kind: GlobKind): boolean
   return globMatcher(glob, kind)(text)
 }
 
-/** As `matchesGlob`, for a glob that is compared with many texts. */
-export function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
+function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
   if (kind === 'path') {
     const [literalStart = ''] = glob.split('*', 1)
     return (text) => text.startsWith(literalStart) && matchesTokens(glob, text, kind)
   }
-  const parts = glob.split(/\*+/)
-  if (kind === 'text' || !glob.includes('?')) return (text) => matchesParts(parts, text, LITERALLY)
+  if (kind === 'text') {
+    const parts = glob.split(/\*+/)
+    return (text) => matchesParts(parts, text, LITERALLY)
+  }
+  const matchesName = nameMatcher(glob)
   // A character beyond U+FFFF is two units of the text, and `?` stands for both.
-  return (text) =>
-    SURROGATE.test(text) ? matchesTokens(glob, text, kind) : matchesParts(parts, text, WITH_SINGLES)
+  return (text) => (SURROGATE.test(text) ? matchesTokens(glob, text, kind) : matchesName(text))
+}
+
+/** Compares a glob of the kind `name` with many texts, which have no characters beyond U+FFFF, as names of tools have none. */
+export function nameMatcher(glob: string): (name: string) => boolean {
+  const parts = glob.split(/\*+/)
+  const match = glob.includes('?') ? WITH_SINGLES : LITERALLY
+  return (name) => matchesParts(parts, name, match)
 }
 
 const SURROGATE = /[\uD800-\uDFFF]/

@@ -1,4 +1,4 @@
-import { globMatcher } from '../rules/glob.ts'
+import { nameMatcher } from '../rules/glob.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
 /** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
@@ -33,7 +33,7 @@ export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
 export function itemTest({ by, text }: ScopeItem): (tool: ToolInScope) => boolean {
   if (by === 'tag') return ({ tags }) => tags.includes(text)
   if (by === 'name') {
-    const matches = globMatcher(text, 'name')
+    const matches = nameMatcher(text)
     return ({ name }) => matches(name)
   }
   return text === INTERNAL_GROUP ? ({ internal }) => internal : ({ category }) => category === text
