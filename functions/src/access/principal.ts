@@ -76,6 +76,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `write`: changes of a layer.
  * - `rules`: reading the rules of an owner, whose id is `id`.
  * - `write-rules`: writing them. Needs the permission `govern` too.
+ * - `read-scopes`, `write-scopes`: the stored scopes of the principal's user. Lists by reference need `read` only.
  * - `simulate`: asking what the rules would say of a call.
  * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
  * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
@@ -83,7 +84,16 @@ export type Principal = User | AccountJob | TokenJob
 export type Action =
   | {
       readonly verb:
-        'read' | 'call' | 'read-versions' | 'refresh' | 'mint' | 'simulate' | 'read-approvals' | 'govern'
+        | 'read'
+        | 'call'
+        | 'read-versions'
+        | 'refresh'
+        | 'mint'
+        | 'simulate'
+        | 'read-approvals'
+        | 'govern'
+        | 'read-scopes'
+        | 'write-scopes'
     }
   | { readonly verb: 'verify-audit' | 'erase-audit' }
   | { readonly verb: 'read-audit'; readonly uid: string | undefined }

@@ -2,6 +2,7 @@ import { FirestoreIdempotencyKeys } from '../stores/firestore/firestore-idempote
 import { FirestoreApprovalStore } from '../stores/firestore/firestore-approval-store.ts'
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
 import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
+import { FirestoreScopeStore } from '../stores/firestore/firestore-scope-store.ts'
 import type { Governance } from './services.ts'
 
 /** What is kept about calls in Firestore. */
@@ -10,6 +11,7 @@ export function firestoreGovernance(connection: FirestoreConnection): Governance
     approvals: new FirestoreApprovalStore(connection),
     keys: new FirestoreIdempotencyKeys(connection),
     rules: new FirestoreRuleStore(connection),
+    scopes: new FirestoreScopeStore(connection),
     close: () => connection.close(),
   }
 }

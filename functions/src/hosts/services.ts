@@ -23,6 +23,8 @@ import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/laye
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
+import type { ScopeStore } from '../tools/scopes/scope-store.ts'
+import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
@@ -34,6 +36,7 @@ type HostParts =
 export type Governance = {
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
+  readonly scopes: ScopeStore
   readonly keys: IdempotencyKeys
   readonly close: () => Promise<void>
 }
@@ -132,6 +135,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     search,
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
+    scopes: new StoredScopes({ store: parts.governance.scopes, now }),
     folder,
     approvals,
     checkEdited: checkEdited(calls),

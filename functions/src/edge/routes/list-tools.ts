@@ -21,9 +21,11 @@ import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import {
   mayNarrow,
   narrowedView,
+  narrowInTurns,
   narrowingOf,
   NARROWING_PARAMETERS,
   type ListNarrowing,
+  type NarrowedList,
 } from './list-narrowing.ts'
 import type { RouteParts } from './route-parts.ts'
 
@@ -72,12 +74,13 @@ export function listRoute(parts: RouteParts): Route {
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
-      const found = list ? undefined : await search(request, view, narrowing)
+      const narrowed = list || !narrowing ? undefined : await narrowInTurns(view, narrowing, principal)
+      const found = list ? undefined : await search(request, narrowed?.view ?? view)
       let longestMs = 0
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowing, found)
+          return makeList(parts, view, request, fragments, narrowed, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -94,10 +97,10 @@ export function listRoute(parts: RouteParts): Route {
   }
 
   /** The tools in the order of a search, if the query asks for one. */
-  function search({ principal, search: query }: KnownRequest, whole: CatalogView, narrowing?: ListNarrowing) {
+  function search({ principal, search: query }: KnownRequest, view: CatalogView) {
     if (!mayRank(query)) return undefined
     const { q } = parseListQuery(query, parts.envelope)
-    return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
+    return q === undefined ? undefined : parts.search.find(view, principal.uid, q)
   }
 
   return route({
@@ -154,10 +157,10 @@ function makeList(
   whole: CatalogView,
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
-  narrowing: ListNarrowing | undefined,
+  narrowed: NarrowedList | undefined,
   found: readonly CatalogEntry[] | undefined,
 ): SentList {
-  const view = narrowedView(whole, narrowing)
+  const { view = whole, unmatched } = narrowed ?? {}
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -169,9 +172,9 @@ function makeList(
     dialect === undefined
       ? listAnswer(view, query, workflows, found)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
-  const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+  const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
+  const version = [VERSION, view.revision, narrowed?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -179,6 +182,8 @@ function makeList(
     'X-Tools-Revision': view.revision,
     'X-Tools-Layers': layers,
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),
+    ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),

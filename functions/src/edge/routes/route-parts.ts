@@ -19,6 +19,7 @@ import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { ToolSearch } from '../../tools/search/tool-search.ts'
+import type { StoredScopes } from '../../tools/scopes/stored-scopes.ts'
 import type { Runner } from '../../tools/modules/runner.ts'
 
 /** The parts of the service that the handlers of the routes use. */
@@ -29,6 +30,7 @@ export type RouteParts = ItemWorkflows & {
   readonly search: ToolSearch
   readonly ruleBook: RuleBook
   readonly ruleWriter: RuleWriter
+  readonly scopes: StoredScopes
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
   readonly invoker: Invoker

@@ -10,6 +10,7 @@ import { invocationRoutes } from './invocations.ts'
 import { explainRoute, listRoute } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
 import { ruleRoutes } from './rules.ts'
+import { scopeRoutes } from './scopes.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
 
@@ -25,6 +26,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...moduleRoutes(parts),
     tokenRoute(parts),
     ...ruleRoutes(parts),
+    ...scopeRoutes(parts),
     ...auditRoutes(parts),
     ...folderRoutes(parts),
     healthRoute(parts),

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
+import { SqliteScopeStore } from '../../stores/sqlite/sqlite-scope-store.ts'
 import type { Governance } from '../services.ts'
 
 /** What is kept about calls in the embedded store. */
@@ -13,6 +14,7 @@ export function embeddedGovernance(database: DatabaseSync): Governance {
     keys,
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
+    scopes: new SqliteScopeStore(database),
     close: () => {
       database.close()
       return Promise.resolve()
