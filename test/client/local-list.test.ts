@@ -56,9 +56,33 @@ test.each<[string, ListOptions, readonly string[]]>([
   ['another digest', { names: [`ns:b@sha256:${'0'.repeat(64)}`, 'a.c'] }, ['a.c']],
   ['a tag', { tags: ['x', 'y'] }, ['a.c']],
   ['a category', { category: 'odd' }, ['a.c']],
+  ['a scope', { scope: 'ns*,tag:x,!ns__b' }, ['a.c', 'ns:b']],
+  ['two scopes', { scope: ['ns*', '!ns:b'] }, ['ns__b']],
+  ['a group', { scope: '@odd' }, ['a.c']],
+  ['the tools that the service runs', { scope: '@internal' }, []],
+  ['a name and a scope that do not meet', { names: 'ns:b', scope: 'a.c' }, []],
   ['a name and a tag that do not meet', { names: 'ns:b', tags: ['x'] }, []],
 ])('local definitions obey names, tags and category: %s', async (_title, options, expected) => {
   expect(await localNames(options, own)).toEqual(expected)
+})
+
+test('what a scope leaves out and what it does not match are told, and a fault is one with its place', async () => {
+  const options = { names: 'ns:b,NOPE,a.c', scope: ['a.*,gti_*,!zzz', '*'] }
+  expect(await away(own).list(options)).toMatchObject({
+    unknown: ['NOPE'],
+    leftOut: ['ns:b'],
+    unmatched: ['gti_*', 'zzz'],
+  })
+  await expect(away(own).list({ scope: 'a,,b' })).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: 'The option scope has an empty item, at character 3. Is there a comma too many?',
+  })
+})
+
+test('a stored scope is known to the service only, and without it there is no list, which could be wider', async () => {
+  await expect(away(own).list({ scope: ['*', ' ref:room/7'] })).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+  })
 })
 
 test('names that no local definition has are told', async () => {

@@ -18,6 +18,8 @@ test("a list is the service's own, and says what the service says of it", async 
     'X-Tools-Layers': 'user=3,global=stale,file=14',
     'X-Tools-Unknown': 'NOPE,NADA,+3',
     'X-Tools-Quarantined': 'odd:one',
+    'X-Tools-Left-Out': 'OUT,+1',
+    'X-Tools-Scope-Unmatched': 'gti_*,tag:100%25%20%C3%BC',
   }
   server.answers = [listAnswer([listed('A'), listed('B')], headers)]
   expect(await toolDefs(server).list()).toEqual({
@@ -28,6 +30,8 @@ test("a list is the service's own, and says what the service says of it", async 
     layers: { user: 3, global: 'stale', file: 14 },
     unknown: ['NOPE', 'NADA'],
     quarantined: ['odd:one'],
+    leftOut: ['OUT'],
+    unmatched: ['gti_*', 'tag:100% ü'],
   })
   expect(asked()[0]).toMatchObject({
     url: LIST,
@@ -40,6 +44,14 @@ test('the envelope with items is read too, and what it adds is no part of a tool
   expect((await toolDefs(server).list()).tools).toEqual([listed('A')])
   server.answers = [listAnswer({ items: [] })]
   expect(await toolDefs(server).list()).toMatchObject({ tools: [], source: 'service' })
+})
+
+test('scopes are asked for as they are, each by itself', async () => {
+  server.answers = [listAnswer([]), listAnswer([])]
+  const tools = toolDefs(server)
+  await tools.list({ scope: '@web,!a b' })
+  await tools.list({ scope: ['ref:room/7', 'git_*'] })
+  expect(urls()).toEqual([`${LIST}&scope=%40web%2C%21a+b`, `${LIST}&scope=ref%3Aroom%2F7&scope=git_*`])
 })
 
 test('jobs have their own route, and a service account says for whom it asks', async () => {

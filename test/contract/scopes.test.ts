@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { formatScope, inScope, parseScope, scopeFaultText } from '@toolrack/contract'
+import { formatScope, inScope, parseScope, parseScopeCommand, scopeFaultText } from '@toolrack/contract'
 import type { Scope, ScopeFault, ToolInScope } from '@toolrack/contract'
 import fc from 'fast-check'
 import { vectors } from '../support/vectors.ts'
@@ -38,6 +38,23 @@ test.each(vectors<string, readonly string[]>('scopes', 'tools'))(
   'tools in a scope: $title',
   ({ input, expected }) => expect(namesIn(parsed(input))).toEqual(expected),
 )
+
+type Asked = { readonly does: 'show' } | { readonly scope: string } | Extract<Expected, { position: number }>
+
+test.each(vectors<string, Asked>('scope-commands'))('command: $title', ({ input, expected }) => {
+  const command = parseScopeCommand(input)
+  if ('position' in expected) {
+    const { position, hint } = expected
+    return expect(command).toMatchObject({ position, hint: expect.stringContaining(hint) })
+  }
+  if ('fault' in command) throw new Error(scopeFaultText(command))
+  expect(command.does === 'show' ? { does: 'show' } : { scope: formatScope(command.scope) }).toEqual(expected)
+})
+
+test('a command of 201 characters is refused', () => {
+  expect(parseScopeCommand('/tools '.padEnd(201))).toMatchObject({ position: 200 })
+  expect(parseScopeCommand('/tools '.padEnd(200))).toEqual({ does: 'show' })
+})
 
 test.each([
   ['1,001 characters', 'a'.repeat(1_001), 1_000],

@@ -1,6 +1,16 @@
+import type { Tool as AnthropicTool, ToolUnion } from '@anthropic-ai/sdk/resources/messages'
 import { expect, test } from '@jest/globals'
-import { CALL_FORMATS, DIALECTS, findCalls, inDialect, nameIn, readCalls } from '@toolrack/contract'
+import {
+  CALL_FORMATS,
+  dialectRules,
+  DIALECTS,
+  findCalls,
+  inDialect,
+  nameIn,
+  readCalls,
+} from '@toolrack/contract'
 import type { CallFormat, DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
+import type { Tool as ResponsesTool } from 'openai/resources/responses/responses'
 import { dialectAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
 import { explainDialect } from '../../functions/src/tools/catalog/explain-dialects.ts'
@@ -111,3 +121,22 @@ test('no code names a vendor but the files of the vendors', () => {
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
+
+test("the vendors' own search and the mark of a deferred tool are what the types of their SDKs take", () => {
+  const searches: { readonly anthropic: ToolUnion; readonly 'openai-responses': ResponsesTool } = {
+    anthropic: { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
+    'openai-responses': { type: 'tool_search' },
+  }
+  const mark: Pick<AnthropicTool, 'defer_loading'> &
+    Pick<ResponsesTool & { type: 'function' }, 'defer_loading'> = {
+    defer_loading: true,
+  }
+  const known = DIALECTS.flatMap((dialect) => {
+    const { deferral } = dialectRules<(typeof DIALECTS)[number]>(dialect)
+    return deferral ? [[dialect, deferral]] : []
+  })
+  expect(Object.fromEntries(known)).toEqual({
+    anthropic: { searchTool: searches.anthropic, mark },
+    'openai-responses': { searchTool: searches['openai-responses'], mark },
+  })
+})

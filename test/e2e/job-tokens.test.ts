@@ -102,6 +102,28 @@ test('whatever it asks for, a job token sees nothing outside its grant', async (
   expect((await read('/tools/defs/READ_FILE?layer=file')).status).toBe(200)
 })
 
+test('a job token searches and loads only the tools of its grant, and needs a grant for the search too', async () => {
+  const all = ['search_tools', 'load_tools', 'READ_FILE']
+  const [some, none] = [await mint(...all), await mint('READ_FILE')]
+  async function call(token: string, name: string, args: object): Promise<{ data?: unknown; code?: string }> {
+    const body = JSON.stringify({ name, arguments: args })
+    return (await job(token)('/tools/invoke', { method: 'POST', body })).json() as Promise<object>
+  }
+  const query = 'read, update or write a file, run a command, tell the time'
+  const found = await call(some.token, 'search_tools', { query, limit: 20 })
+  expect(found.data).toMatchObject({ tools: [{ name: 'READ_FILE' }] })
+  const loaded = await call(some.token, 'load_tools', { names: ['READ_FILE', 'RUN_COMMAND'] })
+  expect(loaded.data).toMatchObject({
+    tools: [{ function: { name: 'READ_FILE' } }],
+    unknown: [{ name: 'RUN_COMMAND' }],
+  })
+  expect(await names(await job(some.token)(`/tools/list?q=${encodeURIComponent(query)}`))).toEqual([
+    'READ_FILE',
+  ])
+  expect(await names(await job(none.token)('/tools/list?with=search'))).toEqual(['READ_FILE'])
+  expect((await call(none.token, 'search_tools', { query })).code).toBe('PERMISSION_DENIED')
+})
+
 test('explain tells a job nothing of a name outside its grant: byte for byte what it tells of a name nobody has', async () => {
   const { token } = await mint('READ_FILE')
   const explain = async (name: string): Promise<string> =>

@@ -1,3 +1,4 @@
+import { aliasOf, DIALECTS, dialectRules } from '@toolrack/contract'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
@@ -39,6 +40,29 @@ test('a scope has the same tools with names and without', async () => {
   expect(named).toEqual(['git_pull', 'git_push'])
   expect(await listedNames(server, 'scope=@vcs,@none_such&dialect=openai')).toEqual(named)
 })
+
+test.each(DIALECTS)('in %s the list has the same tools, whole, by name and in pages', async (dialect) => {
+  const expected = ['git_pull', 'web.search'].map((name) =>
+    dialectRules(dialect).usesAliases ? aliasOf(name) : name,
+  )
+  const query = `scope=@vcs,@web&scope=!own_*&scope=!git_push&dialect=${dialect}`
+  expect(await namesIn(await server.fetch(`/workflows/tools/list?${query}`))).toEqual(expected)
+  expect(await namesIn(await server.fetch(`/workflows/tools/list?${query}&${ours}`))).toEqual(expected)
+  const paged: string[] = []
+  let next: string | undefined = `/workflows/tools/list?${query}&limit=1`
+  while (next !== undefined) {
+    const answer: Response = await server.fetch(next)
+    paged.push(...(await namesIn(answer)))
+    next = /<(.*)>/.exec(answer.headers.get('link') ?? '')?.[1]
+  }
+  expect(paged).toEqual(expected)
+})
+
+/** The names in a list of any dialect, of which none of these tools has another text that looks like one. */
+async function namesIn(answer: Response): Promise<readonly string[]> {
+  expect(answer.status).toBe(200)
+  return Array.from((await answer.text()).matchAll(/"name":"([^"]+)"/g), ([, name = '']) => name)
+}
 
 test.each([
   ['scope=', 'character 1. Did you mean all, or none?'],

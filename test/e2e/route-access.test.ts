@@ -121,6 +121,7 @@ for (const name of ['asked', 'decided'] as const)
 await approvals.decide('ann', APPROVAL.decided, { decision: 'deny' })
 
 const NO_AGENT = '404 AGENT_NOT_FOUND'
+const NO_SCOPE = '404 SCOPE_NOT_FOUND'
 
 /** Every route has its row here; the test fails for one that has none. */
 const ROWS: Readonly<Record<string, readonly Row[]>> = {
@@ -257,6 +258,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
     ['everybody all', '', null, ADMIN_ALONE],
   ],
+  'GET /scopes': [['', '', null, NOT_BY_JOB_TOKEN]],
+  'GET /scopes/:kind/:id': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
+  'GET /scopes/:kind/:id/versions': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
+  'PUT /scopes/:kind/:id': [['room r', '', json({ scope: 'none' }), annAlone('200', '201', DENIED)]],
+  'DELETE /scopes/:kind/:id': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
+  'POST /scopes/:kind/:id/commands': [['room r', '', json({ text: '/tools off' }), NOT_BY_JOB_TOKEN]],
   'POST /permissions/simulate': [
     ['', '', json({ name: 'shared' }), ['200', '200', '200', DENIED, DENIED]],
     ['', '', json({ name: 'shared', as: { uid: 'ann' } }), ['200', DENIED, '200', DENIED, DENIED]],
@@ -374,7 +381,8 @@ async function reset(): Promise<void> {
   const made = await ask({ who: 'user', method: 'PUT', address: '/workflows/sessions/s', body: session })
   expect(made.status).toBe(201)
   for (const who of ['another user', 'admin'] as const)
-    await ask({ who, method: 'DELETE', address: '/workflows/rules/workflow/w' })
+    for (const path of ['rules/workflow/w', 'scopes/room/r'])
+      await ask({ who, method: 'DELETE', address: `/workflows/${path}` })
   for (const [who, owner] of [
     ['user', 'user/ann'],
     ['user', 'workflow/w'],
@@ -383,6 +391,8 @@ async function reset(): Promise<void> {
     const address = `/workflows/rules/${owner}`
     expect((await ask({ who, method: 'PUT', address, body: json(RULES) })).ok).toBe(true)
   }
+  const scope = { method: 'PUT', address: '/workflows/scopes/room/r', body: json({ scope: 'all' }) }
+  expect((await ask({ who: 'user', ...scope })).ok).toBe(true)
 }
 
 test('every route has a row of what each principal is answered, and every row has a route', () => {

@@ -17,6 +17,7 @@ export function decide(principal: Principal, action: Action): Decision {
   if (verb === 'simulate')
     return kind === 'user' ? ALLOWED : deny('Only a user may simulate calls, not a job.')
   if (verb === 'read-versions' || verb === 'write-agents') return ALLOWED
+  if (verb === 'read-scopes' || verb === 'write-scopes') return ALLOWED
   if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
   if (verb === 'read-approvals')
     return kind === 'user' ? ALLOWED : deny('Only a user may read approvals, not a job.')
@@ -94,6 +95,8 @@ const WHY_NOT_BY_JOB_TOKEN = {
     'A job token may list and call through a session, but not read it: it may have tools that the token does not name.',
   'write-sessions': 'A job token may list and call through a session, but not make or change one.',
   govern: 'A job token never decides approvals and never writes rules.',
+  'read-scopes': 'A job token may list by a stored scope (scope=ref:KIND/ID), but not read the scope.',
+  'write-scopes': 'A job token never writes scopes.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
   'read-versions': 'A job token can read the present definitions of its tools, but not their older versions.',
 } as const

@@ -78,6 +78,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `write-agents`: changes of the user's agents and of their links to sessions.
  * - `rules`: reading the rules of an owner, whose id is `id`.
  * - `write-rules`: writing them. Needs the permission `govern` too.
+ * - `read-scopes`, `write-scopes`: the stored scopes of the principal's user. Lists by reference need `read` only.
  * - `simulate`: asking what the rules would say of a call.
  * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
  * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
@@ -95,6 +96,8 @@ export type Action =
         | 'govern'
         | 'read-sessions'
         | 'write-sessions'
+        | 'read-scopes'
+        | 'write-scopes'
     }
   | { readonly verb: 'write-agents' }
   | { readonly verb: 'verify-audit' | 'erase-audit' }

@@ -5,6 +5,7 @@ import type { FirestoreConnection } from '../stores/firestore/firestore-connecti
 import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { FirestoreSessionStore } from '../stores/firestore/firestore-session-store.ts'
+import { FirestoreScopeStore } from '../stores/firestore/firestore-scope-store.ts'
 import type { Governance } from './services.ts'
 
 /** What is kept about calls in Firestore. Without `sealing`, no text with a recognised secret is kept. */
@@ -16,6 +17,7 @@ export function firestoreGovernance(connection: FirestoreConnection, sealing?: S
     keys: new FirestoreIdempotencyKeys(connection),
     rules: new FirestoreRuleStore(connection),
     sessions: new FirestoreSessionStore(connection),
+    scopes: new FirestoreScopeStore(connection),
     close: () => connection.close(),
   }
 }

@@ -28,6 +28,8 @@ import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/laye
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
+import type { ScopeStore } from '../tools/scopes/scope-store.ts'
+import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
 import { Sessions } from '../tools/sessions/sessions.ts'
@@ -43,6 +45,7 @@ export type Governance = {
   readonly agents: AgentStore
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
+  readonly scopes: ScopeStore
   readonly keys: IdempotencyKeys
   /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
   readonly sealing?: Sealing | undefined
@@ -151,6 +154,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     search,
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
+    scopes: new StoredScopes({ store: parts.governance.scopes, now }),
     folder,
     sessions,
     sessionStore,

@@ -1,7 +1,7 @@
 import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
-/** The tools that a list must have, and its dialect. A tool must match `names`, `tags` and `category`. */
+/** The tools that a list must have, and its dialect. A tool must match `names`, `tags`, `category` and each `scope`. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /**
    * Names or aliases: a list, a text with commas, or a JSON array in a text. `@sha256:…` can follow each name. `[]` means
@@ -18,6 +18,11 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly with?: 'search' | undefined
   /** Names of tools that the model has loaded, in the order of loading. They stand at the end of the list. */
   readonly loaded?: readonly string[] | undefined
+  /**
+   * Which tools the list has, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. Of several scopes, a tool must be
+   * in each.
+   */
+  readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
   /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
   readonly session?: string | undefined
@@ -34,6 +39,7 @@ export type ListQuery = {
   readonly categories: readonly string[]
   readonly q: string | undefined
   readonly loaded: readonly string[]
+  readonly scopes: readonly string[]
   readonly dialect: Dialect | undefined
   readonly session: string | undefined
   /** The query part of the URL, with its question mark. */
@@ -42,22 +48,25 @@ export type ListQuery = {
 
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
-  const { names = '', tags = [], category = [], q, with: extra, loaded = [], dialect, session, strict } = options
+  const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
+  const { dialect, session, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
     throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
   const categories = [category].flat()
+  const scopes = [scope].flat()
   // With `items`, a service leaves out tools that no workflow runs, so its default envelope must not decide.
   const parameters = new URLSearchParams({ envelope: 'array' })
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
+  for (const one of scopes) parameters.append('scope', one)
   if (q !== undefined) parameters.set('q', q)
   if (extra !== undefined) parameters.set('with', extra)
   if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, q, loaded, dialect, session, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, scopes, q, loaded, dialect, session, search: `?${parameters.toString()}` }
 }

@@ -2,6 +2,7 @@ import { dialectRules, digestedText, inDialectAs, listedTool, parseNameEntry } f
 import type { DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
 import type { ListQuery } from './list-query.ts'
+import { localScopes } from './local-scopes.ts'
 import { sha256Hex } from './sha256.ts'
 import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
@@ -10,33 +11,38 @@ import type { ToolList } from './tool-list.ts'
 export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
+type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
 /**
  * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools of a
- * session. Throws CRYPTO_MISSING.
+ * session. Throws CRYPTO_MISSING or OPTION_INVALID.
  */
 export async function localList(
   all: readonly ToolDefinition[],
-  { names, tags, categories, q, loaded, dialect }: ListQuery,
+  { names, tags, categories, scopes, q, loaded, dialect }: ListQuery,
   selected?: ReadonlySet<string>,
-): Promise<LocalTools & Pick<ToolList<JsonObject>, 'unknown'>> {
+): Promise<LocalList> {
   const byName = new ByName(all.map((definition) => [definition.function.name, definition]))
   const definitions = selected ? await selectedOf(all, byName, selected) : all
+  const { isIn, unmatched } = localScopes(scopes, definitions)
   const { found, unknown } =
     names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names, definitions)
   const matching = found
     .filter(
       (definition) =>
+        isIn(definition) &&
         (tags.length === 0 || tags.some((tag) => definition.tags?.includes(tag))) &&
         (categories.length === 0 || categories.includes(definition.category ?? '')),
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
   const ranked = q === undefined ? matching : byWords(matching, q)
   const more = loaded.length > 0 ? await named(byName, new Set(loaded), definitions) : { found: [], unknown: [] }
-  const listed = [...new Set([...ranked, ...more.found])]
-  const missing = [...unknown, ...more.unknown]
-  if (dialect === undefined) return { tools: listed.map(listedTool), quarantined: [], unknown: missing }
-  return { ...(await toolsInDialect(listed, dialectRules(dialect), byName)), unknown: missing }
+  const asked = names === 'all' ? more.found : [...found, ...more.found]
+  const leftOut = asked.filter((one) => !isIn(one)).map((one) => one.function.name)
+  const missing = { unknown: [...unknown, ...more.unknown], leftOut, unmatched }
+  const listed = [...new Set([...ranked, ...more.found.filter(isIn)])]
+  if (dialect === undefined) return { tools: listed.map(listedTool), quarantined: [], ...missing }
+  return { ...(await toolsInDialect(listed, dialectRules(dialect), byName)), ...missing }
 }
 
 /** A simple search for the time without the service: tools that have a word of the query, those with most words first. */

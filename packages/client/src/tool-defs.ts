@@ -49,8 +49,8 @@ export class ToolDefs {
    *
    * - OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx): the caller made a mistake.
    * - CRYPTO_MISSING: local definitions need a hash, but there is no WebCrypto.
-   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false`, or the selection of the
-   *   session is not known.
+   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false`, a scope is a stored one, or
+   *   the selection of the session is not known.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
@@ -120,7 +120,9 @@ export class ToolDefs {
     const reason = { code, message }
     const remembered = this.#remembered.get(keyOf(query, token))
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
-    if (!this.#fallback) {
+    // Only the service knows stored scopes. A list without one of them could be wider than the caller has asked for.
+    const isStored = query.scopes.some((scope) => scope.trim().startsWith('ref:'))
+    if (!this.#fallback || isStored) {
       const cause = this.#lastError
       throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, { cause })
     }

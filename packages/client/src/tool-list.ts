@@ -26,6 +26,10 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly layers: Readonly<Partial<Record<Layer | 'rules', LayerState>>> | null
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
+  /** The first twenty requested names of tools that a scope leaves out. They can be called. */
+  readonly leftOut: readonly string[]
+  /** The first twenty items of scopes that match no tool, which may be misspelled. */
+  readonly unmatched: readonly string[]
   /** The first twenty tools that cannot be converted to the dialect. */
   readonly quarantined: readonly string[]
 }
@@ -51,6 +55,8 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
     layers,
     revision: headers.get('X-Tools-Revision'),
     unknown: namesIn(headers.get('X-Tools-Unknown')),
+    leftOut: namesIn(headers.get('X-Tools-Left-Out')),
+    unmatched: namesIn(headers.get('X-Tools-Scope-Unmatched')).map(decodeURIComponent),
     quarantined: namesIn(headers.get('X-Tools-Quarantined')),
   }
   return { list, isPartial, etag: headers.get('ETag') }

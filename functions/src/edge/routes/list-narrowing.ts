@@ -1,23 +1,18 @@
-import {
-  formatScope,
-  inScope,
-  parseScope,
-  scopeFaultText,
-  ToolrackError,
-  type Scope,
-} from '@toolrack/contract'
+import { formatScope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
+import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView, LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
+import { scopeFilter, unmatchedItems, type AppliedScope } from '../../tools/scopes/scope-filter.ts'
+import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
+import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
 import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
 import { isSelected, whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { invalidParameter, type Query } from '../http/query.ts'
+import { askedScopes, isOwner, isWritten, REF, scopeOwner } from './asked-scopes.ts'
 import { sessionIn } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
-
-/** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
-export type AppliedScope = { readonly from: string; readonly scope: Scope }
 
 /**
  * What narrows a list, beside the principal's view and the filters of the address. The order is: the view (with rules), the
@@ -36,9 +31,6 @@ export type ListNarrowing = {
 /** The parameters that `narrowingOf` reads. */
 export const NARROWING_PARAMETERS = ['scope', 'session'] as const
 
-/** The most scopes in one query. Each of them is compared with every tool. */
-const SCOPES_MAX = 8
-
 const MAY_NARROW = new RegExp(`(?:^|&)(?:${NARROWING_PARAMETERS.join('|')}|[^=&]*%)`)
 
 /** False if the query certainly has no parameter of `narrowingOf`, so that most lists do not parse it. */
@@ -51,32 +43,127 @@ export function mayNarrow(search: string): boolean {
  * the path of the request names.
  */
 export function narrowingOf(
-  { sessions }: Pick<RouteParts, 'sessions'>,
+  parts: Pick<RouteParts, 'sessions' | 'scopes'>,
   { uid }: Principal,
   query: Query,
   pathSession?: string,
-): ListNarrowing | undefined | Promise<ListNarrowing | undefined> {
+): ListNarrowing | undefined | Promise<ListNarrowing> {
   const asked = sessionIn(query)
   if (asked !== undefined && pathSession !== undefined)
     throw invalidParameter('session', 'is named by the path already; leave it out')
-  const texts = query.all('scope')
-  const id = asked ?? pathSession
-  if (id === undefined) return texts.length === 0 ? undefined : withScopes(texts)
-  const session = sessions.selectionOf(uid, id)
-  return session instanceof Promise
-    ? session.then((read) => withScopes(texts, read))
-    : withScopes(texts, session)
+  const scopes = askedScopes(query.all('scope'))
+  const session = asked ?? pathSession
+  if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
+  if (scopes.length === 0) return undefined
+  return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
 }
 
-function withScopes(texts: readonly string[], session?: SessionSelection): ListNarrowing {
-  if (texts.length > SCOPES_MAX)
-    throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)
-  return narrowing({ ...(session && { session }), scopes: texts.map(writtenScope), pinned: new Set() })
+/**
+ * Reads the stored scopes of the query, which must exist, and those of the session's room, session, agent and workflow, which apply
+ * if they exist.
+ */
+async function readNarrowing(
+  { sessions, scopes: stored }: Pick<RouteParts, 'sessions' | 'scopes'>,
+  uid: string,
+  asked: readonly (AppliedScope | ScopeOwner)[],
+  sessionId: string | undefined,
+): Promise<ListNarrowing> {
+  const session = sessionId === undefined ? undefined : await sessions.selectionOf(uid, sessionId)
+  const named = asked.filter(isOwner)
+  const owners = [...named, ...(session ? ownersOf(session) : [])]
+  const found = await Promise.all(
+    owners.map(async (owner, index) => {
+      const kept = await stored.find(uid, owner)
+      if (!kept && index < named.length) throw scopeNotFound(owner)
+      const from = `${REF}${owner.kind}/${owner.id}`
+      return kept ? [{ from, scope: kept.scope, pinned: kept.present.pinned }] : []
+    }),
+  )
+  return narrowing({
+    ...(session && { session }),
+    scopes: [...asked.filter(isWritten), ...found.flat()],
+    pinned: new Set(found.flat().flatMap(({ pinned }) => pinned)),
+  })
+}
+
+/** The owners of scopes that a session names. An id that no stored scope can have is left out. */
+function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly ScopeOwner[] {
+  return Object.entries({ room, session: id, agent, workflow }).flatMap(
+    ([kind, owner]) => (owner === undefined ? undefined : scopeOwner(kind, owner)) ?? [],
+  )
 }
 
 /** The view without what the narrowing leaves out. The same view if there is no narrowing. */
 export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
   return by ? view.filteredBy(filterOf(by)) : view
+}
+
+/** What `narrowing` makes of a view. `unmatched` is the text of a header, or undefined if every item matches a tool. */
+export type NarrowedList = {
+  readonly view: CatalogView
+  readonly revision: string
+  readonly unmatched: string | undefined
+  /** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
+  readonly changed: readonly string[]
+}
+
+/**
+ * As `narrowedView`, and other requests get a turn meanwhile. Finds the items of scopes that match no tool, so that a misspelled one
+ * is noticed. A job token may use a stored scope, but not read it, so its items are not shown to the token's holder.
+ */
+export async function narrowInTurns(
+  view: CatalogView,
+  by: ListNarrowing,
+  { grant }: Principal,
+): Promise<NarrowedList> {
+  const work = new LongWork()
+  const { leavesOut } = filterOf(by)
+  const leftOut = new Map<CatalogEntry, LeftOut>()
+  const selected: CatalogEntry[] = []
+  for (const entry of view.entries()) {
+    if (work.isLong) await work.giveTurn()
+    const reason = leavesOut(entry)
+    if (reason) leftOut.set(entry, reason)
+    if (reason !== NOT_SELECTED) selected.push(entry)
+  }
+  const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
+  const scopes = shown.map(({ scope }) => scope)
+  const items = await unmatchedItems(selected, scopes, work)
+  const narrowed = view.filteredBy({ leavesOut: (entry) => leftOut.get(entry) })
+  return {
+    view: narrowed,
+    changed: changedTools(narrowed, by),
+    revision: by.revision,
+    unmatched: items.length === 0 ? undefined : headerOf(items),
+  }
+}
+
+function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
+  const outOfScope = scopeFilter(scopes, pinned)
+  return {
+    leavesOut: (entry) => (session && !isSelected(session, entry.name) ? NOT_SELECTED : outOfScope(entry)),
+  }
+}
+
+function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
+  if (!session?.digests) return []
+  return [...session.digests.keys()].filter((name) => {
+    const entry = view.resolve(name)
+    return entry && whyNotInSession(session, entry)?.reason === 'DIGEST_CHANGED'
+  })
+}
+
+const ITEMS_IN_HEADER = 20
+
+function headerOf(items: readonly string[]): string {
+  const more = items.length - ITEMS_IN_HEADER
+  const texts = items.slice(0, ITEMS_IN_HEADER).map(headerText)
+  return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
+}
+
+/** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
+function headerText(item: string): string {
+  return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }
 
 function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
@@ -89,48 +176,8 @@ function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>)
   return { revision, ...(session && { session }), scopes, pinned }
 }
 
-function writtenScope(text: string): AppliedScope {
-  const scope = parseScope(text)
-  if ('fault' in scope) {
-    const details = [{ reason: 'PARAMETER_INVALID', parameter: 'scope', position: scope.position }] as const
-    throw new ToolrackError('PARAMETER_INVALID', `The parameter scope ${scopeFaultText(scope)}`, { details })
-  }
-  return { from: formatScope(scope), scope }
-}
-
-function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
-  const tests = scopes.map(({ from, scope }) => ({ scope, leftOut: outOf(from) }))
-  return {
-    leavesOut(entry) {
-      if (session && !isSelected(session, entry.name)) return NOT_SELECTED
-      if (pinned.has(entry.name)) return undefined
-      const tool = toolInScope(entry)
-      return tests.find(({ scope }) => !inScope(scope, tool))?.leftOut
-    },
-  }
-}
-
-/** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
-export function changedTools(view: CatalogView, by: ListNarrowing | undefined): readonly string[] {
-  const session = by?.session
-  if (!session?.digests) return []
-  return [...session.digests.keys()].filter((name) => {
-    const entry = view.resolve(name)
-    return entry && whyNotInSession(session, entry)?.reason === 'DIGEST_CHANGED'
-  })
-}
-
-function toolInScope({ name, category, tags, howRun }: CatalogEntry) {
-  return { name, category, tags, internal: howRun.by === 'builtin' }
-}
-
 const NOT_SELECTED: LeftOut = {
   reason: 'NOT_SELECTED',
   message:
     'The tool is not in the selection of the session, so it is not listed and cannot be called through it. Choose it for the session; if the session is locked, fork it.',
-}
-
-function outOf(scope: string): LeftOut {
-  const message = 'The scope leaves the tool out of this list. It can be called.'
-  return { reason: 'OUT_OF_SCOPE', message, scope }
 }

@@ -22,9 +22,11 @@ import {
   changedTools,
   mayNarrow,
   narrowedView,
+  narrowInTurns,
   narrowingOf,
   NARROWING_PARAMETERS,
   type ListNarrowing,
+  type NarrowedList,
 } from './list-narrowing.ts'
 import { checkedSession } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
@@ -82,12 +84,13 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
-      const found = list ? undefined : await search(request, view, narrowing)
+      const narrowed = list || !narrowing ? undefined : await narrowInTurns(view, narrowing, principal)
+      const found = list ? undefined : await search(request, narrowed?.view ?? view)
       let longestMs = 0
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowing, found)
+          return makeList(parts, view, request, fragments, narrowed, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -104,10 +107,10 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
   }
 
   /** The tools in the order of a search, if the query asks for one. */
-  function search({ principal, search: query }: KnownRequest, whole: CatalogView, narrowing?: ListNarrowing) {
+  function search({ principal, search: query }: KnownRequest, view: CatalogView) {
     if (!mayRank(query)) return undefined
     const { q } = parseListQuery(query, parts.envelope)
-    return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
+    return q === undefined ? undefined : parts.search.find(view, principal.uid, q)
   }
 
   return [
@@ -169,10 +172,10 @@ function makeList(
   whole: CatalogView,
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
-  narrowing: ListNarrowing | undefined,
+  narrowed: NarrowedList | undefined,
   found: readonly CatalogEntry[] | undefined,
 ): SentList {
-  const view = narrowedView(whole, narrowing)
+  const { view = whole, unmatched } = narrowed ?? {}
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -184,10 +187,10 @@ function makeList(
     dialect === undefined
       ? listAnswer(view, query, workflows, found)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
-  const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+  const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
   const changed = namesText(changedTools(view, narrowing))
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
+  const version = [VERSION, view.revision, narrowed?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -195,6 +198,8 @@ function makeList(
     'X-Tools-Revision': view.revision,
     'X-Tools-Layers': layers,
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),
+    ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
     ...(changed !== undefined && { 'X-Tools-Changed': changed }),

@@ -24,6 +24,7 @@ import type { ToolSearch } from '../../tools/search/tool-search.ts'
 import type { Sessions } from '../../tools/sessions/sessions.ts'
 import type { SessionStore } from '../../tools/sessions/session-store.ts'
 import type { SessionWriter } from '../../tools/sessions/session-writer.ts'
+import type { StoredScopes } from '../../tools/scopes/stored-scopes.ts'
 import type { Runner } from '../../tools/modules/runner.ts'
 
 /** The parts of the service that the handlers of the routes use. */
@@ -37,6 +38,7 @@ export type RouteParts = ItemWorkflows & {
   readonly sessions: Sessions
   readonly sessionStore: SessionStore
   readonly sessionWriter: SessionWriter
+  readonly scopes: StoredScopes
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
   readonly invoker: Invoker

@@ -12,6 +12,7 @@ import { explainRoute, listRoutes } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
 import { ruleRoutes } from './rules.ts'
 import { sessionRoutes } from './sessions.ts'
+import { scopeRoutes } from './scopes.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
 
@@ -28,6 +29,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     tokenRoute(parts),
     ...sessionRoutes(parts),
     ...ruleRoutes(parts),
+    ...scopeRoutes(parts),
     ...auditRoutes(parts),
     ...agentRoutes(parts),
     ...folderRoutes(parts),

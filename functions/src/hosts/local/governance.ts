@@ -5,6 +5,7 @@ import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.t
 import { SqliteSessionStore } from '../../stores/sqlite/sqlite-session-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Sealing } from '../../calls/sealing.ts'
+import { SqliteScopeStore } from '../../stores/sqlite/sqlite-scope-store.ts'
 import type { Governance } from '../services.ts'
 
 /** What is kept about calls in the embedded store. */
@@ -19,6 +20,7 @@ export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Go
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
     sessions: new SqliteSessionStore(database),
+    scopes: new SqliteScopeStore(database),
     close: () => {
       database.close()
       return Promise.resolve()

@@ -133,8 +133,21 @@ const SESSIONS = `
   END;
 `
 
+/** The scope of each owner with its versions, as one JSON text. `bytes` is the length of the text in UTF-8. */
+const SCOPES = `
+  CREATE TABLE scopes (
+    uid TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (uid, kind, id)
+  ) STRICT;
+  CREATE INDEX scopes_by_user ON scopes (uid, bytes);
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS]
+const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

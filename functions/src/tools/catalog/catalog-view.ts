@@ -107,10 +107,10 @@ export class CatalogView {
     return new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
   }
 
-  /** Why the list leaves out the tool with this name or alias. Undefined if no filter does. */
+  /** Why the list leaves out the tool with this name or alias. Undefined if no filter does, and for a tool that rules hide. */
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
-    return meant && this.#filter?.leavesOut(meant)
+    return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
   }
 
   /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */

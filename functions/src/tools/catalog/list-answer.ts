@@ -13,6 +13,8 @@ export type ListAnswer = {
   /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
+  /** Names that were asked for, and whose tools the scopes or the session leave out. */
+  readonly leftOut: string | undefined
   /** Selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
   /** Selected tools that are not in a list of items because the service runs them and no workflow calls it. */
@@ -70,7 +72,7 @@ function answer(
   const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
     callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
   const selected = selectEntries(view, query, isOmitted, shape, found)
-  const { quarantined, omitted, unknown, last, hasMore } = selected
+  const { quarantined, omitted, unknown, leftOut, last, hasMore } = selected
   const listed = withSearch(selected, query, dialect)
   const declarationsKey = dialect?.declarationsKey
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
@@ -79,6 +81,7 @@ function answer(
     body: isItems ? joinItems(listed, workflowOf) : joinFragments(ends, listed),
     layers: layersText(view),
     unknown: namesText(unknown),
+    leftOut: namesText(leftOut),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
     nextCursor: hasMore && last && !found ? writeCursor(last) : undefined,

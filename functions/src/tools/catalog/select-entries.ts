@@ -50,7 +50,8 @@ class Selection {
  * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
  * the listed form of an entry, or returns undefined to quarantine it. `found` has the entries of the query's search in their order.
  * `finders` are the tools by which a model finds others, and `loaded` those that the query wants at the end.
- * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
+ * `unknown` has the requested names for which there is no visible tool, and `leftOut` those that the filter of the view leaves
+ * out. `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
@@ -59,7 +60,7 @@ export function selectEntries(
   shape: (entry: CatalogEntry) => Listed | undefined,
   found?: readonly CatalogEntry[],
 ) {
-  const { entries, unknown } = sourceOf(view, query, found)
+  const { entries, ...missing } = sourceOf(view, query, found)
   const isPaged = query.limit !== undefined
   const selection = new Selection(isOmitted, shape, isPaged)
   const { quarantined, omitted } = selection
@@ -75,7 +76,7 @@ export function selectEntries(
     quarantined,
     omitted,
     last,
-    unknown,
+    ...missing,
     hasMore,
   })
   function put(entry: CatalogEntry, list: Listed[]): boolean {
@@ -101,7 +102,7 @@ export function selectEntries(
     last = entry
   }
   for (const name of query.loaded) {
-    const entry = resolved(view, name, unknown)
+    const entry = resolved(view, name, missing)
     if (!entry || inList.has(entry)) continue
     inList.add(entry)
     put(entry, loaded)
@@ -121,10 +122,14 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
 /** The entries from which the query selects. A tool that is asked for by name is in the list whatever it is for. */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
-    return { entries: withoutFinders(found ?? view.entries(query.after)), unknown: [] as string[] }
-  const { entries, unknown } = named(view, query.names)
+    return {
+      entries: withoutFinders(found ?? view.entries(query.after)),
+      unknown: [] as string[],
+      leftOut: [] as string[],
+    }
+  const { entries, ...missing } = named(view, query.names)
   const wanted = new Set(entries)
-  return { entries: found ? found.filter((entry) => wanted.has(entry)) : entries, unknown }
+  return { entries: found ? found.filter((entry) => wanted.has(entry)) : entries, ...missing }
 }
 
 export function answerTooLarge(): ToolrackError {
@@ -144,18 +149,25 @@ function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): b
 
 function named(view: CatalogView, names: ReadonlySet<string>) {
   const found = new Set<CatalogEntry>()
-  const unknown: string[] = []
+  const missing = { unknown: [] as string[], leftOut: [] as string[] }
   for (const requested of names) {
-    const entry = resolved(view, requested, unknown)
+    const entry = resolved(view, requested, missing)
     if (entry) found.add(entry)
   }
-  return { entries: [...found].toSorted(inOrder), unknown }
+  return { entries: [...found].toSorted(inOrder), ...missing }
 }
 
+/** Requested names without a tool in the view, and those whose tool the filter of the view leaves out. */
+type Missing = { readonly unknown: string[]; readonly leftOut: string[] }
+
 /** The definition that a requested name means, unless it has another digest than is requested. */
-function resolved(view: CatalogView, requested: string, unknown: string[]): CatalogEntry | undefined {
+function resolved(
+  view: CatalogView,
+  requested: string,
+  { unknown, leftOut }: Missing,
+): CatalogEntry | undefined {
   const { name, digest } = parseNameEntry(requested)
   const entry = view.resolve(name)
-  if (!entry) unknown.push(name)
+  if (!entry) (view.leftOut(name) ? leftOut : unknown).push(name)
   return entry && (digest === undefined || digest === entry.digest) ? entry : undefined
 }

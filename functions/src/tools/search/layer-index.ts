@@ -9,9 +9,6 @@ type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 /** Bytes of a term besides its postings, as measured: its text, its place in the map, and its objects. */
 const TERM_BYTES = 400
 
-/** How many terms are copied before the time is looked at. */
-const TERMS_AT_ONCE = 64
-
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
   readonly entries: readonly CatalogEntry[]
@@ -71,9 +68,8 @@ export class LayerIndex {
     }
     if (previous) await copyPostings(previous.#postings, places, grown, work)
     const postings = new Map<string, Postings>()
-    let count = 0
     for (const [term, one] of grown) {
-      if ((count += 1) % TERMS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+      if (work.isLong) await work.giveTurn()
       postings.set(term, one.done())
     }
     return new LayerIndex(entries, postings, facts)
@@ -100,7 +96,7 @@ class Grown {
   }
 
   done(): Postings {
-    return { tools: Uint32Array.from(this.#tools), weights: Float32Array.from(this.#weights) }
+    return { tools: new Uint32Array(this.#tools), weights: new Float32Array(this.#weights) }
   }
 }
 
@@ -119,9 +115,8 @@ async function copyPostings(
   grown: Map<string, Grown>,
   work: LongWork,
 ): Promise<void> {
-  let count = 0
   for (const [term, { tools, weights }] of postings) {
-    if ((count += 1) % TERMS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+    if (work.isLong) await work.giveTurn()
     for (const [at, tool] of tools.entries()) {
       const place = places[tool >>> 1] ?? -1
       if (place >= 0) grownOf(grown, term).add(2 * place + (tool & 1), weights[at] ?? 0)

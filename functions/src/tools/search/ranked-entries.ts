@@ -1,3 +1,4 @@
+import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { phrasesIn } from './indexed-tool.ts'
@@ -22,16 +23,17 @@ type Found = { readonly entry: CatalogEntry; readonly facts: ToolFacts; readonly
 
 /**
  * The tools of a view that have a term of the query, the best first; equally good ones in the order of their names. Everything is
- * counted over the tools that the view shows, so the order tells nothing about others. `indexes` has an index for each layer.
+ * counted over the tools that the view shows, so the order tells nothing about others. `indexes` has an index for each layer. Gives
+ * other requests a turn every few milliseconds.
  */
-export function rankedEntries(
+export async function rankedEntries(
   view: CatalogView,
   indexes: readonly LayerIndex[],
   query: string,
   limit = Infinity,
-): readonly CatalogEntry[] {
+): Promise<readonly CatalogEntry[]> {
   const read = readQuery(query)
-  const best = firstOf(foundTools(view, indexes, read), Math.max(limit, REFINED))
+  const best = firstOf(await foundTools(view, indexes, read), Math.max(limit, REFINED))
   const phrases = new Set(phrasesIn(read.words))
   const refined = best.slice(0, REFINED).map((one) => ({ ...one, score: one.score + common(one, phrases) }))
   const ranked = [...refined.toSorted(byScore), ...best.slice(REFINED)]
@@ -45,17 +47,20 @@ function common({ facts }: Found, phrases: ReadonlySet<number>): number {
 }
 
 /** BM25 over the fields of a tool, with one saturation for all of them. */
-function foundTools(
+async function foundTools(
   view: CatalogView,
   indexes: readonly LayerIndex[],
   read: ReadQuery,
-): readonly LayerHits[] {
+): Promise<readonly LayerHits[]> {
   const layers = indexes.map((index) => new LayerHits(view, index))
   const count = Object.values(view.layers).reduce(
     (sum, { snapshot }) => sum + (snapshot?.byName.size ?? 0),
     0,
   )
+  const work = new LongWork()
   for (const { term, factor, isWritten } of read.terms) {
+    // Of 100,000 tools, a common word takes a millisecond.
+    if (work.isLong) await work.giveTurn()
     const rarity = layers.reduce((sum, layer) => sum + layer.count(term), 0)
     if (rarity === 0) continue
     const worth = factor * Math.log(1 + (Math.max(0, count - rarity) + 0.5) / (rarity + 0.5))

@@ -1,3 +1,6 @@
+/** The most characters of a glob. */
+export const GLOB_LENGTH_MAX = 256
+
 /**
  * What the wildcards of a glob mean.
  *
@@ -18,25 +21,72 @@ type Token = { readonly character: string } | 'one' | 'within' | 'across' | 'fol
  * are. Most pairs are decided by a search for the literal parts, because a call compares up to 200 rules.
  */
 export function matchesGlob(glob: string, text: string, kind: GlobKind): boolean {
-  const isLiteral = kind === 'text' || !glob.includes('?')
-  if (kind !== 'path' && isLiteral) return matchesParts(glob.split(/\*+/), text)
-  const [literalStart = ''] = kind === 'path' ? glob.split('*', 1) : glob.split(/[*?]/, 1)
-  return text.startsWith(literalStart) && matchesTokens(glob, text, kind)
+  return globMatcher(glob, kind)(text)
+}
+
+function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
+  if (kind === 'path') {
+    const [literalStart = ''] = glob.split('*', 1)
+    return (text) => text.startsWith(literalStart) && matchesTokens(glob, text, kind)
+  }
+  if (kind === 'text') {
+    const parts = glob.split(/\*+/)
+    return (text) => matchesParts(parts, text, LITERALLY)
+  }
+  const matchesName = nameMatcher(glob)
+  // A character beyond U+FFFF is two units of the text, and `?` stands for both.
+  return (text) => (SURROGATE.test(text) ? matchesTokens(glob, text, kind) : matchesName(text))
+}
+
+/** Compares a glob of the kind `name` with many texts, which have no characters beyond U+FFFF, as names of tools have none. */
+export function nameMatcher(glob: string): (name: string) => boolean {
+  const parts = glob.split(/\*+/)
+  const match = glob.includes('?') ? WITH_SINGLES : LITERALLY
+  return (name) => matchesParts(parts, name, match)
+}
+
+const SURROGATE = /[\uD800-\uDFFF]/
+
+/** Compares a part without `*`: at one place, and at the first place from there on. */
+type PartMatch = {
+  readonly fits: (part: string, text: string, at: number) => boolean
+  readonly find: (part: string, text: string, from: number) => number
+}
+
+const LITERALLY: PartMatch = {
+  fits: (part, text, at) => text.startsWith(part, at),
+  find: (part, text, from) => text.indexOf(part, from),
+}
+
+const WITH_SINGLES: PartMatch = {
+  fits(part, text, at) {
+    if (at + part.length > text.length) return false
+    for (let index = 0; index < part.length; index += 1)
+      if (part[index] !== '?' && part[index] !== text[at + index]) return false
+    return true
+  },
+  find(part, text, from) {
+    for (let at = from; at + part.length <= text.length; at += 1)
+      if (WITH_SINGLES.fits(part, text, at)) return at
+    return -1
+  },
 }
 
 /** True if the text is these parts in their order, with any characters between two of them. */
-function matchesParts(parts: readonly string[], text: string): boolean {
-  const [first = '', ...rest] = parts
-  const last = rest.pop()
-  if (last === undefined) return text === first
-  if (!text.startsWith(first)) return false
+function matchesParts(parts: readonly string[], text: string, { fits, find }: PartMatch): boolean {
+  const first = parts[0] ?? ''
+  const last = parts.at(-1) ?? ''
+  if (parts.length === 1) return text.length === first.length && fits(first, text, 0)
+  if (!fits(first, text, 0)) return false
   let from = first.length
-  for (const part of rest) {
-    const found = text.indexOf(part, from)
+  for (let index = 1; index < parts.length - 1; index += 1) {
+    const part = parts[index] ?? ''
+    const found = find(part, text, from)
     if (found === -1) return false
     from = found + part.length
   }
-  return text.length - last.length >= from && text.endsWith(last)
+  const end = text.length - last.length
+  return end >= from && fits(last, text, end)
 }
 
 function matchesTokens(glob: string, text: string, kind: GlobKind): boolean {

@@ -1,3 +1,4 @@
+import { GLOB_LENGTH_MAX } from './glob.ts'
 import { isJsonArray, isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '../json.ts'
 import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
 
@@ -31,7 +32,6 @@ export type RuleFault = { readonly pointer: string; readonly message: string }
 
 export const RULES_MAX = 200
 export const RULE_ARGUMENTS_MAX = 16
-export const GLOB_LENGTH_MAX = 256
 const ARGUMENT_NAME_LENGTH_MAX = 128
 
 /** Parses a rule set. A missing `default` is `allow`. Returns every fault. */

@@ -1,4 +1,4 @@
-import { matchesGlob } from '../rules/glob.ts'
+import { nameMatcher } from '../rules/glob.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
 /** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
@@ -17,23 +17,24 @@ export const INTERNAL_GROUP = 'internal'
  * other tools.
  */
 export function inScope(scope: Scope, tool: ToolInScope): boolean {
-  if (scope.kind !== 'items') return scope.kind === 'all'
-  let included = false
-  let includes = false
-  for (const item of scope.items) {
-    if (item.excludes) {
-      if (matchesItem(item, tool)) return false
-    } else {
-      includes = true
-      included ||= matchesItem(item, tool)
-    }
-  }
-  return included || !includes
+  return scopeTest(scope)(tool)
 }
 
-/** True if the item names the tool, whether it includes or excludes it. */
-export function matchesItem({ by, text }: ScopeItem, tool: ToolInScope): boolean {
-  if (by === 'tag') return tool.tags.includes(text)
-  if (by === 'group') return text === INTERNAL_GROUP ? tool.internal : tool.category === text
-  return matchesGlob(text, tool.name, 'name')
+/** As `inScope`, for a scope that is compared with many tools. */
+export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
+  if (scope.kind !== 'items') return () => scope.kind === 'all'
+  const excluding = scope.items.filter(({ excludes }) => excludes).map(itemTest)
+  const including = scope.items.filter(({ excludes }) => !excludes).map(itemTest)
+  return (tool) =>
+    !excluding.some((test) => test(tool)) && (including.length === 0 || including.some((test) => test(tool)))
+}
+
+/** Tells whether the item names a tool, whether it includes or excludes it. */
+export function itemTest({ by, text }: ScopeItem): (tool: ToolInScope) => boolean {
+  if (by === 'tag') return ({ tags }) => tags.includes(text)
+  if (by === 'name') {
+    const matches = nameMatcher(text)
+    return ({ name }) => matches(name)
+  }
+  return text === INTERNAL_GROUP ? ({ internal }) => internal : ({ category }) => category === text
 }

@@ -1,4 +1,4 @@
-import { GLOB_LENGTH_MAX } from '../rules/rule-set.ts'
+import { GLOB_LENGTH_MAX } from '../rules/glob.ts'
 
 /** What an item of a scope compares: the tool's name with a glob, its category (`@group`), or its tags. */
 export type ScopeItem = {

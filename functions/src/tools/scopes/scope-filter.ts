@@ -1,0 +1,46 @@
+import { formatScopeItem, itemTest, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
+import { LongWork } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../catalog/catalog-entry.ts'
+import type { LeftOut } from '../catalog/catalog-view.ts'
+
+/** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
+export type AppliedScope = { readonly from: string; readonly scope: Scope }
+
+/** Finds out which scope leaves a tool out, if one does. A pinned tool is left out by none. */
+export function scopeFilter(
+  scopes: readonly AppliedScope[],
+  pinned: ReadonlySet<string>,
+): (entry: CatalogEntry) => LeftOut | undefined {
+  const tests = scopes.map(({ from, scope }) => ({ isIn: scopeTest(scope), leftOut: outOf(from) }))
+  return (entry) => {
+    if (pinned.has(entry.name)) return undefined
+    const tool = toolInScope(entry)
+    return tests.find(({ isIn }) => !isIn(tool))?.leftOut
+  }
+}
+
+/** The items that match none of these tools, written as in a scope, without `!`. Other requests get a turn meanwhile. */
+export async function unmatchedItems(
+  entries: Iterable<CatalogEntry>,
+  scopes: readonly Scope[],
+  work = new LongWork(),
+): Promise<readonly string[]> {
+  const items = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
+  const left = new Map(items.map((item) => [formatScopeItem({ ...item, excludes: false }), itemTest(item)]))
+  for (const entry of entries) {
+    if (left.size === 0) break
+    if (work.isLong) await work.giveTurn()
+    const tool = toolInScope(entry)
+    for (const [text, matches] of left) if (matches(tool)) left.delete(text)
+  }
+  return [...left.keys()]
+}
+
+function toolInScope({ name, category, tags, howRun }: CatalogEntry): ToolInScope {
+  return { name, category, tags, internal: howRun.by === 'builtin' }
+}
+
+function outOf(scope: string): LeftOut {
+  const message = 'The scope leaves the tool out of this list. It can be called.'
+  return { reason: 'OUT_OF_SCOPE', message, scope }
+}

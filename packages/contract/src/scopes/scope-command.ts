@@ -1,0 +1,34 @@
+import { INTERNAL_GROUP } from './in-scope.ts'
+import { groupScope, type Scope, type ScopeFault } from './parse-scope.ts'
+
+/** What a `/tools` command asks for: to show the tools, or to set the scope. */
+export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; readonly scope: Scope }
+
+const COMMAND = /^\s*\/tools(?:\s+|$)/i
+const LENGTH_MAX = 200
+
+const KNOWN = 'Commands are /tools, /tools on, /tools off, /tools internal and /tools GROUP.'
+
+/**
+ * Parses what a user writes in a room: `/tools` shows, `/tools off` sets the scope `none`, `/tools on` the scope `all`,
+ * `/tools internal` that of the tools that the service runs itself, and `/tools GROUP` that of a category. Capitals count in the
+ * names of groups only.
+ */
+export function parseScopeCommand(text: string): ScopeCommand | ScopeFault {
+  if (text.length > LENGTH_MAX)
+    return { fault: `has ${text.length} characters; at most ${LENGTH_MAX} are allowed`, position: LENGTH_MAX }
+  const [start] = COMMAND.exec(text) ?? []
+  if (start === undefined) return { fault: 'is no /tools command', position: 0, hint: KNOWN }
+  const word = text.slice(start.length).trim()
+  const keyword = word.toLowerCase()
+  if (keyword === '') return { does: 'show' }
+  if (keyword === 'on') return { does: 'set', scope: { kind: 'all' } }
+  if (keyword === 'off') return { does: 'set', scope: { kind: 'none' } }
+  if (keyword === 'all' || keyword === 'none') {
+    const hint = `Did you mean /tools ${keyword === 'all' ? 'on' : 'off'}?`
+    return { fault: `has the word ${keyword}, which is no command`, position: start.length, hint }
+  }
+  const scope = groupScope(keyword === INTERNAL_GROUP ? keyword : word.replace(/^@/, ''))
+  if ('fault' in scope) return { ...scope, position: start.length + scope.position, hint: KNOWN }
+  return { does: 'set', scope }
+}

@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals'
+import { join } from 'node:path'
+import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
+import { SqliteScopeStore } from '../../../../functions/src/stores/sqlite/sqlite-scope-store.ts'
+import { scopeStoreContract } from '../../../support/scope-store.contract.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+describe('scopes in SQLite', () => {
+  scopeStoreContract(() => {
+    const folder = temporaryFolder()
+    const path = join(folder.path, 'governance.sqlite')
+    const databases = [openGovernance(path), openGovernance(path)] as const
+    return Promise.resolve({
+      stores: [new SqliteScopeStore(databases[0]), new SqliteScopeStore(databases[1])],
+      dispose() {
+        for (const database of databases) database.close()
+        folder[Symbol.dispose]()
+        return Promise.resolve()
+      },
+    })
+  })
+
+  test('a database that another program has locked refuses a change, which was not done', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'governance.sqlite')
+    const [database, other] = [openGovernance(path), openGovernance(path)]
+    other.exec('BEGIN IMMEDIATE')
+    const store = new SqliteScopeStore(database)
+    const change = store.change('ann', { kind: 'room', id: '7' }, () => ({ text: 'x', result: undefined }))
+    await expect(change).rejects.toMatchObject({ code: 'STORE_BUSY' })
+    other.exec('ROLLBACK')
+    expect(await store.read('ann', { kind: 'room', id: '7' })).toBeUndefined()
+    database.close()
+    other.close()
+  })
+})
