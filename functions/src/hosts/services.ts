@@ -26,6 +26,9 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import type { ScopeStore } from '../tools/scopes/scope-store.ts'
 import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { Sessions } from '../tools/sessions/sessions.ts'
+import type { SessionStore } from '../tools/sessions/session-store.ts'
+import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -37,6 +40,7 @@ export type Governance = {
   readonly rules: RuleStore
   readonly scopes: ScopeStore
   readonly keys: IdempotencyKeys
+  readonly sessions: SessionStore
   readonly close: () => Promise<void>
 }
 
@@ -105,8 +109,11 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
+  const sessionStore = parts.governance.sessions
+  const sessions = new Sessions({ store: sessionStore, log, now })
   const calls = {
     catalog: listed,
+    sessions,
     ruleBook,
     keys: parts.governance.keys,
     approvals,
@@ -133,6 +140,9 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     scopes: new StoredScopes({ store: parts.governance.scopes, now }),
     folder,
+    sessions,
+    sessionStore,
+    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now }),
     approvals,
     checkEdited: checkEdited(calls),
     invoker: new Invoker(calls),

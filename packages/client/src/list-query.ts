@@ -18,6 +18,8 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
    */
   readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
+  /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
+  readonly session?: string | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
@@ -31,13 +33,14 @@ export type ListQuery = {
   readonly categories: readonly string[]
   readonly scopes: readonly string[]
   readonly dialect: Dialect | undefined
+  readonly session: string | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
-  const { names = '', tags = [], category = [], scope = [], dialect, strict } = options
+  const { names = '', tags = [], category = [], scope = [], dialect, session, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -51,6 +54,7 @@ export function listQuery(options: ListOptions): ListQuery {
   if (categories.length > 0) parameters.set('category', categories.join())
   for (const one of scopes) parameters.append('scope', one)
   if (dialect !== undefined) parameters.set('dialect', dialect)
+  if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, scopes, dialect, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, scopes, dialect, session, search: `?${parameters.toString()}` }
 }

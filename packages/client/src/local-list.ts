@@ -13,15 +13,20 @@ export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
-/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING or OPTION_INVALID. */
+/**
+ * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools of a
+ * session. Throws CRYPTO_MISSING or OPTION_INVALID.
+ */
 export async function localList(
-  definitions: readonly ToolDefinition[],
+  all: readonly ToolDefinition[],
   { names, tags, categories, scopes, dialect }: ListQuery,
+  selected?: ReadonlySet<string>,
 ): Promise<LocalList> {
+  const byName = new ByName(all.map((definition) => [definition.function.name, definition]))
+  const definitions = selected ? await selectedOf(all, byName, selected) : all
   const { isIn, unmatched } = localScopes(scopes, definitions)
-  const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   const { found, unknown } =
-    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names)
+    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names, definitions)
   const leftOut = names === 'all' ? [] : found.filter((one) => !isIn(one)).map((one) => one.function.name)
   const missing = { unknown, leftOut, unmatched }
   const matching = found
@@ -36,13 +41,27 @@ export async function localList(
   return { ...(await toolsInDialect(matching, dialectRules(dialect), byName)), ...missing }
 }
 
-async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {
+async function selectedOf(
+  all: readonly ToolDefinition[],
+  byName: ByName<ToolDefinition>,
+  selected: ReadonlySet<string>,
+): Promise<readonly ToolDefinition[]> {
+  const found = new Set<ToolDefinition | undefined>()
+  for (const name of selected) found.add(await byName.find(name))
+  return all.filter((definition) => found.has(definition))
+}
+
+async function named(
+  byName: ByName<ToolDefinition>,
+  names: ReadonlySet<string>,
+  definitions: readonly ToolDefinition[],
+) {
   const found = new Set<ToolDefinition>()
   const unknown: string[] = []
   for (const entry of names) {
     const { name, digest } = parseNameEntry(entry)
     const definition = await byName.find(name)
-    if (!definition) unknown.push(name)
+    if (!definition || !definitions.includes(definition)) unknown.push(name)
     else if (digest === undefined || digest === `sha256:${await sha256Hex(digestedText(definition))}`)
       found.add(definition)
   }

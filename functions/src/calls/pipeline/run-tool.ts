@@ -92,7 +92,7 @@ async function runPython(
       user: principal.uid,
       invocationId,
       tool: entry.name,
-      session: null,
+      session: call.session?.id ?? null,
       workflow: principal.workflowId ?? null,
       caller: request.context,
     },
