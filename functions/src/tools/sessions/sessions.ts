@@ -41,6 +41,7 @@ type Cached = {
 export class Sessions {
   readonly #parts: SessionsParts
   readonly #cache: LRUCache<string, Cached>
+  #isLost = false
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
@@ -161,12 +162,15 @@ export class Sessions {
       for (;;) {
         const { written } = cached
         const session = await store.read(uid, id)
+        if (this.#isLost) log.info('sessions can be read again', {})
+        this.#isLost = false
         if (written === cached.written) return this.#take(uid, id, cached, session)
       }
     } catch (error) {
       if (!cached.session) throw error
       cached.checkedAt = this.#now()
-      log.error('a session could not be read', { reason: reasonOf(error) })
+      if (!this.#isLost) log.error('sessions could not be read', { reason: reasonOf(error) })
+      this.#isLost = true
     }
   }
 

@@ -87,14 +87,17 @@ test('rules stay when their session is deleted and made again', async () => {
   })
 })
 
+/** What a simulated call of Ann's is decided to be. */
+async function simulated(as: object): Promise<unknown> {
+  return (await ask('ann', 'POST /permissions/simulate', { body: { name: 'git:push', as } })).body['effect']
+}
+
 test('a simulation takes a session and an agent', async () => {
-  const decided = async (as: object) =>
-    (await ask('ann', 'POST /permissions/simulate', { body: { name: 'git:push', as } })).body['effect']
   await withRules('session/sim', [{ effect: 'deny', tool: 'git:push' }], async () => {
     await withRules('agent/coder', [{ effect: 'ask', tool: 'git:push' }], async () => {
-      expect(await decided({})).toBe('allow')
-      expect(await decided({ agent: 'coder' })).toBe('ask')
-      expect(await decided({ session: 'sim', agent: 'coder' })).toBe('deny')
+      expect(await simulated({})).toBe('allow')
+      expect(await simulated({ agent: 'coder' })).toBe('ask')
+      expect(await simulated({ session: 'sim', agent: 'coder' })).toBe('deny')
     })
   })
 })
