@@ -87,6 +87,8 @@ beforeAll(async () => {
   const agent = { name: 'hers', description: SECRET, workflowName: SECRET, tools: [SECRET] }
   expect((await ask(ANN, 'POST', '/agents', JSON.stringify(agent))).status).toBe(201)
   expect((await ask(ANN, 'PUT', '/agents/session/hers-session', '{"agentId":"hers"}')).status).toBe(200)
+  const scope = JSON.stringify({ scope: `hers,tag:${SECRET}` })
+  expect((await ask(ANN, 'PUT', '/scopes/room/r7', scope)).status).toBe(201)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
   await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
   approval = await waitingCall()
@@ -106,7 +108,12 @@ async function waitingCall(): Promise<string> {
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
-  'GET /tools/list': [['/tools/list'], ['/tools/list?names=hers'], [`/tools/list?names=hers@${DIGEST}`]],
+  'GET /tools/list': [
+    ['/tools/list'],
+    ['/tools/list?names=hers'],
+    [`/tools/list?names=hers@${DIGEST}`],
+    ['/tools/list?scope=ref:room/r7'],
+  ],
   'POST /tools/invoke': [['/tools/invoke', '{"name":"hers"}']],
   'POST /tools/dispatch': [['/tools/dispatch', '[{"type":"tool_use","id":"a","name":"hers","input":{}}]']],
   'POST /tools/dispatch/complete': [
@@ -129,6 +136,15 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
+  'GET /scopes': [['/scopes']],
+  'GET /scopes/:kind/:id': [['/scopes/room/r7'], ['/scopes/room/..%2F..%2Fann%2Froom%2Fr7']],
+  'GET /scopes/:kind/:id/versions': [['/scopes/room/r7/versions']],
+  'PUT /scopes/:kind/:id': [['/scopes/room/r7', '{"scope":"all"}']],
+  'DELETE /scopes/:kind/:id': [['/scopes/room/r7']],
+  'POST /scopes/:kind/:id/commands': [
+    ['/scopes/room/r7/commands', '{"text":"/tools"}'],
+    ['/scopes/room/r7/commands', '{"text":"/tools off"}'],
+  ],
   'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
   'GET /agents': [['/agents'], ['/agents?limit=200&order=asc']],
   'POST /agents': [['/agents', '{"name":"Own"}']],
@@ -183,6 +199,7 @@ async function hers(): Promise<string> {
     '/agents',
     '/agents/session/hers-session',
     '/agents/session/hers-session/tools',
+    '/scopes',
   ]
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }

@@ -68,5 +68,15 @@ export function listQuery(options: ListOptions): ListQuery {
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, scopes, q, loaded, dialect, session, search: `?${parameters.toString()}` }
+  return {
+    names: filter,
+    tags,
+    categories,
+    scopes,
+    q,
+    loaded,
+    dialect,
+    session,
+    search: `?${parameters.toString()}`,
+  }
 }

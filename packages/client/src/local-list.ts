@@ -36,7 +36,8 @@ export async function localList(
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
   const ranked = q === undefined ? matching : byWords(matching, q)
-  const more = loaded.length > 0 ? await named(byName, new Set(loaded), definitions) : { found: [], unknown: [] }
+  const more =
+    loaded.length > 0 ? await named(byName, new Set(loaded), definitions) : { found: [], unknown: [] }
   const asked = names === 'all' ? more.found : [...found, ...more.found]
   const leftOut = asked.filter((one) => !isIn(one)).map((one) => one.function.name)
   const missing = { unknown: [...unknown, ...more.unknown], leftOut, unmatched }

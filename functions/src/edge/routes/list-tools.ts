@@ -19,7 +19,6 @@ import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import {
-  changedTools,
   mayNarrow,
   narrowedView,
   narrowInTurns,
@@ -175,7 +174,8 @@ function makeList(
   narrowed: NarrowedList | undefined,
   found: readonly CatalogEntry[] | undefined,
 ): SentList {
-  const { view = whole, unmatched } = narrowed ?? {}
+  const { view = whole, unmatched, changed: changedNames = [] } = narrowed ?? {}
+  const changed = namesText(changedNames)
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -188,7 +188,6 @@ function makeList(
       ? listAnswer(view, query, workflows, found)
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
   const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
-  const changed = namesText(changedTools(view, narrowing))
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, view.revision, narrowed?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`

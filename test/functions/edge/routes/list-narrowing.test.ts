@@ -103,6 +103,7 @@ function viewOf(tools: Record<Layer, ToolDefinition[]>, names: readonly string[]
       )
     : whole
   return view.ruledBy({
+    isWhole: true,
     owned: [1],
     revision: 'r',
     hides: ({ stored: { text } }) => (text.includes('Denied.') ? ({} as never) : undefined),
@@ -191,7 +192,14 @@ test('a selection of a session binds what is pinned', async () => {
       }) as unknown as ToolDefinition,
   )
   const view = catalogView({ file: tools })
-  const session = { id: 's', names: new Set(['a', 'web']), revision: '1' }
+  const session = {
+    id: 's',
+    key: 'k',
+    names: new Set(['a', 'web']),
+    revision: '1',
+    lockedAt: null,
+    lineage: [],
+  }
   const narrowing: ListNarrowing = {
     revision: '',
     session,
