@@ -1,0 +1,105 @@
+import type { CountTokens } from './token-counter.ts'
+
+/**
+ * Every fragment of a list begins with `{"` and a letter. The encoder splits a text before it joins characters to tokens, and it
+ * always splits between two marks and a letter. So the tokens of a list are the sum of the tokens between these places.
+ */
+export const FRAGMENT_START = '{"'
+
+/** What follows a fragment in a list, up to the next place at which the encoder splits. */
+const NEXT = `,${FRAGMENT_START}`
+
+/** The encoder also splits between one of these letters and one of these marks. Every fragment has such a place. */
+const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
+
+/** The longest text whose count is remembered, in UTF-16 code units. */
+const REMEMBERED_LENGTH_MAX = 256
+const REMEMBERED_TEXTS_MAX = 1_000
+
+/** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
+export type Joint = {
+  readonly open: string
+  readonly close: string
+  /** The list without any fragment. */
+  readonly empty: string
+  /** True if the workflow of a tool is written into its fragment. */
+  readonly isItems: boolean
+}
+
+/** A fragment in a list: the tokens that it takes if another one follows, and the texts that decide what it takes otherwise. */
+export type CountedFragment = {
+  /** See `fragmentTokens`. */
+  readonly tokens: number
+  /** See `tailOf`. */
+  readonly tail: string
+  /** The workflow of the item. Empty in a list without items. */
+  readonly workflowName: string
+}
+
+/** The tokens of a fragment without its first two characters, and with the beginning of the next fragment. */
+export function fragmentTokens(fragment: string, count: CountTokens): number {
+  return count(fragment.slice(FRAGMENT_START.length) + NEXT)
+}
+
+/** The end of a fragment behind its last place at which the encoder splits whatever follows. It is usually a few brackets. */
+export function tailOf(fragment: string): string {
+  // The place is nearly always near the end, and the rest of the fragment may be long.
+  const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
+  return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
+}
+
+/** Counts lists from the counts of their fragments. The result equals the count of the whole text. */
+export class JoinedTokens {
+  readonly #count: CountTokens
+  readonly #joint: Joint
+  readonly #known = new Map<string, number>()
+
+  constructor(count: CountTokens, joint: Joint) {
+    this.#count = count
+    this.#joint = joint
+  }
+
+  /** The tokens of a list with these fragments. */
+  of(fragments: readonly CountedFragment[]): number {
+    const last = fragments.at(-1)
+    if (!last) return this.#short(this.#joint.empty)
+    const sum = fragments.reduce((tokens, one) => tokens + this.#next(one), this.open)
+    return sum - this.#next(last) + this.#last(last)
+  }
+
+  /** The tokens before the first fragment. */
+  get open(): number {
+    return this.#short(this.#joint.open)
+  }
+
+  /** The most tokens that the fragment adds to a list, wherever it stands. */
+  most(fragment: CountedFragment): number {
+    return Math.max(this.#next(fragment), this.#last(fragment))
+  }
+
+  #next(fragment: CountedFragment): number {
+    return this.#joint.isItems ? this.#item(fragment, NEXT) : fragment.tokens
+  }
+
+  #last(fragment: CountedFragment): number {
+    const { close, isItems } = this.#joint
+    if (isItems) return this.#item(fragment, close)
+    const { tokens, tail } = fragment
+    return tokens - this.#short(tail + NEXT) + this.#short(tail + close)
+  }
+
+  /** An item has one more key in place of its last brace. The encoder splits between the quote before the key and the key. */
+  #item({ tokens, tail, workflowName }: CountedFragment, end: string): number {
+    const fragment = tokens - this.#short(tail + NEXT) + this.#short(`${tail.slice(0, -1)},"`)
+    return fragment + this.#short(`workflowName":${JSON.stringify(workflowName)}}${end}`)
+  }
+
+  #short(text: string): number {
+    const known = this.#known.get(text)
+    if (known !== undefined) return known
+    const tokens = this.#count(text)
+    if (text.length <= REMEMBERED_LENGTH_MAX && this.#known.size < REMEMBERED_TEXTS_MAX)
+      this.#known.set(text, tokens)
+    return tokens
+  }
+}
