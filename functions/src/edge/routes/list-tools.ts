@@ -16,6 +16,13 @@ import { route, type FoundRequest, type KnownRequest, type Route } from '../http
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
+import {
+  mayNarrow,
+  narrowedView,
+  narrowingOf,
+  NARROWING_PARAMETERS,
+  type ListNarrowing,
+} from './list-narrowing.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -45,10 +52,19 @@ export function listRoute(parts: RouteParts): Route {
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
-  function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
+  function narrowed(request: KnownRequest, view: CatalogView): void | Promise<void> {
+    const { principal, search } = request
+    if (!mayNarrow(search)) return send(request, view)
+    const narrowing = narrowingOf(parts, principal, new Query(search, LIST_PARAMETERS))
+    return narrowing instanceof Promise
+      ? narrowing.then((read) => send(request, view, read))
+      : send(request, view, narrowing)
+  }
+
+  function send(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
     const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const key = `${owner}${view.revision} ${req.url}`
+    const key = `${owner}${view.revision} ${narrowing ? `${narrowing.revision} ` : ''}${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
     async function make(): Promise<void> {
@@ -58,17 +74,18 @@ export function listRoute(parts: RouteParts): Route {
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments)
+          return makeList(parts, view, request, fragments, narrowing)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
       })
       const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
-      if (view.hasOwn && pauseMs > 0) making.pause(principal.uid, pauseMs)
+      if ((view.hasOwn || narrowing) && pauseMs > 0) making.pause(principal.uid, pauseMs)
       lists.set(key, list)
       sendList(request, list)
     }
-    return view.hasOwn ? making.run(principal.uid, make, callerGone(res)) : make()
+    // Scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing ? making.run(principal.uid, make, callerGone(res)) : make()
   }
 
   return route({
@@ -77,24 +94,27 @@ export function listRoute(parts: RouteParts): Route {
     action: { verb: 'read' },
     handle(request) {
       const view = parts.listed.view(request.principal)
-      return view instanceof Promise ? view.then((read) => send(request, read)) : send(request, view)
+      return view instanceof Promise ? view.then((read) => narrowed(request, read)) : narrowed(request, view)
     },
   })
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
-export function explainRoute({ listed }: RouteParts): Route {
+export function explainRoute(parts: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
     ask({ search }) {
-      const name = new Query(search, ['name']).required('name')
+      const query = new Query(search, ['name', ...NARROWING_PARAMETERS])
+      const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return name
+      return { name, query }
     },
     action: { verb: 'read' },
-    async handle({ principal, asked: name, res }) {
-      sendJson(res, 200, explainName(await listed.view(principal), name))
+    async handle({ principal, asked: { name, query }, res }) {
+      const view = await parts.listed.view(principal)
+      const narrowing = await narrowingOf(parts, principal, query)
+      sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
     },
   })
 }
@@ -114,10 +134,12 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 
 function makeList(
   { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
-  view: CatalogView,
+  whole: CatalogView,
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
+  narrowing: ListNarrowing | undefined,
 ): SentList {
+  const view = narrowedView(whole, narrowing)
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -131,7 +153,7 @@ function makeList(
       : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
   const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, ...settings, search].join('\n')
+  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -152,11 +174,12 @@ function makeList(
   }
 }
 
-const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
+const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict'] as const
+const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
+  const query = new Query(search, LIST_PARAMETERS)
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)

@@ -20,6 +20,17 @@ export type HidingRules = {
   readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
 }
 
+/** Why a list leaves a tool out which may be called by the same principal. */
+export type LeftOut = {
+  readonly reason: 'OUT_OF_SCOPE' | 'NOT_SELECTED'
+  readonly message: string
+  /** The scope that leaves it out: `ref:KIND/ID`, or the text in the request. */
+  readonly scope?: string
+}
+
+/** What narrows one list, beside grants and rules. It only leaves tools out; which definition a name means stays as it is. */
+export type ListFilter = { readonly leavesOut: (entry: CatalogEntry) => LeftOut | undefined }
+
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
@@ -35,10 +46,12 @@ export class CatalogView {
   readonly #ruled = new WeakMap<HidingRules, CatalogView>()
   readonly #rules: HidingRules | undefined
   readonly #narrowing: Narrowing | undefined
+  readonly #filter: ListFilter | undefined
 
-  constructor(layers: Layers, narrowing?: Narrowing, rules?: HidingRules) {
+  constructor(layers: Layers, narrowing?: Narrowing, rules?: HidingRules, filter?: ListFilter) {
     this.layers = layers
     this.#rules = rules
+    this.#filter = filter
     const ids = [narrowing?.grantId, rules?.revision].filter((id) => id !== undefined)
     this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
@@ -83,6 +96,17 @@ export class CatalogView {
     return view
   }
 
+  /** The view without the tools that the filter leaves out. It has the same revision. */
+  filteredBy(filter: ListFilter): CatalogView {
+    return new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
+  }
+
+  /** Why the list leaves out the tool with this name or alias. Undefined if no filter does. */
+  leftOut(nameOrAlias: string): LeftOut | undefined {
+    const meant = this.meaning(nameOrAlias)
+    return meant && this.#filter?.leavesOut(meant)
+  }
+
   /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */
   hiddenBy(nameOrAlias: string): RuleDecision | undefined {
     const meant = this.meaning(nameOrAlias)
@@ -114,11 +138,15 @@ export class CatalogView {
   /** The visible definition that a name or an alias means. */
   resolve(nameOrAlias: string): CatalogEntry | undefined {
     const meant = this.meaning(nameOrAlias)
-    return meant && !this.#rules?.hides(meant) ? meant : undefined
+    return meant && this.#shows(meant) ? meant : undefined
+  }
+
+  #shows(entry: CatalogEntry): boolean {
+    return !this.#rules?.hides(entry) && !this.#filter?.leavesOut(entry)
   }
 
   /**
-   * The definition that a name or an alias means, also if rules hide it. A tool with exactly this name has priority over one with
+   * The definition that a name or an alias means, also if rules or a filter hide it. A tool with exactly this name has priority over one with
    * this alias.
    */
   meaning(nameOrAlias: string): CatalogEntry | undefined {
@@ -137,7 +165,7 @@ export class CatalogView {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
       for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
-        if (entry && this.winner(entry.name) === entry && !this.#rules?.hides(entry)) yield entry
+        if (entry && this.winner(entry.name) === entry && this.#shows(entry)) yield entry
       }
     }
   }

@@ -1,6 +1,6 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
-import type { CatalogView } from './catalog-view.ts'
+import type { CatalogView, LeftOut } from './catalog-view.ts'
 import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
 
@@ -28,13 +28,17 @@ export type Explanation = {
   readonly callable: 'service' | 'client' | null
   /**
    * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `DENIED`: the rule of `decision`
-   * denies every call.
+   * denies every call. `OUT_OF_SCOPE`: the scope of `scope` leaves it out of the list, but it can be called. `NOT_SELECTED`: it is
+   * not in the selection of the session.
    */
-  readonly hidden: {
-    readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED' | 'DENIED'
-    readonly message: string
-    readonly decision?: RuleDecision
-  } | null
+  readonly hidden:
+    | LeftOut
+    | {
+        readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED' | 'DENIED'
+        readonly message: string
+        readonly decision?: RuleDecision
+      }
+    | null
   readonly layers: readonly LayerExplanation[]
   /** The tool in each dialect. Null if there is no such tool. */
   readonly dialects: DialectExplanations | null
@@ -99,6 +103,8 @@ function whyHidden(
 ): Explanation['hidden'] {
   const decision = view.hiddenBy(name)
   if (decision) return { reason: 'DENIED', message: decision.reason, decision }
+  const leftOut = view.leftOut(name)
+  if (leftOut) return leftOut
   if (view.lostLayers.length > 0) {
     const lost = view.lostLayers.join(' and ')
     const message = `No layer that could be read defines this name; ${lost} could not be read.`
