@@ -10,4 +10,6 @@ export const ALL: ListQuery = {
   strict: false,
   limit: undefined,
   after: undefined,
+  budget: undefined,
+  countsTokens: false,
 }

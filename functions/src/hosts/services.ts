@@ -24,6 +24,8 @@ import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { UsageRanks } from '../tools/usage/usage-ranks.ts'
+import type { UsageStore } from '../tools/usage/usage-store.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -33,6 +35,7 @@ type HostParts =
 export type Governance = {
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
+  readonly usage: UsageStore
   readonly keys: IdempotencyKeys
   readonly close: () => Promise<void>
 }
@@ -127,6 +130,12 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     catalog,
     listed,
     ruleBook,
+    usageRanks: new UsageRanks({
+      store: parts.governance.usage,
+      calls: (uid, since, limit) => logs.page(uid, { since, limit }),
+      now,
+      log,
+    }),
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
     approvals,

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
-import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
+import { dialectAnswer, layersText, listAnswer, type ListAnswer } from '../../tools/catalog/list-answer.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
@@ -12,6 +12,9 @@ import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
+import { billText } from '../../tools/catalog/counted-answer.ts'
+import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
+
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
@@ -23,6 +26,7 @@ import {
   NARROWING_PARAMETERS,
   type ListNarrowing,
 } from './list-narrowing.ts'
+import { countedAnswerOf, countingIn, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -54,27 +58,43 @@ export function listRoute(parts: RouteParts): Route {
 
   function narrowed(request: KnownRequest, view: CatalogView): void | Promise<void> {
     const { principal, search } = request
-    if (!mayNarrow(search)) return send(request, view)
+    if (!mayNarrow(search)) return ranked(request, view)
     const narrowing = narrowingOf(parts, principal, new Query(search, LIST_PARAMETERS))
     return narrowing instanceof Promise
-      ? narrowing.then((read) => send(request, view, read))
-      : send(request, view, narrowing)
+      ? narrowing.then((read) => ranked(request, view, read))
+      : ranked(request, view, narrowing)
   }
 
-  function send(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
-    const { principal, req, res } = request
+  function ranked(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
+    if (!MAY_HAVE_BUDGET.test(request.search)) return send(request, view, narrowing)
+    const rank = parts.usageRanks.of(request.principal.uid)
+    return rank instanceof Promise
+      ? rank.then((read) => send(request, view, narrowing, read))
+      : send(request, view, narrowing, rank)
+  }
+
+  function send(
+    request: KnownRequest,
+    view: CatalogView,
+    narrowing?: ListNarrowing,
+    rank: UsageRank = NO_RANK,
+  ): void | Promise<void> {
+    const { principal, req, res, search } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const key = `${owner}${view.revision} ${narrowing ? `${narrowing.revision} ` : ''}${req.url}`
+    const revisions = [narrowing?.revision, rank.revision].filter((revision) => revision)
+    const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
       let longestMs = 0
+      const asked = askedList(parts, view, request, narrowing, rank)
+      if (!list && asked.query.countsTokens) list = await countedList(parts, asked)
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowing)
+          return makeList(parts, asked, fragments)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -84,8 +104,10 @@ export function listRoute(parts: RouteParts): Route {
       lists.set(key, list)
       sendList(request, list)
     }
-    // Scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
-    return view.hasOwn || narrowing ? making.run(principal.uid, make, callerGone(res)) : make()
+    // Scopes, selections and counts take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing || MAY_COUNT.test(search)
+      ? making.run(principal.uid, make, callerGone(res))
+      : make()
   }
 
   return route({
@@ -105,16 +127,19 @@ export function explainRoute(parts: RouteParts): Route {
     method: 'GET',
     path: '/tools/explain',
     ask({ search }) {
-      const query = new Query(search, ['name', ...NARROWING_PARAMETERS])
+      const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return { name, query }
+      return { name, query, list: listQueryIn(query, ['names', 'only'], parts.envelope) }
     },
     action: { verb: 'read' },
-    async handle({ principal, asked: { name, query }, res }) {
+    async handle({ principal, asked: { name, query, list }, res }) {
       const view = await parts.listed.view(principal)
       const narrowing = await narrowingOf(parts, principal, query)
-      sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
+      const listed = narrowedView(view, narrowing)
+      const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
+      const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, name)
+      sendJson(res, 200, { ...explainName(listed, name), ...(budget && { budget }) })
     },
   })
 }
@@ -132,28 +157,53 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
   return body.length + 2 * key.length + texts + 1_024
 }
 
-function makeList(
-  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+/** A list that is to be made. */
+type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
+  readonly view: CatalogView
+  readonly query: ListQuery
+  readonly narrowing: ListNarrowing | undefined
+  readonly rank: UsageRank
+}
+
+function askedList(
+  { envelope }: RouteParts,
   whole: CatalogView,
   { path, search }: FoundRequest,
-  fragments: FragmentsInTurns,
   narrowing: ListNarrowing | undefined,
-): SentList {
+  rank: UsageRank,
+): AskedList {
   const view = narrowedView(whole, narrowing)
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
   }
-  const { dialect } = query
-  const workflows = { defaultWorkflow, invokeWorkflow }
+  return { view, query, narrowing, rank, path, search }
+}
+
+function makeList(parts: RouteParts, asked: AskedList, fragments: FragmentsInTurns): SentList {
+  const { view, query } = asked
   const answer =
-    dialect === undefined
-      ? listAnswer(view, query, workflows)
-      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
-  const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+    query.dialect === undefined
+      ? listAnswer(view, query, parts)
+      : dialectAnswer(view, query, dialectRules(query.dialect), parts, fragments)
+  return sentList(parts, asked, answer)
+}
+
+async function countedList(parts: RouteParts, asked: AskedList): Promise<SentList> {
+  const answer = await countedAnswerOf(parts, asked)
+  return sentList(parts, asked, answer, billText(answer.bill))
+}
+
+function sentList(
+  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+  { view, narrowing, rank, path, search }: AskedList,
+  { body, layers, unknown, quarantined, omitted, nextCursor }: ListAnswer,
+  tokens?: string,
+): SentList {
+  const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, narrowing?.revision ?? '', ...settings, search].join('\n')
+  const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -163,6 +213,7 @@ function makeList(
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
+    ...(tokens !== undefined && { 'X-Tools-Tokens': tokens }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
   const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
@@ -175,18 +226,23 @@ function makeList(
 }
 
 const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict'] as const
-const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor']
+/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
+const EXPLAINED_LIST = ['names', 'only', 'tags', 'category', 'dialect', 'envelope', 'budget']
+const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  const query = new Query(search, LIST_PARAMETERS)
+  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], envelope)
+}
+
+function listQueryIn(query: Query, nameParameters: readonly string[], envelope: Envelope): ListQuery {
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   const dialect = query.optional('dialect', DIALECTS)
   return {
-    names: parseNames(query),
+    names: parseNames(query, nameParameters),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
     dialect,
@@ -194,6 +250,7 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
     strict: query.flag('strict'),
     limit: query.integer('limit', 1, PAGE_MAX),
     after,
+    ...countingIn(query),
   }
 }
 
@@ -208,8 +265,8 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   return envelope
 }
 
-function parseNames(query: Query): ListQuery['names'] {
-  const names = parseNameFilter([...query.all('names'), ...query.all('name'), ...query.all('only')])
+function parseNames(query: Query, parameters: readonly string[]): ListQuery['names'] {
+  const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
+import { SqliteUsageStore } from '../../stores/sqlite/sqlite-usage-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Governance } from '../services.ts'
 
@@ -13,6 +14,7 @@ export function embeddedGovernance(database: DatabaseSync): Governance {
     keys,
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
+    usage: new SqliteUsageStore(database),
     close: () => {
       database.close()
       return Promise.resolve()

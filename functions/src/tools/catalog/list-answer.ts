@@ -5,7 +5,7 @@ import type { DialectFragments } from './dialect-fragments.ts'
 import { aliasFault } from './explain-dialects.ts'
 import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
-import { selectEntries, type Listed } from './select-entries.ts'
+import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
 /** A list that is ready to be sent. The texts are values of headers. If a text is undefined, its header is not sent. */
 export type ListAnswer = {
@@ -53,31 +53,50 @@ export function dialectAnswer(
 function answer(
   view: CatalogView,
   query: ListQuery,
-  { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
+  workflows: ItemWorkflows,
   shape: (entry: CatalogEntry) => Listed | undefined,
   declarationsKey?: string,
 ): ListAnswer {
-  const isItems = query.envelope === 'items'
-  const isOmitted = (entry: CatalogEntry): boolean =>
-    isItems && invokeWorkflow === undefined && entry.callable === 'service'
-  const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
-    callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
-  const { listed, quarantined, omitted, unknown, last, hasMore } = selectEntries(
-    view,
-    query,
-    isOmitted,
-    shape,
-  )
+  const selected = selectEntries(view, query, isOmittedFrom(query, workflows), shape)
+  return joinedAnswer(view, query, workflows, selected, declarationsKey)
+}
+
+/** The list of these tools. */
+export function joinedAnswer(
+  view: CatalogView,
+  query: ListQuery,
+  workflows: ItemWorkflows,
+  { listed, quarantined, omitted, unknown, last, hasMore }: Selected,
+  declarationsKey?: string,
+): ListAnswer {
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
-    body: isItems ? joinItems(listed, workflowOf) : joinFragments(ends, listed),
+    body:
+      query.envelope === 'items'
+        ? joinItems(listed, (one) => workflowOf(one, workflows))
+        : joinFragments(ends, listed),
     layers: layersText(view),
     unknown: namesText(unknown),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
     nextCursor: hasMore && last ? writeCursor(last) : undefined,
   }
+}
+
+/** Says which tools are left out of a list of items. */
+export function isOmittedFrom({ envelope }: ListQuery, { invokeWorkflow }: ItemWorkflows) {
+  return ({ callable }: CatalogEntry): boolean =>
+    envelope === 'items' && invokeWorkflow === undefined && callable === 'service'
+}
+
+/** The workflow that an item names. */
+export function workflowOf(
+  { callable, workflowName }: Pick<Listed, 'callable' | 'workflowName'>,
+  { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
+): string {
+  const own = workflowName ?? defaultWorkflow
+  return callable === 'service' ? (invokeWorkflow ?? own) : own
 }
 
 /** The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. */

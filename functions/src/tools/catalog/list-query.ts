@@ -17,6 +17,10 @@ export type ListQuery = {
   readonly strict: boolean
   readonly limit: number | undefined
   readonly after: Position | undefined
+  /** The most tokens that the list may take. Undefined for a list without this bound. */
+  readonly budget: number | undefined
+  /** True if the answer says what the list takes. Always true with a budget. */
+  readonly countsTokens: boolean
 }
 
 /** A position in the order of the catalog: after this layer and name. Remains valid if the definition is deleted. */

@@ -1,6 +1,6 @@
 import { inDialect, listedTool, type DialectRules } from '@toolrack/contract'
 import { fragmentTokens, tailOf } from '../tokens/joined-tokens.ts'
-import { atRung, RUNGS, type Rung } from '../tokens/rungs.ts'
+import { atRung, deferred, RUNGS, type Rung } from '../tokens/rungs.ts'
 import { readTokens } from '../tokens/stored-tokens.ts'
 import type { CountTokens } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
@@ -18,7 +18,7 @@ const PLAIN = ''
 /** The fragments of tools on each rung, and their sizes. The sizes of an entry are kept as long as the entry. */
 export class RungFragments {
   readonly #fragments: Pick<DialectFragments, 'of'>
-  readonly #sizes = new WeakMap<CatalogEntry, Map<string, RungSizes>>()
+  readonly #sizes = new WeakMap<CatalogEntry, Map<string, RungSizes | undefined>>()
 
   constructor(fragments: Pick<DialectFragments, 'of'>) {
     this.#fragments = fragments
@@ -27,20 +27,26 @@ export class RungFragments {
   /** The UTF-8 JSON of a tool on a rung. Undefined if the vendor would refuse the tool. */
   of(entry: CatalogEntry, dialect: DialectRules | undefined, rung: Rung): Buffer | undefined {
     if (rung === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
-    const definition = atRung(definitionOf(entry), rung)
+    const definition = rung === 'deferred' ? deferred(entry.name) : atRung(definitionOf(entry), rung)
     if (!dialect) return Buffer.from(JSON.stringify(listedTool(definition)))
     const converted = inDialect(definition, rung === 'deferred' ? withoutStrict(dialect) : dialect)
     return 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
   }
 
-  known(entry: CatalogEntry, dialect: DialectRules | undefined): RungSizes | undefined {
-    return this.#sizes.get(entry)?.get(dialect?.name ?? PLAIN)
+  /** The sizes of a tool. Undefined if the vendor would refuse the tool. */
+  sizes(entry: CatalogEntry, dialect: DialectRules | undefined, count: CountTokens): RungSizes | undefined {
+    const ofEntry = this.#sizes.get(entry) ?? new Map<string, RungSizes | undefined>()
+    const key = dialect?.name ?? PLAIN
+    if (!ofEntry.has(key)) this.#sizes.set(entry, ofEntry.set(key, this.#measure(entry, dialect, count)))
+    return ofEntry.get(key)
   }
 
-  /** The sizes of a tool that the vendor does not refuse. */
-  sizes(entry: CatalogEntry, dialect: DialectRules | undefined, count: CountTokens): RungSizes {
-    const known = this.known(entry, dialect)
-    if (known) return known
+  #measure(
+    entry: CatalogEntry,
+    dialect: DialectRules | undefined,
+    count: CountTokens,
+  ): RungSizes | undefined {
+    if (!this.of(entry, dialect, 'full')) return undefined
     const stored = dialect ? undefined : readTokens(entry.stored.tokens)
     const sizes = RUNGS.map((rung) => {
       const fragment = this.of(entry, dialect, rung) ?? Buffer.alloc(0)
@@ -48,10 +54,7 @@ export class RungFragments {
       const tokens = stored?.[rung] ?? fragmentTokens(text, count)
       return [rung, { tokens, bytes: fragment.length, tail: shared(tailOf(text)) }] as const
     })
-    const made = Object.fromEntries(sizes) as RungSizes
-    const ofEntry = this.#sizes.get(entry) ?? new Map<string, RungSizes>()
-    this.#sizes.set(entry, ofEntry.set(dialect?.name ?? PLAIN, made))
-    return made
+    return Object.fromEntries(sizes) as RungSizes
   }
 }
 

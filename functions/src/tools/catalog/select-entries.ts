@@ -5,34 +5,46 @@ import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'>
 
+/** The tools of a list, and the names of those that are not in it. `last` is the last entry that was looked at. */
+export type Selected = {
+  readonly listed: readonly Listed[]
+  readonly quarantined: readonly string[]
+  readonly omitted: readonly string[]
+  /** The requested names for which there is no visible tool. */
+  readonly unknown: readonly string[]
+  readonly last: CatalogEntry | undefined
+  /** True if the page is full. */
+  readonly hasMore: boolean
+}
+
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
 /** Bytes of an answer that a page reserves for commas and workflow names. */
 const ENVELOPE_BYTES = 1024 * 1024
 
+/** UTF-8 bytes of the fragments of one page. */
+export const PAGE_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
+
 /**
  * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
  * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
  * the listed form of an entry, or returns undefined to quarantine it.
- * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
   query: ListQuery,
   isOmitted: (entry: CatalogEntry) => boolean,
   shape: (entry: CatalogEntry) => Listed | undefined,
-) {
-  const { entries, unknown } =
-    query.names === 'all' ? { entries: view.entries(query.after), unknown: [] } : named(view, query.names)
+): Selected {
+  const { entries, unknown } = candidates(view, query)
   const listed: Listed[] = []
   const quarantined: string[] = []
   const omitted: string[] = []
   let last: CatalogEntry | undefined
   let bytes = 0
-  const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : ANSWER_BYTES_MAX - ENVELOPE_BYTES
+  const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : PAGE_BYTES_MAX
   for (const entry of entries) {
-    if (!matches(entry, query)) continue
     if (listed.length === query.limit) return { listed, quarantined, omitted, last, unknown, hasMore: true }
     if (isOmitted(entry)) {
       omitted.push(entry.name)
@@ -58,6 +70,19 @@ export function answerTooLarge(): ToolrackError {
     'ANSWER_TOO_LARGE',
     `The list has more than the ${ANSWER_BYTES_MAX} bytes that an answer may have; page it with limit (at most ${PAGE_MAX}) and cursor.`,
   )
+}
+
+/** The entries that a query asks for, in the order of the catalog, and the requested names for which there is no visible tool. */
+export function candidates(view: CatalogView, query: ListQuery) {
+  const { entries, unknown } =
+    query.names === 'all'
+      ? { entries: view.entries(query.after), unknown: [] as string[] }
+      : named(view, query.names)
+  return { entries: matching(entries, query), unknown }
+}
+
+function* matching(entries: Iterable<CatalogEntry>, query: ListQuery): Generator<CatalogEntry> {
+  for (const entry of entries) if (matches(entry, query)) yield entry
 }
 
 function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): boolean {

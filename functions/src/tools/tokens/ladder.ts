@@ -21,34 +21,45 @@ export const STEP_TOKENS_MAX = 2_000
 /** The rungs from the lowest to the highest. */
 const UPWARDS: readonly Rung[] = ['deferred', 'short', 'full']
 
+/** The turn of the first large step, after the turns of all groups. */
+const LARGE_TURN = 1_000
+
 const NOTHING: RungCost = { tokens: 0, bytes: 0 }
 
+/** Where a tool stands. `needs` has the smallest budget with which it reaches each rung that is ever used. */
+export type Standing = { readonly rung: Rung | undefined; readonly needs: { readonly [On in Rung]?: number } }
+
 /**
- * Places tools, which are sorted by priority, on the highest rungs that the room allows. Undefined is a dropped tool.
+ * Places tools, which are sorted by priority, on the highest rungs that the room allows. `open` is what a list takes without them.
  *
  * Tools climb in steps, and the order of the steps does not depend on the room. They are done in this order until one does not fit. So
  * more room never gives a tool a lower rung.
  */
-export function climb(tools: readonly Climber[], room: RungCost): readonly (Rung | undefined)[] {
-  const rungs: (Rung | undefined)[] = tools.map(() => undefined)
-  let { tokens, bytes } = room
-  for (const { tool, rung, added } of tools.flatMap(stepsOf).toSorted(inOrder)) {
-    tokens -= added.tokens
-    bytes -= added.bytes
-    if (tokens < 0 || bytes < 0) break
-    rungs[tool] = rung
+export function climb(tools: readonly Climber[], room: RungCost, open: number): readonly Standing[] {
+  const standings = tools.map(() => ({ rung: undefined as Rung | undefined, needs: {} as Standing['needs'] }))
+  let used: RungCost = { tokens: open, bytes: 0 }
+  let fits = true
+  for (const { tool, rung, added } of inOrder(tools.flatMap(stepsOf))) {
+    used = { tokens: used.tokens + added.tokens, bytes: used.bytes + added.bytes }
+    fits &&= used.tokens <= room.tokens && used.bytes <= room.bytes
+    const standing = standings[tool]
+    if (!standing) continue
+    standing.needs = { ...standing.needs, [rung]: used.tokens }
+    if (fits) standing.rung = rung
   }
-  return rungs
+  return standings
 }
 
 /** First the whole first group: all its tools to their lowest rung, then to the next, then to the highest. Then the next group. */
-function inOrder(a: Step, b: Step): number {
-  return (
-    Number(a.isLarge) - Number(b.isLarge) ||
-    a.group - b.group ||
-    UPWARDS.indexOf(a.rung) - UPWARDS.indexOf(b.rung) ||
-    a.tool - b.tool
-  )
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  const turns = new Map<number, Step[]>()
+  for (const step of steps) {
+    const turn = (step.isLarge ? LARGE_TURN : 0) + step.group * UPWARDS.length + UPWARDS.indexOf(step.rung)
+    const same = turns.get(turn)
+    if (same) same.push(step)
+    else turns.set(turn, [step])
+  }
+  return [...turns].toSorted(([a], [b]) => a - b).flatMap(([, each]) => each)
 }
 
 /** The steps of one tool. A rung that takes no less than a higher one is left out. */

@@ -16,6 +16,11 @@ export function atRung(definition: ToolDefinition, rung: Rung): ToolDefinition {
   if (rung === 'full') return definition
   if (rung === 'short')
     return { ...definition, function: { ...definition.function, description: firstSentence(description) } }
+  return deferred(name)
+}
+
+/** A tool of which a list says only the name. */
+export function deferred(name: string): ToolDefinition {
   return { type: 'function', function: { name, description: '', parameters: NO_PARAMETERS } }
 }
 
