@@ -70,8 +70,9 @@ export class UsageRanks {
     const kept = await store.read(uid)
     const before = kept && readUsage(kept.text)
     if (kept && before && kept.day >= day) return rankOf(before)
-    const yesterday = new Date(nowMs - DAY_MS).toISOString()
-    const since = before && before.until > yesterday ? before.until : yesterday
+    // Calls of the millisecond `until` are counted already.
+    const countedMs = Date.parse(before?.until ?? '') + 1 || 0
+    const since = new Date(Math.max(countedMs, nowMs - DAY_MS)).toISOString()
     const count = countUsage(await calls(uid, since, CALLS_READ_MAX), before, new Date(nowMs).toISOString())
     const agreed = await store.keepFirst(uid, { day, text: usageText(count) })
     return rankOf(readUsage(agreed.text) ?? count)
