@@ -72,7 +72,7 @@ test.each(['bogus=1', 'Names=a', 'limits=3', 'constructor=1', '__proto__=1', 'na
     const answer = await refused(query)
     expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_UNKNOWN' })
     expect(answer.message).toMatch(
-      /known are names, name, only, tags, category, dialect, envelope, strict, scope, limit, cursor\.$/,
+      /known are names, name, only, tags, category, dialect, envelope, strict, scope, limit, cursor, budget, tokens\.$/,
     )
   },
 )

@@ -47,11 +47,10 @@ describe('the rank of a day', () => {
   test('stays the same until the UTC day ends, on every instance, and then it is counted again', async () => {
     const { open, call, clock, close } = instances()
     const [one, other] = [open(), open()]
-    await call('ann', 'first')
+    for (const tool of ['first', 'first']) await call('ann', tool)
     const before = await one.of('ann')
     clock.nowMs += 1_000
-    await call('ann', 'second')
-    await call('ann', 'second')
+    for (const tool of ['second', 'second']) await call('ann', tool)
     expect(one.of('ann')).toBe(before)
     expect(await other.of('ann')).toEqual(before)
     clock.nowMs = AT + 12 * HOUR_MS
