@@ -82,7 +82,7 @@ test('a rank that cannot be read is no rank, and is read again after a minute', 
   let isLost = true
   const ranks = open({
     ...usage,
-    keepFirst: usage.keepFirst,
+    keepFirst: (uid, use) => usage.keepFirst(uid, use),
     read: (uid) => (isLost ? Promise.reject(new Error('lost')) : usage.read(uid)),
   })
   expect(await ranks.of('ann')).toBe(NO_RANK)
