@@ -26,6 +26,7 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { UsageRanks } from '../tools/usage/usage-ranks.ts'
 import type { UsageStore } from '../tools/usage/usage-store.ts'
+import { ToolSearch } from '../tools/search/tool-search.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -105,8 +106,10 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
+  const search = new ToolSearch()
   const calls = {
     catalog: listed,
+    search,
     ruleBook,
     keys: parts.governance.keys,
     approvals,
@@ -129,6 +132,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     argumentValidator,
     catalog,
     listed,
+    search,
     ruleBook,
     usageRanks: new UsageRanks({
       store: parts.governance.usage,

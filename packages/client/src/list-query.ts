@@ -12,6 +12,12 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
+  /** What the tools should do, in words. The best stand first. At most 1,000 characters. */
+  readonly q?: string | undefined
+  /** With `search`, the list also has the tools by which a model finds more tools, or the vendor's own search. */
+  readonly with?: 'search' | undefined
+  /** Names of tools that the model has loaded, in the order of loading. They stand at the end of the list. */
+  readonly loaded?: readonly string[] | undefined
   readonly dialect?: D
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
@@ -24,13 +30,16 @@ export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
   readonly categories: readonly string[]
+  readonly q: string | undefined
+  readonly loaded: readonly string[]
   readonly dialect: Dialect | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
 /** Throws OPTION_INVALID. */
-export function listQuery({ names = '', tags = [], category = [], dialect, strict }: ListOptions): ListQuery {
+export function listQuery(options: ListOptions): ListQuery {
+  const { names = '', tags = [], category = [], q, with: extra, loaded = [], dialect, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -41,7 +50,10 @@ export function listQuery({ names = '', tags = [], category = [], dialect, stric
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
+  if (q !== undefined) parameters.set('q', q)
+  if (extra !== undefined) parameters.set('with', extra)
+  if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, dialect, search: `?${parameters.toString()}` }
+  return { names: filter, tags, categories, q, loaded, dialect, search: `?${parameters.toString()}` }
 }

@@ -14,7 +14,7 @@ type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 /** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING. */
 export async function localList(
   definitions: readonly ToolDefinition[],
-  { names, tags, categories, dialect }: ListQuery,
+  { names, tags, categories, q, loaded, dialect }: ListQuery,
 ): Promise<LocalTools & Pick<ToolList<JsonObject>, 'unknown'>> {
   const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   const { found, unknown } =
@@ -26,8 +26,30 @@ export async function localList(
         (categories.length === 0 || categories.includes(definition.category ?? '')),
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
-  if (dialect === undefined) return { tools: matching.map(listedTool), quarantined: [], unknown }
-  return { ...(await toolsInDialect(matching, dialectRules(dialect), byName)), unknown }
+  const ranked = q === undefined ? matching : byWords(matching, q)
+  const more = loaded.length > 0 ? await named(byName, new Set(loaded)) : { found: [], unknown: [] }
+  const listed = [...new Set([...ranked, ...more.found])]
+  const missing = [...unknown, ...more.unknown]
+  if (dialect === undefined) return { tools: listed.map(listedTool), quarantined: [], unknown: missing }
+  return { ...(await toolsInDialect(listed, dialectRules(dialect), byName)), unknown: missing }
+}
+
+/** A simple search for the time without the service: tools that have a word of the query, those with most words first. */
+function byWords(definitions: readonly ToolDefinition[], q: string): readonly ToolDefinition[] {
+  const words = new Set(wordsOf(q))
+  const scored = definitions.map((definition) => {
+    const { name, description } = definition.function
+    const own = new Set(wordsOf(`${name} ${description}`))
+    return { definition, score: [...words].filter((word) => own.has(word)).length }
+  })
+  // Sorting keeps the order of equally good tools.
+  const found = scored.filter(({ score }) => score > 0).toSorted((a, b) => b.score - a.score)
+  return found.map(({ definition }) => definition)
+}
+
+/** Words of three letters and more: shorter ones are mostly `a`, `of` and `to`. */
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }
 
 async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {

@@ -63,7 +63,7 @@ export async function dispatch(
 ): Promise<DispatchAnswer> {
   const outcomes = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
-    const asked = { ...sender, headers, read: () => requestOf(call) }
+    const asked = { ...sender, headers, read: () => requestOf(call, format.dialect) }
     const invocation = await invokeHeld(pipeline, asked, held)
     const { result } = invocation
     const { index, id = null, name } = call
@@ -132,9 +132,12 @@ function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
 }
 
-function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
+function requestOf(
+  { name, arguments: sent, nullMeansOmitted }: ToolCall,
+  dialect: string | undefined,
+): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
-  return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted }
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted, dialect }
 }
 
 /** The arguments in a model's text, which is not always JSON. An empty text means no arguments. */

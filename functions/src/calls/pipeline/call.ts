@@ -29,6 +29,8 @@ export type CallRequest = {
   readonly sentArguments?: JsonObject
   /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
   readonly nullMeansOmitted?: boolean
+  /** The dialect of the vendor whose model makes the call, if the format of the calls tells it. */
+  readonly dialect?: string | undefined
 }
 
 /** The headers of the request that steps read. */

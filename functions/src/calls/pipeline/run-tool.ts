@@ -3,6 +3,8 @@ import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import type { ModuleContent } from '../../tools/modules/module-content.ts'
+import { ToolFinder } from '../../tools/search/tool-finder.ts'
+import { ToolSearch } from '../../tools/search/tool-search.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
 import type { Runner, RunnerEvent, RunnerOutcome } from '../../tools/modules/runner.ts'
 
@@ -18,6 +20,8 @@ export type SourceOf = (
 export type RunParts = {
   readonly runner: Pick<Runner, 'invoke'>
   readonly sourceOf: SourceOf
+  /** Searches for the built-in tools. By default they have an index of their own. */
+  readonly search?: Pick<ToolSearch, 'find'>
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Milliseconds that the platform allows for a call. */
@@ -37,9 +41,15 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
     const outcome =
       howRun.by === 'python'
         ? await runPython(call, howRun, start, parts)
-        : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, { now: parts.now })))
+        : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, contextOf(call, parts))))
     return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
   }
+}
+
+/** What a built-in tool may use: no more than the caller may see. */
+function contextOf({ view, principal, request }: Resolved, { now, search = new ToolSearch() }: RunParts) {
+  const { uid } = principal
+  return { now, finder: new ToolFinder({ view, uid, dialect: request.dialect, search }) }
 }
 
 /** Throws if the definition does not let the service run the tool, whatever its arguments are. */

@@ -1,6 +1,8 @@
 import { dialectRules } from '@toolrack/contract'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { countedAnswer, type CountedAnswer, type PlacedTool } from '../../tools/catalog/counted-answer.ts'
+import { countedAnswer, type CountedAnswer } from '../../tools/catalog/counted-answer.ts'
+import type { PlacedTool } from '../../tools/catalog/place-tools.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
 import type { Rung } from '../../tools/tokens/rungs.ts'
 import { tokenCounter } from '../../tools/tokens/token-counter.ts'
@@ -44,6 +46,7 @@ const NOTHING_PINNED: ReadonlySet<string> = new Set()
 export async function countedAnswerOf(
   parts: RouteParts,
   { view, query, narrowing, rank }: CountedList,
+  found: readonly CatalogEntry[] | undefined,
 ): Promise<CountedAnswer> {
   const dialect = query.dialect === undefined ? undefined : dialectRules(query.dialect)
   const counting = {
@@ -52,7 +55,7 @@ export async function countedAnswerOf(
     pinned: narrowing?.pinned ?? NOTHING_PINNED,
     rank,
   }
-  return countedAnswer(view, query, dialect, parts, counting)
+  return countedAnswer(view, query, dialect, parts, counting, found)
 }
 
 /** Why a tool is on its rung in a list with this budget. */
@@ -77,11 +80,12 @@ export type BudgetExplanation = {
 export async function explainBudget(
   parts: RouteParts,
   list: CountedList,
+  found: readonly CatalogEntry[] | undefined,
   nameOrAlias: string,
 ): Promise<BudgetExplanation | undefined> {
   const { budget } = list.query
   if (budget === undefined) return undefined
-  const { bill, placed } = await countedAnswerOf(parts, list)
+  const { bill, placed } = await countedAnswerOf(parts, list, found)
   const entry = list.view.resolve(nameOrAlias)
   const at = placed.findIndex((tool) => tool.entry === entry)
   const tool = placed[at]
@@ -103,7 +107,8 @@ export async function explainBudget(
 }
 
 const BECAUSE = {
-  pinned: 'it is pinned',
+  pinned: 'it is pinned, or the list is asked for it',
+  found: 'the search found it there',
   used: 'it was used in the last days, and works',
   name: 'it is neither pinned nor known to be used, so its name decides',
 } as const

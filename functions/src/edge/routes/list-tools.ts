@@ -2,6 +2,7 @@ import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } fr
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer, type ListAnswer } from '../../tools/catalog/list-answer.ts'
@@ -16,6 +17,7 @@ import { billText } from '../../tools/catalog/counted-answer.ts'
 import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
 
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
+import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
@@ -79,7 +81,7 @@ export function listRoute(parts: RouteParts): Route {
     narrowing?: ListNarrowing,
     rank: UsageRank = NO_RANK,
   ): void | Promise<void> {
-    const { principal, req, res, search } = request
+    const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const revisions = [narrowing?.revision, rank.revision].filter((revision) => revision)
     const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
@@ -88,26 +90,34 @@ export function listRoute(parts: RouteParts): Route {
     async function make(): Promise<void> {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       let list = lists.get(key)
+      const found = list ? undefined : await search(request, view, narrowing)
       let longestMs = 0
       const asked = askedList(parts, view, request, narrowing, rank)
-      if (!list && asked.query.countsTokens) list = await countedList(parts, asked)
+      if (!list && asked.query.countsTokens) list = await countedList(parts, asked, found)
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, asked, fragments)
+          return makeList(parts, asked, fragments, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
       })
       const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
-      if ((view.hasOwn || narrowing) && pauseMs > 0) making.pause(principal.uid, pauseMs)
+      if ((view.hasOwn || narrowing || found) && pauseMs > 0) making.pause(principal.uid, pauseMs)
       lists.set(key, list)
       sendList(request, list)
     }
-    // Scopes, selections and counts take time for each tool and are those of one user, as a user's own definitions are.
-    return view.hasOwn || narrowing || MAY_COUNT.test(search)
+    // Searches, scopes, selections and counts take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing || mayRank(request.search) || MAY_COUNT.test(request.search)
       ? making.run(principal.uid, make, callerGone(res))
       : make()
+  }
+
+  /** The tools in the order of a search, if the query asks for one. */
+  function search({ principal, search: query }: KnownRequest, whole: CatalogView, narrowing?: ListNarrowing) {
+    if (!mayRank(query)) return undefined
+    const { q } = parseListQuery(query, parts.envelope)
+    return q === undefined ? undefined : parts.search.find(narrowedView(whole, narrowing), principal.uid, q)
   }
 
   return route({
@@ -138,10 +148,16 @@ export function explainRoute(parts: RouteParts): Route {
       const narrowing = await narrowingOf(parts, principal, query)
       const listed = narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
-      const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, name)
+      const found = list.q === undefined ? undefined : await parts.search.find(listed, principal.uid, list.q)
+      const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, found, name)
       sendJson(res, 200, { ...explainName(listed, name), ...(budget && { budget }) })
     },
   })
+}
+
+/** False if the query certainly has no `q`, so that most lists do not parse it here. */
+function mayRank(search: string): boolean {
+  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
@@ -181,17 +197,26 @@ function askedList(
   return { view, query, narrowing, rank, path, search }
 }
 
-function makeList(parts: RouteParts, asked: AskedList, fragments: FragmentsInTurns): SentList {
+function makeList(
+  parts: RouteParts,
+  asked: AskedList,
+  fragments: FragmentsInTurns,
+  found: readonly CatalogEntry[] | undefined,
+): SentList {
   const { view, query } = asked
   const answer =
     query.dialect === undefined
-      ? listAnswer(view, query, parts)
-      : dialectAnswer(view, query, dialectRules(query.dialect), parts, fragments)
+      ? listAnswer(view, query, parts, found)
+      : dialectAnswer(view, query, dialectRules(query.dialect), parts, fragments, found)
   return sentList(parts, asked, answer)
 }
 
-async function countedList(parts: RouteParts, asked: AskedList): Promise<SentList> {
-  const answer = await countedAnswerOf(parts, asked)
+async function countedList(
+  parts: RouteParts,
+  asked: AskedList,
+  found: readonly CatalogEntry[] | undefined,
+): Promise<SentList> {
+  const answer = await countedAnswerOf(parts, asked, found)
   return sentList(parts, asked, answer, billText(answer.bill))
 }
 
@@ -225,9 +250,21 @@ function sentList(
   }
 }
 
-const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict'] as const
+const FILTERS = [
+  'names',
+  'name',
+  'only',
+  'tags',
+  'category',
+  'q',
+  'with',
+  'loaded',
+  'dialect',
+  'envelope',
+  'strict',
+] as const
 /** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
-const EXPLAINED_LIST = ['names', 'only', 'tags', 'category', 'dialect', 'envelope', 'budget']
+const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
@@ -241,6 +278,12 @@ function listQueryIn(query: Query, nameParameters: readonly string[], envelope: 
   if (cursor !== undefined && !after)
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   const dialect = query.optional('dialect', DIALECTS)
+  const q = parseSearchText(query)
+  if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
+  const limit = query.integer('limit', 1, PAGE_MAX)
+  const loaded = parseLoaded(query)
+  if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
+    throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
   return {
     names: parseNames(query, nameParameters),
     tags: query.set('tags', FILTER_VALUES_MAX),
@@ -248,10 +291,34 @@ function listQueryIn(query: Query, nameParameters: readonly string[], envelope: 
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),
-    limit: query.integer('limit', 1, PAGE_MAX),
+    limit,
+    q,
+    withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
+    loaded,
     after,
     ...countingIn(query),
   }
+}
+
+/** What a list can have only if it is asked for. */
+const WITH = ['search'] as const
+
+const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
+
+function parseSearchText(query: Query): string | undefined {
+  const q = query.one('q')
+  if (q === undefined) return undefined
+  if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
+  if (q.length > QUERY_LENGTH_MAX)
+    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
+  return q
+}
+
+function parseLoaded(query: Query): readonly string[] {
+  const names = parseNameFilter(query.all('loaded'))
+  if (names === 'all') return []
+  if ('fault' in names) throw invalidParameter('loaded', names.fault)
+  return [...names]
 }
 
 /** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */

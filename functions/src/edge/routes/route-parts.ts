@@ -19,6 +19,7 @@ import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { UsageRanks } from '../../tools/usage/usage-ranks.ts'
+import type { ToolSearch } from '../../tools/search/tool-search.ts'
 import type { Runner } from '../../tools/modules/runner.ts'
 
 /** The parts of the service that the handlers of the routes use. */
@@ -26,6 +27,7 @@ export type RouteParts = ItemWorkflows & {
   readonly catalog: Catalog
   /** The catalog without the tools that rules hide. */
   readonly listed: RuledCatalog
+  readonly search: ToolSearch
   readonly ruleBook: RuleBook
   readonly usageRanks: UsageRanks
   readonly ruleWriter: RuleWriter

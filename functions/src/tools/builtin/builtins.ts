@@ -1,11 +1,20 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 
 /** A tool that the service runs itself. The arguments fit its schema. `now` is in milliseconds since 1970. */
-export type Builtin = (args: JsonObject, context: { readonly now: () => number }) => unknown
+export type Builtin = (
+  args: JsonObject,
+  context: { readonly now: () => number; readonly finder: Finder },
+) => unknown
+
+/** Finds tools among those that the caller of a built-in tool may see. */
+export type Finder = {
+  readonly search: (query: string, limit?: number) => Promise<JsonObject>
+  readonly load: (names: readonly string[]) => JsonObject
+}
 
 const echo: Builtin = ({ text }) => text
 
-export const time: Builtin = ({ timeZone = 'UTC' }, { now }) => {
+export const time = ({ timeZone = 'UTC' }: JsonObject, { now }: { readonly now: () => number }) => {
   const moment = new Date(now())
   const format = formatFor(typeof timeZone === 'string' ? timeZone : '')
   const parts = format.formatToParts(moment).map(({ type, value }) => [type, value] as const)
@@ -39,8 +48,22 @@ function formatFor(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
+const searchTools: Builtin = ({ query, limit }, { finder }) =>
+  finder.search(typeof query === 'string' ? query : '', typeof limit === 'number' ? limit : undefined)
+
+const loadTools: Builtin = ({ names }, { finder }) =>
+  finder.load(Array.isArray(names) ? names.map(String) : [])
+
+/** The built-in tools by which a model finds others. They are in a list only if the list is asked for them. */
+export const FINDERS: ReadonlySet<Builtin> = new Set([searchTools, loadTools])
+
+/** The names under which the service's definition files have them, in the order of a list. */
+export const FINDER_NAMES = ['load_tools', 'search_tools']
+
 /** Every built-in tool, under the name in a definition's runner: `{"kind":"builtin","builtin":"echo"}`. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ['echo', echo],
   ['time', time],
+  ['search_tools', searchTools],
+  ['load_tools', loadTools],
 ])

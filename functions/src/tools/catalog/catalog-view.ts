@@ -141,6 +141,16 @@ export class CatalogView {
     return meant && this.#shows(meant) ? meant : undefined
   }
 
+  /** The view of the same layers without the limits of a grant. Its snapshots are the same for all grants. */
+  get unnarrowed(): CatalogView {
+    return this.#narrowing?.of ?? this
+  }
+
+  /** True if a list of the view can have this definition. */
+  shows(entry: CatalogEntry): boolean {
+    return this.winner(entry.name) === entry && this.#shows(entry)
+  }
+
   #shows(entry: CatalogEntry): boolean {
     return !this.#rules?.hides(entry) && !this.#filter?.leavesOut(entry)
   }
@@ -165,7 +175,7 @@ export class CatalogView {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
       for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
-        if (entry && this.winner(entry.name) === entry && this.#shows(entry)) yield entry
+        if (entry && this.shows(entry)) yield entry
       }
     }
   }

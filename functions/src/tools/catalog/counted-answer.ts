@@ -1,39 +1,22 @@
 import type { DialectRules } from '@toolrack/contract'
 import { LongWork } from '../../loop-turn.ts'
-import { FRAGMENT_START, JoinedTokens, type CountedFragment, type Joint } from '../tokens/joined-tokens.ts'
-import { climb, type RungCost, type Standing } from '../tokens/ladder.ts'
+import { FRAGMENT_START, fragmentTokens, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
 import type { Rung } from '../tokens/rungs.ts'
 import type { CountTokens } from '../tokens/token-counter.ts'
 import type { UsageRank } from '../usage/usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { aliasFault } from './explain-dialects.ts'
-import {
-  isOmittedFrom,
-  joinedAnswer,
-  workflowOf,
-  type ItemWorkflows,
-  type ListAnswer,
-} from './list-answer.ts'
+import { isOmittedFrom, joinedAnswer, markOf, withSearch, workflowOf } from './list-answer.ts'
+import type { ItemWorkflows, ListAnswer } from './list-answer.ts'
 import type { ListQuery } from './list-query.ts'
-import type { RungFragments, RungSizes } from './rung-fragments.ts'
-import { ANSWER_BYTES_MAX, answerTooLarge, candidates, PAGE_BYTES_MAX } from './select-entries.ts'
+import { placeTools, type PlacedTool, type SizedTool } from './place-tools.ts'
+import type { FragmentSize, RungFragments } from './rung-fragments.ts'
+import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
 /** What a list takes, and how many tools are on each rung. */
 export type TokenBill = { readonly used: number; readonly budget: number | undefined } & {
   readonly [On in Rung | 'dropped']: number
-}
-
-/** A tool with its place in the order of the ladder. */
-export type PlacedTool = {
-  readonly entry: CatalogEntry
-  /** Why it has its place: it is pinned, it is used and works, or only by its name. */
-  readonly because: 'pinned' | 'used' | 'name'
-  readonly rung: Rung | undefined
-  /** The smallest budget with which it is on each rung. A rung that is never used is missing. */
-  readonly needs: Standing['needs']
-  /** The most tokens that it adds to the list on each rung. */
-  readonly tokens: { readonly [On in Rung]: number }
 }
 
 export type CountedAnswer = ListAnswer & {
@@ -50,12 +33,11 @@ export type Counting = {
   readonly rank: UsageRank
 }
 
-type Sized = { readonly entry: CatalogEntry; readonly sizes: RungSizes; readonly workflowName: string }
-type Found = Awaited<ReturnType<typeof selectSized>>
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Makes a list whose tokens are counted. With a budget, the ladder decides on which rung each tool is; the order of the list stays
- * that of the catalog. Other requests get turns meanwhile. Rejects with ANSWER_TOO_LARGE only without a budget.
+ * the same. Other requests get turns meanwhile. Rejects with ANSWER_TOO_LARGE only without a budget.
  */
 export async function countedAnswer(
   view: CatalogView,
@@ -63,27 +45,68 @@ export async function countedAnswer(
   dialect: DialectRules | undefined,
   workflows: ItemWorkflows,
   counting: Counting,
+  found?: readonly CatalogEntry[],
 ): Promise<CountedAnswer> {
   const { rungs, count } = counting
   const work = new LongWork()
-  const found = await selectSized(view, query, dialect, workflows, counting, work)
-  const joined = new JoinedTokens(count, jointOf(query, dialect))
-  const placed = query.budget === undefined ? [] : place(found, query.budget, joined, counting, query)
-  const rungOf = new Map(placed.map(({ entry, rung }) => [entry, rung]))
-  const listed = []
-  const counted: CountedFragment[] = []
-  const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
-  for (const { entry, sizes, workflowName } of found.sized) {
+  const isOmitted = isOmittedFrom(query, workflows)
+  const select = (shape: (entry: CatalogEntry) => Listed | undefined): Selected =>
+    selectEntries(view, query, isOmitted, shape, found)
+  const looked: CatalogEntry[] = []
+  select((entry) => {
+    looked.push(entry)
+    return { fragment: NOTHING, workflowName: undefined, callable: null }
+  })
+  for (const entry of looked) {
     if (work.isLong) await work.giveTurn()
-    const rung = query.budget === undefined ? 'full' : rungOf.get(entry)
-    numbers[rung ?? 'dropped'] += 1
-    const fragment = rung && rungs.of(entry, dialect, rung)
-    if (!rung || !fragment) continue
-    listed.push({ fragment, workflowName: entry.workflowName, callable: entry.callable })
-    counted.push({ ...sizes[rung], workflowName })
+    rungs.sizes(entry, dialect, count)
   }
-  const answer = joinedAnswer(view, query, workflows, { ...found, listed }, dialect?.declarationsKey)
-  return { ...answer, placed, bill: { used: joined.of(counted), budget: query.budget, ...numbers } }
+  const tools = new Map<Listed, SizedTool>()
+  const selected = select((entry) => {
+    const isRefused = dialect !== undefined && aliasFault(view, entry.name, dialect) !== undefined
+    const sizes = isRefused ? undefined : rungs.sizes(entry, dialect, count)
+    // With a budget the ladder bounds the bytes.
+    const fragment = query.budget === undefined ? rungs.of(entry, dialect, 'full') : NOTHING
+    if (!sizes || !fragment) return undefined
+    const ending = endingOf(entry, query, workflows)
+    const listed = { fragment, workflowName: entry.workflowName, callable: entry.callable, size: sizes.full }
+    tools.set(listed, { entry, sizes, ending })
+    return listed
+  })
+  const joined = new JoinedTokens(count, jointOf(query, dialect))
+  const placed =
+    query.budget === undefined ? undefined : place(selected, query, dialect, tools, joined, counting)
+  const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
+  const rungOf = new Map(placed?.map(({ entry, rung }) => [entry, rung]))
+
+  async function onRungs(list: readonly Listed[]): Promise<Listed[]> {
+    const kept: Listed[] = []
+    for (const one of list) {
+      if (work.isLong) await work.giveTurn()
+      const tool = tools.get(one)
+      const rung = placed && tool ? rungOf.get(tool.entry) : 'full'
+      numbers[rung ?? 'dropped'] += 1
+      const fragment = rung && tool && rungs.of(tool.entry, dialect, rung)
+      if (fragment) kept.push({ ...one, fragment, size: tool.sizes[rung] })
+    }
+    return kept
+  }
+
+  // The vendor's own search stands in for the tools by which a model finds others.
+  const isDeferred = query.withSearch && dialect?.deferral !== undefined && selected.listed.length > 0
+  const kept = {
+    listed: await onRungs(selected.listed),
+    loaded: await onRungs(selected.loaded),
+    finders: isDeferred ? [] : await onRungs(selected.finders),
+  }
+  const listed = withSearch(kept, query, dialect)
+  const answer = joinedAnswer(view, query, workflows, selected, listed, dialect, found)
+  const counted = listed.map((one) => ({
+    ...(one.size ?? sizeOf(one.fragment, count)),
+    ending: one.ending ?? endingOf(one, query, workflows),
+  }))
+  const bill = { used: joined.of(counted), budget: query.budget, ...numbers }
+  return { ...answer, placed: placed ?? [], bill }
 }
 
 /** The text of `X-Tools-Tokens`. */
@@ -91,91 +114,48 @@ export function billText({ used, budget, full, short, deferred, dropped }: Token
   return `${used}/${budget ?? '-'}; full=${full}; short=${short}; deferred=${deferred}; dropped=${dropped}`
 }
 
-/** Selects as `selectEntries` does, and counts. With a budget there is no bound of bytes here, because the ladder keeps it. */
-async function selectSized(
-  view: CatalogView,
+function place(
+  { finders, listed, loaded }: Selected,
   query: ListQuery,
   dialect: DialectRules | undefined,
-  workflows: ItemWorkflows,
-  { rungs, count }: Counting,
-  work: LongWork,
-) {
-  const { entries, unknown } = candidates(view, query)
-  const isOmitted = isOmittedFrom(query, workflows)
-  const bytesMax =
-    query.budget !== undefined ? Infinity : query.limit === undefined ? ANSWER_BYTES_MAX : PAGE_BYTES_MAX
-  const sized: Sized[] = []
-  const quarantined: string[] = []
-  const omitted: string[] = []
-  let last: CatalogEntry | undefined
-  let bytes = 0
-  for (const entry of entries) {
-    if (work.isLong) await work.giveTurn()
-    const page = { sized, quarantined, omitted, unknown, last, hasMore: true }
-    if (sized.length === query.limit) return page
-    if (isOmitted(entry)) omitted.push(entry.name)
-    else {
-      const isRefused = dialect !== undefined && aliasFault(view, entry.name, dialect) !== undefined
-      const sizes = isRefused ? undefined : rungs.sizes(entry, dialect, count)
-      bytes += sizes?.full.bytes ?? 0
-      if (bytes > bytesMax) {
-        if (query.limit === undefined) throw answerTooLarge()
-        return page
-      }
-      if (sizes) sized.push({ entry, sizes, workflowName: workflowOf(entry, workflows) })
-      else quarantined.push(entry.name)
-    }
-    last = entry
-  }
-  return { sized, quarantined, omitted, unknown, last, hasMore: false }
-}
-
-function place(
-  { sized }: Found,
-  budget: number,
+  tools: ReadonlyMap<Listed, SizedTool>,
   joined: JoinedTokens,
-  { pinned, rank }: Counting,
-  { envelope }: ListQuery,
+  { pinned, rank, count }: Counting,
 ): readonly PlacedTool[] {
-  const tools = sized.map(({ entry, sizes, workflowName }) => {
-    const { name } = entry
-    const isUsed = rank.places.has(name)
-    const because = pinned.has(name) ? ('pinned' as const) : isUsed ? ('used' as const) : ('name' as const)
-    const costOf = (rung: Rung): RungCost => {
-      const { tokens, bytes, tail } = sizes[rung]
-      const item = envelope === 'items' ? itemBytes(workflowName) : 0
-      return { tokens: joined.most({ tokens, tail, workflowName }), bytes: bytes + 1 + item }
-    }
-    const costs = { full: costOf('full'), short: costOf('short'), deferred: costOf('deferred') }
-    return { entry, because, group: GROUPS.indexOf(because), at: rank.places.get(name) ?? Infinity, costs }
-  })
-  const ordered = tools.toSorted(
-    (a, b) => a.group - b.group || compare(a.at, b.at) || compare(a.entry.name, b.entry.name),
-  )
-  const standings = climb(ordered, { tokens: budget, bytes: PAGE_BYTES_MAX }, joined.open)
-  return ordered.map(({ entry, because, costs: { full, short, deferred } }, index) => {
-    const tokens = { full: full.tokens, short: short.tokens, deferred: deferred.tokens }
-    const { rung, needs = {} } = standings[index] ?? {}
-    return { entry, because, rung, needs, tokens }
-  })
+  const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
+  const mark = deferral && markOf(deferral)
+  const sized = (list: readonly Listed[], ending?: string): SizedTool[] =>
+    list.flatMap((one) => {
+      const tool = tools.get(one)
+      return tool ? [ending === undefined ? tool : { ...tool, ending }] : []
+    })
+  const first = [...(deferral ? [] : sized(finders)), ...sized(loaded)]
+  const others = sized(listed, mark)
+  const searchTool = deferral && sizeOf(Buffer.from(JSON.stringify(deferral.searchTool)), count)
+  const open = joined.open + (searchTool ? joined.most(searchTool) : 0)
+  const asked = new Set([...pinned, ...first.map(({ entry }) => entry.name)])
+  const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)
+  const order = { pinned: asked, rank, search }
+  return placeTools([...first, ...others], order, query.budget ?? 0, open, joined)
 }
 
-const GROUPS = ['pinned', 'used', 'name'] as const
-
-function compare<Value extends number | string>(a: Value, b: Value): number {
-  return a === b ? 0 : a < b ? -1 : 1
+function sizeOf(fragment: Buffer, count: CountTokens): FragmentSize {
+  const text = fragment.toString()
+  return { tokens: fragmentTokens(text, count), bytes: fragment.length, tail: tailOf(text) }
 }
 
-/** The bytes that an item has more than its fragment. */
-function itemBytes(workflowName: string): number {
-  return Buffer.byteLength(`,"workflowName":${JSON.stringify(workflowName)}`)
+function endingOf(
+  one: Pick<Listed, 'callable' | 'workflowName'>,
+  { envelope }: ListQuery,
+  workflows: ItemWorkflows,
+): string | undefined {
+  if (envelope !== 'items') return undefined
+  return `,"workflowName":${JSON.stringify(workflowOf(one, workflows))}}`
 }
 
 function jointOf({ envelope }: ListQuery, dialect: DialectRules | undefined): Joint {
   const key = dialect?.declarationsKey
-  if (envelope === 'items')
-    return { open: `{"items":[${FRAGMENT_START}`, close: ']}', empty: '{"items":[]}', isItems: true }
-  if (key === undefined) return { open: `[${FRAGMENT_START}`, close: ']', empty: '[]', isItems: false }
-  const open = `[{${JSON.stringify(key)}:[${FRAGMENT_START}`
-  return { open, close: ']}]', empty: '[]', isItems: false }
+  if (envelope === 'items') return { open: `{"items":[${FRAGMENT_START}`, close: ']}', empty: '{"items":[]}' }
+  if (key === undefined) return { open: `[${FRAGMENT_START}`, close: ']', empty: '[]' }
+  return { open: `[{${JSON.stringify(key)}:[${FRAGMENT_START}`, close: ']}]', empty: '[]' }
 }

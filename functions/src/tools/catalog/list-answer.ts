@@ -29,8 +29,13 @@ export type ItemWorkflows = {
 }
 
 /** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
-export function listAnswer(view: CatalogView, query: ListQuery, workflows: ItemWorkflows): ListAnswer {
-  return answer(view, query, workflows, (entry) => entry)
+export function listAnswer(
+  view: CatalogView,
+  query: ListQuery,
+  workflows: ItemWorkflows,
+  found?: readonly CatalogEntry[],
+): ListAnswer {
+  return answer(view, query, workflows, found, (entry) => entry)
 }
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
@@ -40,6 +45,7 @@ export function dialectAnswer(
   dialect: DialectRules,
   workflows: ItemWorkflows,
   fragments: Pick<DialectFragments, 'of'>,
+  found?: readonly CatalogEntry[],
 ): ListAnswer {
   function shape(entry: CatalogEntry): Listed | undefined {
     const fragment = fragments.of(entry, dialect)
@@ -47,28 +53,32 @@ export function dialectAnswer(
     return { fragment, workflowName: entry.workflowName, callable: entry.callable }
   }
 
-  return answer(view, query, workflows, shape, dialect.declarationsKey)
+  return answer(view, query, workflows, found, shape, dialect)
 }
 
 function answer(
   view: CatalogView,
   query: ListQuery,
   workflows: ItemWorkflows,
+  found: readonly CatalogEntry[] | undefined,
   shape: (entry: CatalogEntry) => Listed | undefined,
-  declarationsKey?: string,
+  dialect?: DialectRules,
 ): ListAnswer {
-  const selected = selectEntries(view, query, isOmittedFrom(query, workflows), shape)
-  return joinedAnswer(view, query, workflows, selected, declarationsKey)
+  const selected = selectEntries(view, query, isOmittedFrom(query, workflows), shape, found)
+  return joinedAnswer(view, query, workflows, selected, withSearch(selected, query, dialect), dialect, found)
 }
 
-/** The list of these tools. */
+/** The answer with these tools, which `withSearch` has put in order. */
 export function joinedAnswer(
   view: CatalogView,
   query: ListQuery,
   workflows: ItemWorkflows,
-  { listed, quarantined, omitted, unknown, last, hasMore }: Selected,
-  declarationsKey?: string,
+  { quarantined, omitted, unknown, last, hasMore }: Selected,
+  listed: readonly Listed[],
+  dialect: DialectRules | undefined,
+  found: readonly CatalogEntry[] | undefined,
 ): ListAnswer {
+  const declarationsKey = dialect?.declarationsKey
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
@@ -80,7 +90,7 @@ export function joinedAnswer(
     unknown: namesText(unknown),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
-    nextCursor: hasMore && last ? writeCursor(last) : undefined,
+    nextCursor: hasMore && last && !found ? writeCursor(last) : undefined,
   }
 }
 
@@ -97,6 +107,33 @@ export function workflowOf(
 ): string {
   const own = workflowName ?? defaultWorkflow
   return callable === 'service' ? (invokeWorkflow ?? own) : own
+}
+
+/**
+ * The whole list. If a model is to find more tools and the vendor has a search of its own, this search stands first and the listed
+ * tools are deferred. Otherwise, and if there is nothing to defer, the service's own search tools stand first.
+ */
+export function withSearch(
+  { finders, listed, loaded }: Pick<Selected, 'finders' | 'listed' | 'loaded'>,
+  query: ListQuery,
+  dialect: DialectRules | undefined,
+): readonly Listed[] {
+  const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
+  if (!deferral) return [...finders, ...listed, ...loaded]
+  const ending = markOf(deferral)
+  const mark = Buffer.from(ending)
+  const deferred = listed.map((one) => ({
+    ...one,
+    ending,
+    fragment: Buffer.concat([one.fragment.subarray(0, -1), mark]),
+  }))
+  const searchTool = Buffer.from(JSON.stringify(deferral.searchTool))
+  return [{ fragment: searchTool, workflowName: undefined, callable: 'client' }, ...deferred, ...loaded]
+}
+
+/** What replaces the last brace of a fragment that is deferred for the vendor's own search. */
+export function markOf({ mark }: NonNullable<DialectRules['deferral']>): string {
+  return `,${JSON.stringify(mark).slice(1)}`
 }
 
 /** The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. */

@@ -16,6 +16,12 @@ export type ListQuery = {
   readonly envelope: Envelope
   readonly strict: boolean
   readonly limit: number | undefined
+  /** The words that the tools must fit. The list is then in the order of how well they fit. */
+  readonly q: string | undefined
+  /** True if the list begins with the tools by which a model finds more tools. */
+  readonly withSearch: boolean
+  /** Names that stand at the end of the list, in this order, whatever the other filters say. */
+  readonly loaded: readonly string[]
   readonly after: Position | undefined
   /** The most tokens that the list may take. Undefined for a list without this bound. */
   readonly budget: number | undefined

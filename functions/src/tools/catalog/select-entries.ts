@@ -1,21 +1,18 @@
 import { parseNameEntry, ToolrackError } from '@toolrack/contract'
+import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
+import type { FragmentSize } from './rung-fragments.ts'
 
-export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'>
-
-/** The tools of a list, and the names of those that are not in it. `last` is the last entry that was looked at. */
-export type Selected = {
-  readonly listed: readonly Listed[]
-  readonly quarantined: readonly string[]
-  readonly omitted: readonly string[]
-  /** The requested names for which there is no visible tool. */
-  readonly unknown: readonly string[]
-  readonly last: CatalogEntry | undefined
-  /** True if the page is full. */
-  readonly hasMore: boolean
+export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
+  /** The size of the fragment, without `ending`. Only in a list whose tokens are counted. */
+  readonly size?: FragmentSize
+  /** The text that has replaced the last brace of the fragment. */
+  readonly ending?: string
 }
+
+export type Selected = ReturnType<typeof selectEntries>
 
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
@@ -26,43 +23,119 @@ const ENVELOPE_BYTES = 1024 * 1024
 /** UTF-8 bytes of the fragments of one page. */
 export const PAGE_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
 
+/** What one selection has put into the list so far, and what it had to leave out. */
+class Selection {
+  readonly quarantined: string[] = []
+  readonly omitted: string[] = []
+  readonly #isOmitted: (entry: CatalogEntry) => boolean
+  readonly #shape: (entry: CatalogEntry) => Listed | undefined
+  readonly #bytesMax: number
+  #bytes = 0
+
+  constructor(
+    isOmitted: (entry: CatalogEntry) => boolean,
+    shape: (entry: CatalogEntry) => Listed | undefined,
+    isPaged: boolean,
+  ) {
+    this.#isOmitted = isOmitted
+    this.#shape = shape
+    this.#bytesMax = isPaged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX
+  }
+
+  /** The listed form; undefined if the entry is left out, and `full` if it has no room. */
+  take(entry: CatalogEntry): Listed | undefined | 'full' {
+    if (this.#isOmitted(entry)) {
+      this.omitted.push(entry.name)
+      return undefined
+    }
+    const one = this.#shape(entry)
+    this.#bytes += one?.fragment.length ?? 0
+    if (this.#bytes > this.#bytesMax) return 'full'
+    if (!one) this.quarantined.push(entry.name)
+    return one
+  }
+}
+
 /**
  * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
  * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
- * the listed form of an entry, or returns undefined to quarantine it.
+ * the listed form of an entry, or returns undefined to quarantine it. `found` has the entries of the query's search in their order.
+ * `finders` are the tools by which a model finds others, and `loaded` those that the query wants at the end.
+ * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
   query: ListQuery,
   isOmitted: (entry: CatalogEntry) => boolean,
   shape: (entry: CatalogEntry) => Listed | undefined,
-): Selected {
-  const { entries, unknown } = candidates(view, query)
+  found?: readonly CatalogEntry[],
+) {
+  const { entries, unknown } = sourceOf(view, query, found)
+  const isPaged = query.limit !== undefined
+  const selection = new Selection(isOmitted, shape, isPaged)
+  const { quarantined, omitted } = selection
+  const finders: Listed[] = []
   const listed: Listed[] = []
-  const quarantined: string[] = []
-  const omitted: string[] = []
+  const loaded: Listed[] = []
+  const inList = new Set<CatalogEntry>()
   let last: CatalogEntry | undefined
-  let bytes = 0
-  const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : PAGE_BYTES_MAX
+  const done = (hasMore: boolean) => ({
+    finders,
+    listed,
+    loaded,
+    quarantined,
+    omitted,
+    last,
+    unknown,
+    hasMore,
+  })
+  function put(entry: CatalogEntry, list: Listed[]): boolean {
+    const one = selection.take(entry)
+    // The list is already too large for an answer, so no more fragments are made.
+    if (one === 'full' && !isPaged) throw answerTooLarge()
+    if (one === 'full') return false
+    if (one) list.push(one)
+    return true
+  }
+  // Pages after the first do not begin with them again.
+  if (query.withSearch && query.after === undefined)
+    for (const entry of FINDER_NAMES.map((name) => view.resolve(name)))
+      if (entry && isFinder(entry)) {
+        inList.add(entry)
+        put(entry, finders)
+      }
   for (const entry of entries) {
-    if (listed.length === query.limit) return { listed, quarantined, omitted, last, unknown, hasMore: true }
-    if (isOmitted(entry)) {
-      omitted.push(entry.name)
-      last = entry
-      continue
-    }
-    const one = shape(entry)
-    bytes += one?.fragment.length ?? 0
-    if (bytes > bytesMax) {
-      // The list is already too large for an answer, so no more fragments are made.
-      if (query.limit === undefined) throw answerTooLarge()
-      return { listed, quarantined, omitted, last, unknown, hasMore: true }
-    }
-    if (one) listed.push(one)
-    else quarantined.push(entry.name)
+    if (!matches(entry, query) || inList.has(entry)) continue
+    if (listed.length === query.limit) return done(true)
+    if (!put(entry, listed)) return done(true)
+    if (query.loaded.length > 0) inList.add(entry)
     last = entry
   }
-  return { listed, quarantined, omitted, last, unknown, hasMore: false }
+  for (const name of query.loaded) {
+    const entry = resolved(view, name, unknown)
+    if (!entry || inList.has(entry)) continue
+    inList.add(entry)
+    put(entry, loaded)
+  }
+  return done(false)
+}
+
+/** True for a tool by which a model finds other tools. It is in a list only if the list is asked for it. */
+export function isFinder({ howRun }: CatalogEntry): boolean {
+  return howRun.by === 'builtin' && FINDERS.has(howRun.builtin)
+}
+
+function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntry> {
+  for (const entry of entries) if (!isFinder(entry)) yield entry
+}
+
+/** The entries from which the query selects. A tool that is asked for by name is in the list whatever it is for. */
+function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
+  if (query.names === 'all')
+    return { entries: withoutFinders(found ?? view.entries(query.after)), unknown: [] as string[] }
+  const { entries, unknown } = named(view, query.names)
+  const wanted = new Set(entries)
+  return { entries: found ? found.filter((entry) => wanted.has(entry)) : entries, unknown }
 }
 
 export function answerTooLarge(): ToolrackError {
@@ -70,19 +143,6 @@ export function answerTooLarge(): ToolrackError {
     'ANSWER_TOO_LARGE',
     `The list has more than the ${ANSWER_BYTES_MAX} bytes that an answer may have; page it with limit (at most ${PAGE_MAX}) and cursor.`,
   )
-}
-
-/** The entries that a query asks for, in the order of the catalog, and the requested names for which there is no visible tool. */
-export function candidates(view: CatalogView, query: ListQuery) {
-  const { entries, unknown } =
-    query.names === 'all'
-      ? { entries: view.entries(query.after), unknown: [] as string[] }
-      : named(view, query.names)
-  return { entries: matching(entries, query), unknown }
-}
-
-function* matching(entries: Iterable<CatalogEntry>, query: ListQuery): Generator<CatalogEntry> {
-  for (const entry of entries) if (matches(entry, query)) yield entry
 }
 
 function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): boolean {
@@ -97,10 +157,16 @@ function named(view: CatalogView, names: ReadonlySet<string>) {
   const found = new Set<CatalogEntry>()
   const unknown: string[] = []
   for (const requested of names) {
-    const { name, digest } = parseNameEntry(requested)
-    const entry = view.resolve(name)
-    if (!entry) unknown.push(name)
-    else if (digest === undefined || digest === entry.digest) found.add(entry)
+    const entry = resolved(view, requested, unknown)
+    if (entry) found.add(entry)
   }
   return { entries: [...found].toSorted(inOrder), unknown }
+}
+
+/** The definition that a requested name means, unless it has another digest than is requested. */
+function resolved(view: CatalogView, requested: string, unknown: string[]): CatalogEntry | undefined {
+  const { name, digest } = parseNameEntry(requested)
+  const entry = view.resolve(name)
+  if (!entry) unknown.push(name)
+  return entry && (digest === undefined || digest === entry.digest) ? entry : undefined
 }

@@ -22,8 +22,6 @@ export type Joint = {
   readonly close: string
   /** The list without any fragment. */
   readonly empty: string
-  /** True if the workflow of a tool is written into its fragment. */
-  readonly isItems: boolean
 }
 
 /** A fragment in a list: the tokens that it takes if another one follows, and the texts that decide what it takes otherwise. */
@@ -32,8 +30,8 @@ export type CountedFragment = {
   readonly tokens: number
   /** See `tailOf`. */
   readonly tail: string
-  /** The workflow of the item. Empty in a list without items. */
-  readonly workflowName: string
+  /** The text that replaces the last brace of the fragment, such as `,"workflowName":"w"}`. Usually there is none. */
+  readonly ending?: string | undefined
 }
 
 /** The tokens of a fragment without its first two characters, and with the beginning of the next fragment. */
@@ -77,21 +75,20 @@ export class JoinedTokens {
     return Math.max(this.#next(fragment), this.#last(fragment))
   }
 
-  #next(fragment: CountedFragment): number {
-    return this.#joint.isItems ? this.#item(fragment, NEXT) : fragment.tokens
+  #next({ tokens, tail, ending }: CountedFragment): number {
+    return ending === undefined ? tokens : this.#ended(tokens, tail, ending + NEXT)
   }
 
-  #last(fragment: CountedFragment): number {
-    const { close, isItems } = this.#joint
-    if (isItems) return this.#item(fragment, close)
-    const { tokens, tail } = fragment
+  #last({ tokens, tail, ending }: CountedFragment): number {
+    const { close } = this.#joint
+    if (ending !== undefined) return this.#ended(tokens, tail, ending + close)
     return tokens - this.#short(tail + NEXT) + this.#short(tail + close)
   }
 
-  /** An item has one more key in place of its last brace. The encoder splits between the quote before the key and the key. */
-  #item({ tokens, tail, workflowName }: CountedFragment, end: string): number {
-    const fragment = tokens - this.#short(tail + NEXT) + this.#short(`${tail.slice(0, -1)},"`)
-    return fragment + this.#short(`workflowName":${JSON.stringify(workflowName)}}${end}`)
+  /** The ending begins with a comma, a quote and a letter, and the encoder splits before the letter. */
+  #ended(tokens: number, tail: string, ending: string): number {
+    const before = this.#short(tail.slice(0, -1) + ending.slice(0, 2))
+    return tokens - this.#short(tail + NEXT) + before + this.#short(ending.slice(2))
   }
 
   #short(text: string): number {

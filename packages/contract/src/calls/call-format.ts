@@ -27,6 +27,8 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
+  /** The dialect in which the vendor takes tools, if a format belongs to one. */
+  readonly dialect?: string
   /** The key of a message that holds the list of items, or the only item, such as `tool_calls`. */
   readonly itemsKey: string
   /** The key of a second list of items in the same message. Its items follow those of `itemsKey`. */

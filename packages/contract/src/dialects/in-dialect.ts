@@ -53,6 +53,14 @@ export type ToolParts = {
   readonly definition: ToolDefinition
 }
 
+/** A vendor's own search: the model sees a deferred tool only when the vendor's search tool has found it. */
+export type Deferral = {
+  /** The element of the list that is the vendor's search tool. */
+  readonly searchTool: JsonObject
+  /** The keys that defer a tool of the list. */
+  readonly mark: JsonObject
+}
+
 /** The rules by which one dialect makes its tools and its lists. */
 export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly name: string
@@ -62,6 +70,8 @@ export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly allowsItems: boolean
   /** The key of the declarations in a tool, if one tool has all declarations. Undefined if each declaration is a tool. */
   readonly declarationsKey?: string
+  /** How the vendor searches deferred tools itself. Undefined if it cannot. */
+  readonly deferral?: Deferral
   /** The rules for a definition that the rules above refuse. The conversion is then `non-strict`. */
   readonly fallback?: ToolRules<Tool>
 }

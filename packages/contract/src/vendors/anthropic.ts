@@ -20,11 +20,16 @@ export const anthropicDialect: DialectRules<AnthropicTool> = {
     return schema
   },
   tool: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
+  deferral: {
+    searchTool: { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
+    mark: { defer_loading: true },
+  },
 }
 
 /** A call: `{"type":"tool_use","id","name","input":{…}}`. All answers: one user message of `tool_result` blocks. */
 export const anthropicCalls: CallFormat<'anthropic'> = {
   name: 'anthropic',
+  dialect: 'anthropic',
   itemsKey: 'content',
   isCall: ({ type }) => type === 'tool_use',
   isOther: ({ type }) => type === 'server_tool_use' || type === 'mcp_tool_use',

@@ -34,6 +34,7 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
 /** A call: a part `{"functionCall":{"id"?,"name","args":{…}}}`. All answers: one content of `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
+  dialect: 'gemini',
   itemsKey: 'parts',
   isCall: (item) => item['functionCall'] !== undefined,
   isOther: (item) => OTHER_PARTS.some((key) => item[key] !== undefined),

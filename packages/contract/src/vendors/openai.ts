@@ -40,6 +40,7 @@ export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
     parameters,
     strict: false,
   }),
+  deferral: { searchTool: { type: 'tool_search' }, mark: { defer_loading: true } },
 }
 
 /** Chat Completions with Structured Outputs. A tool that strict mode does not allow is sent without strict mode. */
@@ -62,6 +63,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
 /** A call: `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer: a message of the role `tool`. */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
+  dialect: 'openai',
   itemsKey: 'tool_calls',
   otherKeys: ['content'],
   isCall: (item) => isJsonObject(item['function']) && (item['type'] ?? 'function') === 'function',
@@ -85,6 +87,7 @@ export const openaiCalls: CallFormat<'openai'> = {
 /** A call: `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer: a `function_call_output` item. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
+  dialect: 'openai-responses',
   itemsKey: 'output',
   isCall: ({ type }) => type === 'function_call',
   isOther: isRunByOpenai,

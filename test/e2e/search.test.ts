@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { JsonObject } from '@toolrack/contract'
+import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
+import { errorAnswer, type ErrorAnswer } from '../support/error-answer.ts'
+import { Server } from '../support/server.ts'
+import { list, listedNames, post, tool } from '../support/tool.ts'
+
+/** One of the 753 runs in the service, so that the model's call has a result. */
+const RUN = 'get_current_time'
+const TIME = {
+  type: 'function',
+  function: {
+    name: RUN,
+    description: 'Tell the present date, time and weekday in a time zone.',
+    parameters: { type: 'object', properties: { timeZone: { type: 'string' } } },
+  },
+  runner: { kind: 'builtin', builtin: 'time' },
+}
+
+const server = await Server.start()
+afterAll(() => server[Symbol.asyncDispose]())
+beforeAll(async () => {
+  const definitions = bfclDefinitions('definitions').map((one) => (one.function.name === RUN ? TIME : one))
+  expect(definitions).toHaveLength(753)
+  for (const bulk of inBulks(definitions)) expect((await post(server, bulk)).status).toBe(200)
+})
+
+const CIRCLE = encodeURIComponent("What's the circumference of a circle with a radius of 4 inches?")
+
+async function text(query: string): Promise<string> {
+  return (await server.fetch(`/workflows/tools/list?${query}`)).text()
+}
+
+async function refused(path: string): Promise<ErrorAnswer> {
+  return errorAnswer(await server.fetch(path))
+}
+
+test('?q= lists what fits, the best first, and limit cuts the end', async () => {
+  const all = await listedNames(server, `q=${CIRCLE}`)
+  expect(all.slice(0, 2).toSorted()).toEqual(['calculate_circumference', 'geometry.circumference'])
+  expect(all.length).toBeGreaterThan(20)
+  expect(all.length).toBeLessThan(753)
+  expect(await listedNames(server, `q=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+  expect(await listedNames(server, `%71=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+  expect(await listedNames(server, `q[]=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+})
+
+test('the other filters narrow a search, and its order stays', async () => {
+  const all = await listedNames(server, `q=${CIRCLE}`)
+  const names = [...all.slice(0, 4).toReversed(), 'send_email']
+  expect(await listedNames(server, `q=${CIRCLE}&names=${names.join()}`)).toEqual(all.slice(0, 4))
+  const inScope = await listedNames(server, `q=${CIRCLE}&scope=geometry.*`)
+  // A scope is part of the view, so words are counted only over the tools in the scope. The best stays the best.
+  expect(inScope[0]).toBe('geometry.circumference')
+  expect(inScope.toSorted()).toEqual(all.filter((name) => name.startsWith('geometry.')).toSorted())
+  expect(await listedNames(server, `q=${CIRCLE}&tags=none`)).toEqual([])
+})
+
+test('a search has no pages, so it names none and refuses a cursor', async () => {
+  const answer = await server.fetch(`/workflows/tools/list?q=${CIRCLE}&limit=2`)
+  expect(answer.headers.get('link')).toBeNull()
+  expect(await refused(`/workflows/tools/list?q=circle&cursor=ZmlsZS9FQ0hP`)).toMatchObject({
+    httpStatus: 400,
+    reason: 'PARAMETER_INVALID',
+    message: expect.stringContaining('cursor cannot be used with q'),
+  })
+})
+
+const NOTHING = ['🙂', '+-*/(){}', '%00%01', '。、', 'xyzzyq', 'の']
+test.each(NOTHING)('a query without a known word (%s) finds nothing and is no error', async (q) => {
+  expect(await listedNames(server, `q=${q.startsWith('%') ? q : encodeURIComponent(q)}`)).toEqual([])
+})
+
+test('a query that is empty, or has more than 1,000 characters, is the caller’s fault', async () => {
+  for (const q of ['', '%20'])
+    expect(await refused(`/workflows/tools/list?q=${q}`)).toMatchObject({
+      httpStatus: 400,
+      message: expect.stringContaining('q is empty'),
+    })
+  expect(await refused(`/workflows/tools/list?q=${'a'.repeat(1_001)}`)).toMatchObject({
+    httpStatus: 400,
+    message: expect.stringContaining('at most 1000'),
+  })
+  expect((await server.fetch(`/workflows/tools/list?q=${'a'.repeat(1_000)}`)).status).toBe(200)
+})
+
+test('search_tools refuses a query of 100 kB, and says when a query has no words', async () => {
+  const big = await invoke('search_tools', { query: 'x'.repeat(100_000) })
+  expect(big).toMatchObject({ resultType: 'failure', code: 'ARGUMENTS_INVALID' })
+  expect(await invoke('search_tools', { query: '+-*/' })).toMatchObject({
+    resultType: 'success',
+    data: { tools: [], note: expect.stringContaining('no word') },
+  })
+})
+
+test('?with=search puts the two tools first, and without it no list has them', async () => {
+  expect(await listedNames(server, 'names=[]&with=search')).toEqual(['load_tools', 'search_tools'])
+  expect(await listedNames(server, 'names=ECHO,GET_TIME&with=search')).toEqual([
+    'load_tools',
+    'search_tools',
+    'ECHO',
+    'GET_TIME',
+  ])
+  const all = await listedNames(server)
+  expect(all).toHaveLength(753 + all.filter((name) => /^[A-Z_]+$/.test(name)).length)
+  expect(all).not.toContain('search_tools')
+  expect(await listedNames(server, 'q=search+tools&limit=20')).not.toContain('search_tools')
+  // Who asks for a tool by name gets it.
+  expect(await listedNames(server, 'names=search_tools')).toEqual(['search_tools'])
+})
+
+test('the bytes of a list are a prefix of the list with loaded tools, in every order of loading', async () => {
+  const base = 'names=ECHO&with=search'
+  const none = await text(base)
+  const one = await text(`${base}&loaded=math.factorial`)
+  const two = await text(`${base}&loaded=math.factorial,algebra.quadratic_roots`)
+  expect(one.startsWith(none.slice(0, -1))).toBe(true)
+  expect(two.startsWith(one.slice(0, -1))).toBe(true)
+  const names = await listedNames(server, `${base}&loaded=math.factorial,ECHO,algebra.quadratic_roots`)
+  expect(names).toEqual(['load_tools', 'search_tools', 'ECHO', 'math.factorial', 'algebra.quadratic_roots'])
+})
+
+test('an unknown loaded name is in X-Tools-Unknown, and pages cannot have loaded tools', async () => {
+  const answer = await server.fetch('/workflows/tools/list?names=ECHO&loaded=no_such,GET_TIME')
+  expect(answer.headers.get('x-tools-unknown')).toBe('no_such')
+  expect(await refused('/workflows/tools/list?loaded=ECHO&limit=2')).toMatchObject({
+    httpStatus: 400,
+    message: expect.stringContaining('leave out limit'),
+  })
+})
+
+const DEFERRING = [
+  ['anthropic', { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }],
+  ['openai-responses', { type: 'tool_search' }],
+] as const
+test.each(DEFERRING)(
+  '%s: ?with=search defers the listed tools in the vendor’s way',
+  async (dialect, first) => {
+    const plain = await list(server, `dialect=${dialect}&names=math.factorial,ECHO`)
+    const [search, ...tools] = await list(server, `dialect=${dialect}&names=math.factorial,ECHO&with=search`)
+    expect(search).toEqual(first)
+    expect(tools).toEqual(plain.map((one) => ({ ...one, defer_loading: true })))
+    const loaded = await list(server, `dialect=${dialect}&names=ECHO&with=search&loaded=math.factorial`)
+    expect(plain).toContainEqual(loaded.at(-1))
+    const nothing = await list(server, `dialect=${dialect}&names=[]&with=search`)
+    expect(nothing.map((one) => (one as unknown as { name: string }).name)).toEqual([
+      'load_tools',
+      'search_tools',
+    ])
+  },
+)
+
+async function tools(query: string): Promise<JsonObject[]> {
+  return (await list(server, query)) as unknown as JsonObject[]
+}
+
+async function invoke(name: string, args: JsonObject): Promise<JsonObject> {
+  const body = JSON.stringify({ name, arguments: args })
+  const answer = await server.fetch('/workflows/tools/invoke', { method: 'POST', body })
+  return (await answer.json()) as JsonObject
+}
+
+async function found(): Promise<string> {
+  return JSON.stringify((await invoke('search_tools', { query: 'factorial' }))['data'])
+}
+
+test('rules hide tools from searches and from loading, and the order of the others says nothing of them', async () => {
+  expect(await found()).toContain('math.factorial')
+  const path = '/workflows/rules/user/local'
+  const body = JSON.stringify({ rules: [{ effect: 'deny', tool: 'math.*' }] })
+  expect((await server.fetch(path, { method: 'PUT', body, headers: server.approver })).status).toBe(201)
+  try {
+    expect(await found()).not.toContain('math.')
+    expect(await invoke('load_tools', { names: ['math.factorial'] })).toMatchObject({
+      data: { tools: [], unknown: [{ name: 'math.factorial' }] },
+    })
+    expect(await listedNames(server, 'q=factorial')).not.toContain('math.factorial')
+  } finally {
+    await server.fetch(path, { method: 'DELETE', headers: server.approver })
+  }
+})
+
+test('a changed definition is found by its new words with the next search', async () => {
+  expect(await listedNames(server, 'q=zorblax')).toEqual([])
+  await post(server, [tool('changing_tool', 'Polishes a zorblax.')])
+  expect(await listedNames(server, 'q=zorblax')).toEqual(['changing_tool'])
+  await post(server, [tool('changing_tool', 'Polishes a quibble.')])
+  expect(await listedNames(server, 'q=zorblax')).toEqual([])
+  expect(await listedNames(server, 'q=quibble')).toEqual(['changing_tool'])
+})
+
+type Vendor = {
+  readonly dialect: string
+  /** The message of a model that calls a tool. */
+  readonly says: (id: string, name: string, args: JsonObject) => JsonObject
+  /** What the model reads of the answer. */
+  readonly reads: (message: JsonObject) => unknown
+  readonly nameOf: (tool: JsonObject) => unknown
+}
+
+const VENDORS: readonly Vendor[] = [
+  {
+    dialect: 'openai',
+    says: (id, name, args) => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+    }),
+    reads: ({ content }) => content,
+    nameOf: (one) => (one['function'] as JsonObject)['name'],
+  },
+  {
+    dialect: 'anthropic',
+    says: (id, name, args) => ({ role: 'assistant', content: [{ type: 'tool_use', id, name, input: args }] }),
+    reads: ({ content }) => (content as { content: string }[])[0]?.content,
+    nameOf: (one) => one['name'],
+  },
+]
+
+test.each(VENDORS)(
+  '$dialect: a model with only search_tools and load_tools finds and calls one tool of 753',
+  async (vendor) => {
+    const base = `dialect=${vendor.dialect}&names=[]&with=search`
+    /** One turn: the model may only call what the list has, and reads only the messages. */
+    async function turn(query: string, name: string, args: JsonObject): Promise<JsonObject> {
+      expect((await tools(query)).map(vendor.nameOf)).toContain(name)
+      const body = JSON.stringify(vendor.says(`call_${name}`.slice(0, 30), name, args))
+      const answer = await server.fetch('/workflows/tools/dispatch', { method: 'POST', body })
+      const { messages, pending } = (await answer.json()) as { messages: JsonObject[]; pending: unknown[] }
+      expect({ status: answer.status, pending }).toEqual({ status: 200, pending: [] })
+      return JSON.parse(vendor.reads(messages[0] ?? {}) as string) as JsonObject
+    }
+    expect((await tools(base)).map(vendor.nameOf)).toEqual(['load_tools', 'search_tools'])
+
+    const question = 'present local time and weekday in the time zone of Zurich'
+    const { tools: offered } = (await turn(base, 'search_tools', { query: question })) as unknown as {
+      tools: { name: string; description: string; arguments: string[] }[]
+    }
+    expect(offered).toHaveLength(5)
+    const chosen = offered.find(({ name }) => name === RUN)
+    expect(chosen).toEqual({
+      name: RUN,
+      description: 'Tell the present date, time and weekday in a time zone.',
+      arguments: ['timeZone'],
+    })
+
+    const { tools: definitions } = await turn(base, 'load_tools', { names: [chosen?.name ?? ''] })
+    const loaded = `${base}&loaded=${chosen?.name}`
+    expect(definitions).toEqual((await tools(loaded)).slice(2))
+    expect((await text(loaded)).startsWith((await text(base)).slice(0, -1))).toBe(true)
+
+    const told = await turn(loaded, RUN, { timeZone: 'Europe/Zurich' })
+    expect(told).toMatchObject({ timeZone: 'Europe/Zurich', weekday: expect.stringMatching(/day$/) })
+  },
+)
+
+test('load_tools names what was probably meant, in the names of the model’s vendor', async () => {
+  expect(await invoke('load_tools', { names: ['math.factorail'] })).toMatchObject({
+    data: { tools: [], unknown: [{ name: 'math.factorail', didYouMean: 'math.factorial' }] },
+  })
+})
