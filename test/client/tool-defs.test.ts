@@ -35,8 +35,8 @@ test("a list is the service's own, and says what the service says of it", async 
   })
 })
 
+const bill = (text: string) => listAnswer([], { 'X-Tools-Tokens': text })
 test('a list with a budget has the bill of the service, and one without has none', async () => {
-  const bill = (text: string) => listAnswer([], { 'X-Tools-Tokens': text })
   server.answers = [bill('39/40; full=1; short=2; deferred=3; dropped=4')]
   const { tokens } = await toolDefs(server).list({ budget: 40 })
   expect(tokens).toEqual({ used: 39, budget: 40, full: 1, short: 2, deferred: 3, dropped: 4 })
@@ -59,7 +59,7 @@ test('without the service, a list with a budget is the whole local list, and has
   server.answers = [refusal(503, 'LAYER_UNAVAILABLE', 'No.')]
   const lost = await toolDefs(server, { deadlineMs: 200 }).list({ budget: 1 })
   expect(lost).toMatchObject({ source: 'local', reason: { code: 'FAILED' } })
-  expect(lost.tools.length).toBeGreaterThan(10)
+  expect(lost.tools).toEqual((await toolDefs(server, { deadlineMs: 200 }).list()).tools)
   expect(lost).not.toHaveProperty('tokens')
 })
 

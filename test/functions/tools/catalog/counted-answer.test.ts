@@ -200,3 +200,36 @@ test('a page without a budget says what the page takes', async () => {
   expect(bill).toEqual({ used: encoded(body), budget: undefined, full: 2, short: 0, deferred: 0, dropped: 0 })
   expect(nextCursor).toBeDefined()
 })
+
+describe.each(SHAPES)('a list of $dialect as $envelope with search tools and loaded ones', (shape) => {
+  const finders = ['load_tools', 'search_tools'].map((name): ToolDefinition => {
+    const runner = { kind: 'builtin', builtin: name } as const
+    return { ...toolOf(name, 'Finds. More.', {}), runner }
+  })
+  test.each([undefined, 0, 60, 150, 400, 10_000])('and the budget %s takes what it says', async (budget) => {
+    const query = { ...shape, budget, withSearch: true, names: new Set(['a', 'c']), loaded: ['b'] }
+    const { body, bill } = await answerTo([...three, ...finders], query)
+    expect(bill.used).toBe(encoded(body))
+    if (budget !== undefined && body.length > 30) expect(bill.used).toBeLessThanOrEqual(budget)
+    if (budget === 10_000) expect(bill.dropped).toBe(0)
+    if (budget === 400)
+      expect(body.toString().lastIndexOf('"b"')).toBeGreaterThan(body.toString().indexOf('"c"'))
+  })
+})
+
+test('in a list that is searched, the tools that fit best come first in the budget', async () => {
+  const view = catalogView({ user: three })
+  const found = ['c', 'a'].flatMap((name) => view.resolve(name) ?? [])
+  const counting = {
+    rungs: new RungFragments(new DialectFragments()),
+    count,
+    pinned: new Set<string>(),
+    rank: { revision: 'r', places: new Map([['a', 0]]) },
+  }
+  const query = { ...ALL, q: 'words', budget: 40, countsTokens: true }
+  const { placed } = await countedAnswer(view, query, undefined, WORKFLOWS, counting, found)
+  expect(placed.map(({ entry, because, rung }) => [entry.name, because, rung])).toEqual([
+    ['c', 'found', 'deferred'],
+    ['a', 'found', undefined],
+  ])
+})
