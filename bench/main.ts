@@ -26,6 +26,7 @@ import { list } from './cases/list.ts'
 import { mcpServer } from './cases/mcp-server.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
+import { budget } from './cases/budget.ts'
 import { search } from './cases/search.ts'
 import { secondInstance } from './cases/second-instance.ts'
 import { runnerStart } from './cases/runner-start.ts'
@@ -61,6 +62,7 @@ const CASES = {
   'beside-hostile': besideHostile,
   'client-fallback': clientFallback,
   search,
+  budget,
 }
 
 /**

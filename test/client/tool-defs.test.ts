@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { IncomingMessage } from 'node:http'
 import { ScriptedServer } from '../support/scripted-server.ts'
-import { jwt, listAnswer, listed, namesOf, silence, toolDefs } from './scripted-service.ts'
+import { jwt, listAnswer, listed, namesOf, refusal, silence, toolDefs } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))
@@ -37,6 +37,34 @@ test("a list is the service's own, and says what the service says of it", async 
     url: LIST,
     headers: { authorization: 'Bearer secret-token' },
   })
+})
+
+const bill = (text: string) => listAnswer([], { 'X-Tools-Tokens': text })
+test('a list with a budget has the bill of the service, and one without has none', async () => {
+  server.answers = [bill('39/40; full=1; short=2; deferred=3; dropped=4')]
+  const { tokens } = await toolDefs(server).list({ budget: 40 })
+  expect(tokens).toEqual({ used: 39, budget: 40, full: 1, short: 2, deferred: 3, dropped: 4 })
+  server.answers = [bill('39/-; full=1; short=0; deferred=0; dropped=0')]
+  expect((await toolDefs(server).list({ tokens: true })).tokens).toMatchObject({ used: 39, budget: null })
+  server.answers = [bill('many')]
+  expect(await toolDefs(server).list()).not.toHaveProperty('tokens')
+  expect(urls()).toEqual([`${LIST}&budget=40`, `${LIST}&tokens=1`, LIST])
+})
+
+test.each([-1, 1.5, Number.NaN, 1e15, Infinity])(
+  'a budget of %d is refused before a request',
+  async (budget) => {
+    await expect(toolDefs(server).list({ budget })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    expect(asked()).toEqual([])
+  },
+)
+
+test('without the service, a list with a budget is the whole local list, and has no bill', async () => {
+  server.answers = [refusal(503, 'LAYER_UNAVAILABLE', 'No.')]
+  const lost = await toolDefs(server, { deadlineMs: 200 }).list({ budget: 1 })
+  expect(lost).toMatchObject({ source: 'local', reason: { code: 'FAILED' } })
+  expect(lost.tools).toEqual((await toolDefs(server, { deadlineMs: 200 }).list()).tools)
+  expect(lost).not.toHaveProperty('tokens')
 })
 
 test('the envelope with items is read too, and what it adds is no part of a tool', async () => {

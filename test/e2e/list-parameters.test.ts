@@ -55,24 +55,13 @@ test.each([
   expect(answer.message).toMatch(/is given more than once\.$/)
 })
 
-const LATER = ['budget']
-test.each(LATER.flatMap((name) => [`${name}=all`, `${name}=`, `${name}[]=x`, `names=READ_FILE&${name}=1`]))(
-  '?%s belongs to a later version and is a clear 400, never an unfiltered list',
-  async (query) => {
-    const answer = await refused(query)
-    expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_UNAVAILABLE' })
-    expect(LATER).toContain(answer.details[0]?.['parameter'])
-    expect(answer.message).toContain('is not available in this version')
-  },
-)
-
 test.each(['bogus=1', 'Names=a', 'limits=3', 'constructor=1', '__proto__=1', 'name s=1', '=1', 'filter[]=a'])(
   '?%s is not known: a 400 that lists what is',
   async (query) => {
     const answer = await refused(query)
     expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_UNKNOWN' })
     expect(answer.message).toMatch(
-      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, scope, session, limit, cursor\.$/,
+      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, scope, session, limit, cursor, budget, tokens\.$/,
     )
   },
 )

@@ -63,6 +63,14 @@ export function describeDefinitionStore(title: string, start: () => Promise<Stor
         })
       })
 
+      test('the tokens of a definition come back with it, and go with the next content', async () => {
+        await store.write(ANN, [put(tool('a'), { tokens: 'v1 1 2 3' }), put(tool('b'))], by('ann'))
+        const read = async () => (await other.layer(ANN).read()).definitions.map(({ tokens }) => tokens)
+        expect(await read()).toEqual(['v1 1 2 3', undefined])
+        await store.write(ANN, [put(tool('a', 'Other.'))], by('ann'))
+        expect((await read()).every((tokens) => tokens === undefined)).toBe(true)
+      })
+
       test('a reader that has the newest revision gets nothing', async () => {
         await store.write(ANN, [put(tool('a'))], by('ann'))
         const now = await revision(ANN)

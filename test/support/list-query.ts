@@ -13,4 +13,6 @@ export const ALL: ListQuery = {
   withSearch: false,
   loaded: [],
   after: undefined,
+  budget: undefined,
+  countsTokens: false,
 }

@@ -198,10 +198,11 @@ function apply(
   const revision = `m${next}`
   const when = at.toISOString()
   const content = change.kind === 'put' ? { text: change.text, digest: change.digest } : undefined
+  const counted = change.kind === 'put' && change.tokens !== undefined && { tokens: change.tokens }
   const versions = [{ revision, ...content, at: when, by }, ...(kept.versions.get(name) ?? [])]
   kept.versions.set(name, versions.slice(0, VERSIONS_KEPT))
   if (content) {
-    kept.definitions.set(name, { name, ...content, revision, updatedAt: when, updatedBy: by })
+    kept.definitions.set(name, { name, ...content, ...counted, revision, updatedAt: when, updatedBy: by })
     kept.deletedAt.delete(name)
     return { name, outcome, digest: content.digest, revision }
   }

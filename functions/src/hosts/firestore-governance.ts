@@ -2,6 +2,7 @@ import { FirestoreAgentStore } from '../stores/firestore/firestore-agent-store.t
 import { FirestoreIdempotencyKeys } from '../stores/firestore/firestore-idempotency-keys.ts'
 import { FirestoreApprovalStore } from '../stores/firestore/firestore-approval-store.ts'
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
+import { FirestoreUsageStore } from '../stores/firestore/firestore-usage-store.ts'
 import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { FirestoreSessionStore } from '../stores/firestore/firestore-session-store.ts'
@@ -18,6 +19,7 @@ export function firestoreGovernance(connection: FirestoreConnection, sealing?: S
     rules: new FirestoreRuleStore(connection),
     sessions: new FirestoreSessionStore(connection),
     scopes: new FirestoreScopeStore(connection),
+    usage: new FirestoreUsageStore(connection),
     close: () => connection.close(),
   }
 }

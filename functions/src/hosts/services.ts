@@ -31,6 +31,8 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import type { ScopeStore } from '../tools/scopes/scope-store.ts'
 import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { UsageRanks } from '../tools/usage/usage-ranks.ts'
+import type { UsageStore } from '../tools/usage/usage-store.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
 import { Sessions } from '../tools/sessions/sessions.ts'
 import type { SessionStore } from '../tools/sessions/session-store.ts'
@@ -46,6 +48,7 @@ export type Governance = {
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
   readonly scopes: ScopeStore
+  readonly usage: UsageStore
   readonly keys: IdempotencyKeys
   /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
   readonly sealing?: Sealing | undefined
@@ -153,6 +156,12 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     listed,
     search,
     ruleBook,
+    usageRanks: new UsageRanks({
+      store: parts.governance.usage,
+      calls: (uid, since, limit) => logs.page(uid, { since, limit }),
+      now,
+      log,
+    }),
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     scopes: new StoredScopes({ store: parts.governance.scopes, now }),
     folder,

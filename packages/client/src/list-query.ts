@@ -26,6 +26,13 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly dialect?: D
   /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
   readonly session?: string | undefined
+  /**
+   * The most o200k tokens that the list may take. Tools that do not fit whole are shortened, listed by name only, or dropped. A list of the
+   * client's own definitions is always whole.
+   */
+  readonly budget?: number | undefined
+  /** If true, the list says what it takes, also without a budget. */
+  readonly tokens?: boolean | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
@@ -46,14 +53,19 @@ export type ListQuery = {
   readonly search: string
 }
 
+/** The largest budget that the service takes. */
+const BUDGET_MAX = 999_999_999_999_999
+
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
   const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
-  const { dialect, session, strict } = options
+  const { dialect, session, strict, budget, tokens } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
     throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
+  if (budget !== undefined && !(Number.isInteger(budget) && budget >= 0 && budget <= BUDGET_MAX))
+    throw optionInvalid(`budget must be a whole number of tokens from 0 to ${BUDGET_MAX}`)
   const categories = [category].flat()
   const scopes = [scope].flat()
   // With `items`, a service leaves out tools that no workflow runs, so its default envelope must not decide.
@@ -67,6 +79,8 @@ export function listQuery(options: ListOptions): ListQuery {
   if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (session !== undefined) parameters.set('session', session)
+  if (budget !== undefined) parameters.set('budget', String(budget))
+  if (tokens) parameters.set('tokens', '1')
   if (strict) parameters.set('strict', '1')
   return {
     names: filter,

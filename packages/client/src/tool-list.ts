@@ -12,6 +12,18 @@ export type FallbackReason = {
   readonly message: string
 }
 
+/** The bill of a list. The counts say how many tools are in it whole, with a short description, by name only, or not at all. */
+export type ListTokens = {
+  /** The o200k tokens of the list as the service sent it. */
+  readonly used: number
+  /** Null without a budget. */
+  readonly budget: number | null
+  readonly full: number
+  readonly short: number
+  readonly deferred: number
+  readonly dropped: number
+}
+
 /** The tools for one model call and their source. */
 export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   /** The value for the model's `tools` field. The caller may change the array, but not its elements. */
@@ -24,6 +36,8 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly revision: string | null
   /** What the list has of each layer. `rules: 'error'` says that rules which may hide some tools could not be read. Null if the source is `local`. */
   readonly layers: Readonly<Partial<Record<Layer | 'rules', LayerState>>> | null
+  /** What the list takes, if `budget` or `tokens` asked for it. Missing if the source is `local`: that list is whole, and not counted. */
+  readonly tokens?: ListTokens | undefined
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
   /** The first twenty requested names of tools that a scope or the session's selection leaves out. */
@@ -50,8 +64,10 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
   if (!tools) throw new ServiceError('UNREADABLE', 'The answer is not a list of tools.')
   if (isPartial && tools.length === 0)
     throw new ServiceError('LAYERS_LOST', 'The list is empty, and the service could not read every layer.')
+  const tokens = tokensIn(headers.get('X-Tools-Tokens') ?? '')
   const list = {
     tools,
+    ...(tokens && { tokens }),
     layers,
     revision: headers.get('X-Tools-Revision'),
     unknown: namesIn(headers.get('X-Tools-Unknown')),
@@ -83,6 +99,13 @@ function layersIn(header: string): Readonly<Record<string, LayerState>> {
   return Object.fromEntries(
     pairs.map(([, layer, count, state]) => [layer, count ? Number(count) : state]),
   ) as Record<string, LayerState>
+}
+
+function tokensIn(header: string): ListTokens | undefined {
+  const [, used, budget] = /^(\d+)\/(\d+|-)/.exec(header) ?? []
+  if (used === undefined) return undefined
+  const counts = layersIn(header) as Record<'full' | 'short' | 'deferred' | 'dropped', number>
+  return { used: Number(used), budget: budget === '-' ? null : Number(budget), ...counts }
 }
 
 /** The names in a header. The header has at most twenty names, and then the number of the others, such as `+5`. */

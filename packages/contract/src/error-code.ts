@@ -36,7 +36,6 @@ export const ERROR_CODES = {
   CALLS_INVALID: kind(400, 'The body has no tool calls that can be read; nothing was run.'),
   PARAMETER_INVALID: kind(400, 'A query parameter has a value that is not allowed.'),
   PARAMETER_UNKNOWN: kind(400, 'A query parameter is not known here.'),
-  PARAMETER_UNAVAILABLE: kind(400, 'A query parameter is not available in this version.'),
   HEADER_INVALID: kind(400, 'A request header has a value that is not allowed.'),
   NAME_INVALID: kind(400, 'The tool name is not allowed.'),
   NAME_MISMATCH: kind(400, 'The name in the body is not the name in the path.'),

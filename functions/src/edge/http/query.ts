@@ -1,8 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters that this version does not support yet. They are refused: a list that ignores them would not be filtered. */
-const UNAVAILABLE = new Set(['budget'])
-
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
 export class Query {
   readonly #values = new URLSearchParams()
@@ -11,11 +8,6 @@ export class Query {
   constructor(search: string, known: readonly string[]) {
     for (const [key, value] of new URLSearchParams(search)) {
       const name = key.endsWith('[]') ? key.slice(0, -2) : key
-      if (UNAVAILABLE.has(name)) {
-        const message = `The parameter ${name} is not available in this version; leave it out.`
-        const details = [{ reason: 'PARAMETER_UNAVAILABLE', parameter: name } as const]
-        throw new ToolrackError('PARAMETER_UNAVAILABLE', message, { details })
-      }
       if (!known.includes(name)) throw unknownParameter(name, known)
       this.#values.append(name, value)
     }

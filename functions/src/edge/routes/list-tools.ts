@@ -6,6 +6,7 @@ import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
+import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
@@ -13,6 +14,8 @@ import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
+import { billText } from '../../tools/catalog/counted-answer.ts'
+import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { VERSION } from '../../version.ts'
@@ -28,6 +31,7 @@ import {
   type NarrowedList,
 } from './list-narrowing.ts'
 import { checkedSession } from './asked-session.ts'
+import { countedAnswerOf, countingIn, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -70,14 +74,28 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
   function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
     const view = parts.listed.view(request.principal, narrowing?.session)
     return view instanceof Promise
-      ? view.then((read) => send(request, read, narrowing))
-      : send(request, view, narrowing)
+      ? view.then((read) => ranked(request, read, narrowing))
+      : ranked(request, view, narrowing)
   }
 
-  function send(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
+  function ranked(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
+    if (!MAY_HAVE_BUDGET.test(request.search)) return send(request, view, narrowing)
+    const rank = parts.usageRanks.of(request.principal.uid)
+    return rank instanceof Promise
+      ? rank.then((read) => send(request, view, narrowing, read))
+      : send(request, view, narrowing, rank)
+  }
+
+  function send(
+    request: KnownRequest,
+    view: CatalogView,
+    narrowing?: ListNarrowing,
+    rank: UsageRank = NO_RANK,
+  ): void | Promise<void> {
     const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const key = `${owner}${view.revision} ${narrowing ? `${narrowing.revision} ` : ''}${req.url}`
+    const revisions = [narrowing?.revision, rank.revision].filter((revision) => revision)
+    const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
     async function make(): Promise<void> {
@@ -86,10 +104,12 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
       const narrowed = list || !narrowing ? undefined : await narrowInTurns(view, narrowing, principal)
       const found = list ? undefined : await search(request, narrowed?.view ?? view)
       let longestMs = 0
+      const asked = askedList(parts, view, request, narrowing, narrowed, rank)
+      if (!list && asked.query.countsTokens) list = await countedList(parts, asked, found)
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, request, fragments, narrowed, found)
+          return makeList(parts, asked, fragments, found)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -99,8 +119,8 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
       lists.set(key, list)
       sendList(request, list)
     }
-    // Searches, scopes and selections take time for each tool and are those of one user, as a user's own definitions are.
-    return view.hasOwn || narrowing || mayRank(request.search)
+    // Searches, scopes, selections and counts take time for each tool and are those of one user, as a user's own definitions are.
+    return view.hasOwn || narrowing || mayRank(request.search) || MAY_COUNT.test(request.search)
       ? making.run(principal.uid, make, callerGone(res))
       : make()
   }
@@ -134,16 +154,20 @@ export function explainRoute(parts: RouteParts): Route {
     method: 'GET',
     path: '/tools/explain',
     ask({ search }) {
-      const query = new Query(search, ['name', ...NARROWING_PARAMETERS])
+      const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return { name, query }
+      return { name, query, list: listQueryIn(query, ['names', 'only'], parts.envelope) }
     },
     action: { verb: 'read' },
-    async handle({ principal, asked: { name, query }, res }) {
+    async handle({ principal, asked: { name, query, list }, res }) {
       const narrowing = await narrowingOf(parts, principal, query)
       const view = await parts.listed.view(principal, narrowing?.session)
-      sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
+      const listed = narrowedView(view, narrowing)
+      const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
+      const found = list.q === undefined ? undefined : await parts.search.find(listed, principal.uid, list.q)
+      const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, found, name)
+      sendJson(res, 200, { ...explainName(listed, name), ...(budget && { budget }) })
     },
   })
 }
@@ -166,30 +190,66 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
   return body.length + 2 * key.length + texts + 1_024
 }
 
-function makeList(
-  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+/** A list that is to be made. */
+type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
+  readonly view: CatalogView
+  readonly query: ListQuery
+  readonly narrowing: ListNarrowing | undefined
+  /** Texts of headers. */
+  readonly unmatched: string | undefined
+  readonly changed: string | undefined
+  readonly rank: UsageRank
+}
+
+function askedList(
+  { envelope }: RouteParts,
   whole: CatalogView,
   { path, search }: FoundRequest,
-  fragments: FragmentsInTurns,
+  narrowing: ListNarrowing | undefined,
   narrowed: NarrowedList | undefined,
-  found: readonly CatalogEntry[] | undefined,
-): SentList {
-  const { view = whole, unmatched, changed: changedNames = [] } = narrowed ?? {}
-  const changed = namesText(changedNames)
+  rank: UsageRank,
+): AskedList {
+  const { view = whole, unmatched, changed = [] } = narrowed ?? {}
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
   }
-  const { dialect } = query
-  const workflows = { defaultWorkflow, invokeWorkflow }
+  return { view, query, narrowing, unmatched, changed: namesText(changed), rank, path, search }
+}
+
+function makeList(
+  parts: RouteParts,
+  asked: AskedList,
+  fragments: FragmentsInTurns,
+  found: readonly CatalogEntry[] | undefined,
+): SentList {
+  const { view, query } = asked
   const answer =
-    dialect === undefined
-      ? listAnswer(view, query, workflows, found)
-      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments, found)
-  const { body, layers, unknown, leftOut, quarantined, omitted, nextCursor } = answer
+    query.dialect === undefined
+      ? listAnswer(view, query, parts, found)
+      : dialectAnswer(view, query, dialectRules(query.dialect), parts, fragments, found)
+  return sentList(parts, asked, answer)
+}
+
+async function countedList(
+  parts: RouteParts,
+  asked: AskedList,
+  found: readonly CatalogEntry[] | undefined,
+): Promise<SentList> {
+  const answer = await countedAnswerOf(parts, asked, found)
+  return sentList(parts, asked, answer, billText(answer.bill))
+}
+
+function sentList(
+  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+  { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
+  { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
+  tokens?: string,
+): SentList {
+  const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
   const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
-  const version = [VERSION, view.revision, narrowed?.revision ?? '', ...settings, search].join('\n')
+  const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -202,6 +262,7 @@ function makeList(
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
     ...(changed !== undefined && { 'X-Tools-Changed': changed }),
+    ...(tokens !== undefined && { 'X-Tools-Tokens': tokens }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
   const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
@@ -226,11 +287,16 @@ const FILTERS = [
   'envelope',
   'strict',
 ] as const
-const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor']
+/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
+const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
+const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  const query = new Query(search, LIST_PARAMETERS)
+  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], envelope)
+}
+
+function listQueryIn(query: Query, nameParameters: readonly string[], envelope: Envelope): ListQuery {
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
@@ -243,7 +309,7 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
     throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
   return {
-    names: parseNames(query),
+    names: parseNames(query, nameParameters),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
     dialect,
@@ -254,6 +320,7 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
     withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
     loaded,
     after,
+    ...countingIn(query),
   }
 }
 
@@ -289,8 +356,8 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   return envelope
 }
 
-function parseNames(query: Query): ListQuery['names'] {
-  const names = parseNameFilter([...query.all('names'), ...query.all('name'), ...query.all('only')])
+function parseNames(query: Query, parameters: readonly string[]): ListQuery['names'] {
+  const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names
 }

@@ -20,6 +20,7 @@ import type { DefinitionWriter } from '../../tools/definitions/definition-writer
 import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
+import type { UsageRanks } from '../../tools/usage/usage-ranks.ts'
 import type { ToolSearch } from '../../tools/search/tool-search.ts'
 import type { Sessions } from '../../tools/sessions/sessions.ts'
 import type { SessionStore } from '../../tools/sessions/session-store.ts'
@@ -34,6 +35,7 @@ export type RouteParts = ItemWorkflows & {
   readonly listed: RuledCatalog
   readonly search: ToolSearch
   readonly ruleBook: RuleBook
+  readonly usageRanks: UsageRanks
   readonly ruleWriter: RuleWriter
   readonly sessions: Sessions
   readonly sessionStore: SessionStore

@@ -3,6 +3,7 @@ import { SqliteAgentStore } from '../../stores/sqlite/sqlite-agent-store.ts'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
 import { SqliteSessionStore } from '../../stores/sqlite/sqlite-session-store.ts'
+import { SqliteUsageStore } from '../../stores/sqlite/sqlite-usage-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import { SqliteScopeStore } from '../../stores/sqlite/sqlite-scope-store.ts'
@@ -21,6 +22,7 @@ export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Go
     rules: new SqliteRuleStore(database),
     sessions: new SqliteSessionStore(database),
     scopes: new SqliteScopeStore(database),
+    usage: new SqliteUsageStore(database),
     close: () => {
       database.close()
       return Promise.resolve()

@@ -4,7 +4,7 @@ import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
 import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. If a file has a higher number, a newer version of Toolrack has written it. */
-const SCHEMA_VERSION = 4
+const SCHEMA_VERSION = 5
 
 const DEFINITIONS = `
   CREATE TABLE layers (
@@ -127,8 +127,11 @@ const TOTALS = `
 /** If `has_files` is 1, `source` is the JSON of several files (`keptText`). */
 const FILES = 'ALTER TABLE blobs ADD COLUMN has_files INTEGER NOT NULL DEFAULT 0;'
 
+/** The tokens of a definition, as `storedTokens` writes them. Null if they were not counted. */
+const TOKENS = 'ALTER TABLE definitions ADD COLUMN tokens TEXT;'
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [DEFINITIONS, MODULES, TOTALS, FILES]
+const STEPS = [DEFINITIONS, MODULES, TOTALS, FILES, TOKENS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512

@@ -146,8 +146,17 @@ const SCOPES = `
   CREATE INDEX scopes_by_user ON scopes (uid, bytes);
 `
 
+/** The use of each user's tools, for the newest day for which it was counted. */
+const TOOL_USAGE = `
+  CREATE TABLE tool_usage (
+    uid TEXT PRIMARY KEY,
+    day TEXT NOT NULL,
+    text TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES]
+const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

@@ -113,9 +113,9 @@ export class SqliteLayerWriter {
   #writeDefinition(key: string, { name: { name, versions }, left, forgotten, content }: RecordChange): void {
     const { putDefinition, addVersion, addPast, dropPast, dropVersion, dropDefinition } = this.#statements
     if (content?.kind === 'definition') {
-      const { revision, digest, text, updatedAt, updatedBy } = content.record
+      const { revision, digest, text, tokens = null, updatedAt, updatedBy } = content.record
       const before = versions.at(-2)
-      putDefinition.run(key, name, revision, digest, text, updatedAt, updatedBy)
+      putDefinition.run(key, name, revision, digest, text, tokens, updatedAt, updatedBy)
       addVersion.run(key, name, revision, text === null ? null : digest, text, updatedAt, updatedBy)
       if (before) addPast.run(key, name, before.revision)
       if (text === null) addPast.run(key, name, revision)

@@ -18,7 +18,7 @@ export type ModuleVersionRow = Omit<ModuleVersionRecord, 'tools'> & { readonly t
 export type BlobRow = { readonly source: string; readonly hasFiles: number }
 
 const DEFINITION =
-  'SELECT name, revision, digest, text, updated_at AS updatedAt, updated_by AS updatedBy FROM definitions'
+  'SELECT name, revision, digest, text, tokens, updated_at AS updatedAt, updated_by AS updatedBy FROM definitions'
 const MODULE = 'name, revision, sha256, tools, updated_at AS updatedAt, updated_by AS updatedBy'
 const OLDEST_FIRST = 'ORDER BY revision, name LIMIT ?'
 
@@ -34,9 +34,9 @@ const SQL = {
 
   definition: `${DEFINITION} WHERE layer = ? AND name = ?`,
   changed: `${DEFINITION} WHERE layer = ? AND revision > ?`,
-  putDefinition: `INSERT INTO definitions (layer, name, revision, digest, text, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?)
+  putDefinition: `INSERT INTO definitions (layer, name, revision, digest, text, tokens, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET revision = excluded.revision, digest = excluded.digest, text = excluded.text,
-      updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+      tokens = excluded.tokens, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
   dropDefinition: 'DELETE FROM definitions WHERE layer = ? AND name = ?',
   definitionName: `SELECT text IS NULL AS isDeleted, ${DEFINITION_BYTES} AS ownBytes
     FROM definitions WHERE layer = ? AND name = ?`,

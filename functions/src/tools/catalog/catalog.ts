@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
+import { RungFragments } from './rung-fragments.ts'
 import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
@@ -31,6 +32,8 @@ type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | un
 export class Catalog {
   /** The definitions of all layers, converted to the dialects that were requested. */
   readonly fragments = new DialectFragments()
+  /** The same on every rung, with their sizes. */
+  readonly rungs = new RungFragments(this.fragments)
   readonly #global: LayerCache
   readonly #file: LayerCache
   readonly #users: LRUCache<string, UserCatalog>

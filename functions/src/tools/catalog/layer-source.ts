@@ -49,4 +49,6 @@ export type StoredDefinition = {
   readonly updatedBy?: string
   /** The origin of a definition that this service did not write: a file with a pointer, or a document of another program. */
   readonly source?: string
+  /** The tokens that the definition takes in a list, as `storedTokens` writes them. Missing if they were not counted. */
+  readonly tokens?: string | undefined
 }

@@ -5,7 +5,7 @@ import type { DialectFragments } from './dialect-fragments.ts'
 import { aliasFault } from './explain-dialects.ts'
 import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
-import { selectEntries, type Listed } from './select-entries.ts'
+import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
 /** A list that is ready to be sent. The texts are values of headers. If a text is undefined, its header is not sent. */
 export type ListAnswer = {
@@ -61,24 +61,33 @@ export function dialectAnswer(
 function answer(
   view: CatalogView,
   query: ListQuery,
-  { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
+  workflows: ItemWorkflows,
   found: readonly CatalogEntry[] | undefined,
   shape: (entry: CatalogEntry) => Listed | undefined,
   dialect?: DialectRules,
 ): ListAnswer {
-  const isItems = query.envelope === 'items'
-  const isOmitted = (entry: CatalogEntry): boolean =>
-    isItems && invokeWorkflow === undefined && entry.callable === 'service'
-  const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
-    callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
-  const selected = selectEntries(view, query, isOmitted, shape, found)
-  const { quarantined, omitted, unknown, leftOut, last, hasMore } = selected
-  const listed = withSearch(selected, query, dialect)
+  const selected = selectEntries(view, query, isOmittedFrom(query, workflows), shape, found)
+  return joinedAnswer(view, query, workflows, selected, withSearch(selected, query, dialect), dialect, found)
+}
+
+/** The answer with these tools, which `withSearch` has put in order. */
+export function joinedAnswer(
+  view: CatalogView,
+  query: ListQuery,
+  workflows: ItemWorkflows,
+  { quarantined, omitted, unknown, leftOut, last, hasMore }: Selected,
+  listed: readonly Listed[],
+  dialect: DialectRules | undefined,
+  found: readonly CatalogEntry[] | undefined,
+): ListAnswer {
   const declarationsKey = dialect?.declarationsKey
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
-    body: isItems ? joinItems(listed, workflowOf) : joinFragments(ends, listed),
+    body:
+      query.envelope === 'items'
+        ? joinItems(listed, (one) => workflowOf(one, workflows))
+        : joinFragments(ends, listed),
     layers: layersText(view),
     unknown: namesText(unknown),
     leftOut: namesText(leftOut),
@@ -88,24 +97,46 @@ function answer(
   }
 }
 
+/** Says which tools are left out of a list of items. */
+export function isOmittedFrom({ envelope }: ListQuery, { invokeWorkflow }: ItemWorkflows) {
+  return ({ callable }: CatalogEntry): boolean =>
+    envelope === 'items' && invokeWorkflow === undefined && callable === 'service'
+}
+
+/** The workflow that an item names. */
+export function workflowOf(
+  { callable, workflowName }: Pick<Listed, 'callable' | 'workflowName'>,
+  { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
+): string {
+  const own = workflowName ?? defaultWorkflow
+  return callable === 'service' ? (invokeWorkflow ?? own) : own
+}
+
 /**
  * The whole list. If a model is to find more tools and the vendor has a search of its own, this search stands first and the listed
  * tools are deferred. Otherwise, and if there is nothing to defer, the service's own search tools stand first.
  */
-function withSearch(
-  { finders, listed, loaded }: ReturnType<typeof selectEntries>,
+export function withSearch(
+  { finders, listed, loaded }: Pick<Selected, 'finders' | 'listed' | 'loaded'>,
   query: ListQuery,
   dialect: DialectRules | undefined,
 ): readonly Listed[] {
   const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
   if (!deferral) return [...finders, ...listed, ...loaded]
-  const mark = Buffer.from(`,${JSON.stringify(deferral.mark).slice(1)}`)
+  const ending = markOf(deferral)
+  const mark = Buffer.from(ending)
   const deferred = listed.map((one) => ({
     ...one,
+    ending,
     fragment: Buffer.concat([one.fragment.subarray(0, -1), mark]),
   }))
   const searchTool = Buffer.from(JSON.stringify(deferral.searchTool))
   return [{ fragment: searchTool, workflowName: undefined, callable: 'client' }, ...deferred, ...loaded]
+}
+
+/** What replaces the last brace of a fragment that is deferred for the vendor's own search. */
+export function markOf({ mark }: NonNullable<DialectRules['deferral']>): string {
+  return `,${JSON.stringify(mark).slice(1)}`
 }
 
 /**

@@ -23,6 +23,10 @@ export type ListQuery = {
   /** Names that stand at the end of the list, in this order, whatever the other filters say. */
   readonly loaded: readonly string[]
   readonly after: Position | undefined
+  /** The most tokens that the list may take. Undefined for a list without this bound. */
+  readonly budget: number | undefined
+  /** True if the answer says what the list takes. Always true with a budget. */
+  readonly countsTokens: boolean
 }
 
 /** A position in the order of the catalog: after this layer and name. Remains valid if the definition is deleted. */

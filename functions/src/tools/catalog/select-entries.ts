@@ -3,14 +3,25 @@ import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
+import type { FragmentSize } from './rung-fragments.ts'
 
-export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'>
+export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
+  /** The size of the fragment, without `ending`. Only in a list whose tokens are counted. */
+  readonly size?: FragmentSize
+  /** The text that has replaced the last brace of the fragment. */
+  readonly ending?: string
+}
+
+export type Selected = ReturnType<typeof selectEntries>
 
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
 /** Bytes of an answer that a page reserves for commas and workflow names. */
 const ENVELOPE_BYTES = 1024 * 1024
+
+/** UTF-8 bytes of the fragments of one page. */
+export const PAGE_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
 
 /** What one selection has put into the list so far, and what it had to leave out. */
 class Selection {
@@ -28,7 +39,7 @@ class Selection {
   ) {
     this.#isOmitted = isOmitted
     this.#shape = shape
-    this.#bytesMax = isPaged ? ANSWER_BYTES_MAX - ENVELOPE_BYTES : ANSWER_BYTES_MAX
+    this.#bytesMax = isPaged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX
   }
 
   /** The listed form; undefined if the entry is left out, and `full` if it has no room. */

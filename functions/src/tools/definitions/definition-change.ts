@@ -10,6 +10,8 @@ export type DefinitionPut = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
+  /** See `StoredDefinition`. */
+  readonly tokens?: string | undefined
   readonly onConflict: OnConflict
   readonly precondition?: Precondition
 }

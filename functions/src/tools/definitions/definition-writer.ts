@@ -13,6 +13,7 @@ import type {
   Precondition,
   WriteContext,
 } from './definition-change.ts'
+import { withTokens } from './count-puts.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
 import { reshape } from './loose-shape.ts'
@@ -112,9 +113,10 @@ export class DefinitionWriter {
     return this.put(principal, target, JSON.parse(version.text) as JsonValue)
   }
 
-  #write(principal: Principal, layer: WritableLayer, changes: readonly DefinitionChange[]) {
+  async #write(principal: Principal, layer: WritableLayer, changes: readonly DefinitionChange[]) {
     const { store, catalog } = this.#parts
-    return writeLayer(catalog, principal, layer, (target, context) => store.write(target, changes, context))
+    const counted = await withTokens(changes)
+    return writeLayer(catalog, principal, layer, (target, context) => store.write(target, counted, context))
   }
 }
 

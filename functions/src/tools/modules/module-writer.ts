@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { putOf, writeLayer, type WritableLayer, type WriteTarget } from '../definitions/definition-writer.ts'
+import { withTokens } from '../definitions/count-puts.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
 import type { DefinitionWriteResult, Precondition } from '../definitions/definition-change.ts'
 import { shadowsOf } from '../definitions/write-answer.ts'
@@ -42,7 +43,7 @@ export class ModuleWriter {
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)
     const { sha256, report } = module
-    const tools = module.tools.map((tool) => putOf(tool))
+    const tools = await withTokens(module.tools.map((tool) => putOf(tool)))
     const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }

@@ -110,7 +110,9 @@ function writeDefinitions(
     const bytes = recordBytes(text)
     const foreign = isForeign && stored ? [{ revision: revision - 1, bytes: recordBytes(stored.text) }] : []
     const versions = [...(kept?.versions ?? foreign), { revision, bytes }]
-    const record = { name, text, digest, revision, updatedAt: at.toISOString(), updatedBy: by }
+    const tokens = change.kind === 'put' ? change.tokens : undefined
+    const updated = { updatedAt: at.toISOString(), updatedBy: by }
+    const record = { name, text, digest, revision, ...updated, ...(tokens !== undefined && { tokens }) }
     const written = { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions } as const
     changes.write(kept, { ...written, isPartial: kept?.isPartial }, { kind: 'definition', record })
     return { name, outcome, digest, revision: revisionText(revision, found.state.epoch) }

@@ -8,6 +8,8 @@ import { revisionText } from './layer-state.ts'
 export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
   readonly text: string | null
   readonly digest: Digest
+  /** See `StoredDefinition`. Missing or null if the tokens were not counted. */
+  readonly tokens?: string | null
 }
 
 /** A version of a definition. A deletion has neither text nor digest. */
@@ -28,9 +30,10 @@ export type ModuleVersionRecord = Omit<ModuleVersion, 'sha256' | 'revision'> &
 
 /** The definition in a record, or undefined for a tombstone. */
 export function storedDefinition(record: DefinitionRecord, epoch: string): StoredDefinition | undefined {
-  const { name, text, digest, revision, updatedAt, updatedBy } = record
+  const { name, text, digest, revision, tokens, updatedAt, updatedBy } = record
   if (text === null) return undefined
-  return { name, text, digest, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+  const stored = { name, text, digest, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+  return typeof tokens === 'string' ? { ...stored, tokens } : stored
 }
 
 export function definitionVersion(record: DefinitionVersionRecord, epoch: string): DefinitionVersion {

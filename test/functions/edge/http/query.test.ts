@@ -35,15 +35,6 @@ test('a list is split at commas and loses its blanks', () => {
   expect(query('names=,a,%20b%20,&names=&names=c').set('names', 3)).toEqual(new Set(['a', 'b', 'c']))
 })
 
-test.each(['budget', 'budget[]'])(
-  '%s, which this version does not serve, is refused rather than ignored',
-  (parameter) => {
-    const { code, message } = refusal(() => query(`${encodeURIComponent(parameter)}=x`))
-    expect(code).toBe('PARAMETER_UNAVAILABLE')
-    expect(message).toContain(`The parameter ${parameter.replace('[]', '')} is not available`)
-  },
-)
-
 test.each(['Names=a', 'nmaes=a', 'constructor=1', '__proto__=1', '=x', 'names[0]=a', 'names[][]=a'])(
   'an unknown parameter is refused with the known ones: %s',
   (search) => {

@@ -101,7 +101,6 @@ test('an explanation says which definition wins', async () => {
 test.each<RefusedRow>([
   ['a list without a valid token', 'nobody', 'GET /tools/list', {}, '401 TOKEN_INVALID'],
   ['an unknown parameter of a list', 'bob', 'GET /tools/list?bogus=1', {}, '400 PARAMETER_UNKNOWN'],
-  ['a parameter that is not served yet', 'bob', 'GET /tools/list?q=x', {}, '400 PARAMETER_UNAVAILABLE'],
   ['an unknown dialect', 'bob', 'GET /tools/list?dialect=latin', {}, '400 PARAMETER_INVALID'],
   [
     'items in a dialect that has none',

@@ -87,6 +87,7 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
 /** Takes from a database what versions since then have added. */
 function asOfVersion(version: 1 | 2 | 3, path: string): void {
   const database = new DatabaseSync(path)
+  database.exec('ALTER TABLE definitions DROP COLUMN tokens')
   database.exec('ALTER TABLE blobs DROP COLUMN has_files')
   if (version < 3) dropTotals(database)
   if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')

@@ -1,0 +1,102 @@
+import type { CountTokens } from './token-counter.ts'
+
+/**
+ * Every fragment of a list begins with `{"` and a letter. The encoder splits a text before it joins characters to tokens, and it
+ * always splits between two marks and a letter. So the tokens of a list are the sum of the tokens between these places.
+ */
+export const FRAGMENT_START = '{"'
+
+/** What follows a fragment in a list, up to the next place at which the encoder splits. */
+const NEXT = `,${FRAGMENT_START}`
+
+/** The encoder also splits between one of these letters and one of these marks. Every fragment has such a place. */
+const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
+
+/** The longest text whose count is remembered, in UTF-16 code units. */
+const REMEMBERED_LENGTH_MAX = 256
+const REMEMBERED_TEXTS_MAX = 1_000
+
+/** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
+export type Joint = {
+  readonly open: string
+  readonly close: string
+  /** The list without any fragment. */
+  readonly empty: string
+}
+
+/** A fragment in a list: the tokens that it takes if another one follows, and the texts that decide what it takes otherwise. */
+export type CountedFragment = {
+  /** See `fragmentTokens`. */
+  readonly tokens: number
+  /** See `tailOf`. */
+  readonly tail: string
+  /** The text that replaces the last brace of the fragment, such as `,"workflowName":"w"}`. Usually there is none. */
+  readonly ending?: string | undefined
+}
+
+/** The tokens of a fragment without its first two characters, and with the beginning of the next fragment. */
+export function fragmentTokens(fragment: string, count: CountTokens): number {
+  return count(fragment.slice(FRAGMENT_START.length) + NEXT)
+}
+
+/** The end of a fragment behind its last place at which the encoder splits whatever follows. It is usually a few brackets. */
+export function tailOf(fragment: string): string {
+  // The place is nearly always near the end, and the rest of the fragment may be long.
+  const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
+  return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
+}
+
+/** Counts lists from the counts of their fragments. The result equals the count of the whole text. */
+export class JoinedTokens {
+  readonly #count: CountTokens
+  readonly #joint: Joint
+  readonly #known = new Map<string, number>()
+
+  constructor(count: CountTokens, joint: Joint) {
+    this.#count = count
+    this.#joint = joint
+  }
+
+  /** The tokens of a list with these fragments. */
+  of(fragments: readonly CountedFragment[]): number {
+    const last = fragments.at(-1)
+    if (!last) return this.#short(this.#joint.empty)
+    const sum = fragments.reduce((tokens, one) => tokens + this.#next(one), this.open)
+    return sum - this.#next(last) + this.#last(last)
+  }
+
+  /** The tokens before the first fragment. */
+  get open(): number {
+    return this.#short(this.#joint.open)
+  }
+
+  /** The most tokens that the fragment adds to a list, wherever it stands. */
+  most(fragment: CountedFragment): number {
+    return Math.max(this.#next(fragment), this.#last(fragment))
+  }
+
+  #next({ tokens, tail, ending }: CountedFragment): number {
+    return ending === undefined ? tokens : this.#ended(tokens, tail, ending + NEXT)
+  }
+
+  #last({ tokens, tail, ending }: CountedFragment): number {
+    const { close } = this.#joint
+    if (ending !== undefined) return this.#ended(tokens, tail, ending + close)
+    return tokens - this.#short(tail + NEXT) + this.#short(tail + close)
+  }
+
+  /** The ending begins with a comma, a quote and a letter, and the encoder splits before the letter. */
+  #ended(tokens: number, tail: string, ending: string): number {
+    const before = this.#short(tail.slice(0, -1) + ending.slice(0, 2))
+    return tokens - this.#short(tail + NEXT) + before + this.#short(ending.slice(2))
+  }
+
+  #short(text: string): number {
+    const known = this.#known.get(text)
+    if (known !== undefined) return known
+    const tokens = this.#count(text)
+    if (text.length <= REMEMBERED_LENGTH_MAX && this.#known.size < REMEMBERED_TEXTS_MAX)
+      this.#known.set(text, tokens)
+    return tokens
+  }
+}

@@ -1,0 +1,55 @@
+import { LongWork } from '../../loop-turn.ts'
+import { countMerged } from './byte-pair-merge.ts'
+
+/** The number of o200k tokens of a text. The names of special tokens in the text are plain text. */
+export type CountTokens = (text: string) => number
+
+const NOT_ASCII = /[^\0-\x7F]/
+
+let counter: Promise<CountTokens> | undefined
+
+/**
+ * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs it, so no other request waits for
+ * it. Of the package only the vocabulary is imported: its own encoder takes quadratic time for a long word, and remembers
+ * 100,000 words of any length.
+ */
+export function tokenCounter(): Promise<CountTokens> {
+  return (counter ??= load())
+}
+
+async function load(): Promise<CountTokens> {
+  const [{ default: tokens }, { O200K_TOKEN_SPLIT_REGEX: pieces }] = await Promise.all([
+    import('gpt-tokenizer/bpeRanks/o200k_base'),
+    import('gpt-tokenizer/encodingParams/constants'),
+  ])
+  const ranks = new Map<string, number>()
+  /** The ranks of tokens that are no ASCII text. They are nearly half of all, and most texts have none of them. */
+  let others: number[] | undefined = []
+  const work = new LongWork()
+  for (const [rank, token] of tokens.entries()) {
+    if (typeof token === 'string' && !NOT_ASCII.test(token)) ranks.set(token, rank)
+    else others.push(rank)
+    if (work.isLong) await work.giveTurn()
+  }
+
+  function bytesOf(piece: string): string {
+    if (!NOT_ASCII.test(piece)) return piece
+    for (const rank of others ?? []) ranks.set(latin1(tokens[rank] ?? ''), rank)
+    others = undefined
+    return latin1(piece)
+  }
+
+  return (text) => {
+    let count = 0
+    for (const [piece] of text.matchAll(pieces)) {
+      const bytes = bytesOf(piece)
+      count += ranks.has(bytes) ? 1 : countMerged(bytes, ranks)
+    }
+    return count
+  }
+}
+
+/** One character for each byte: of a UTF-8 text, or of these bytes. */
+function latin1(token: string | readonly number[]): string {
+  return (typeof token === 'string' ? Buffer.from(token) : Buffer.from(token)).toString('latin1')
+}

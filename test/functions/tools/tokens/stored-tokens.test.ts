@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals'
+import { listedTool } from '@toolrack/contract'
+import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
+import { RungFragments } from '../../../../functions/src/tools/catalog/rung-fragments.ts'
+import { withTokens } from '../../../../functions/src/tools/definitions/count-puts.ts'
+import { fragmentTokens } from '../../../../functions/src/tools/tokens/joined-tokens.ts'
+import { atRung } from '../../../../functions/src/tools/tokens/rungs.ts'
+import { readTokens, storedTokens } from '../../../../functions/src/tools/tokens/stored-tokens.ts'
+import { tokenCounter } from '../../../../functions/src/tools/tokens/token-counter.ts'
+import { catalogEntry } from '../../../../functions/src/tools/catalog/catalog-entry.ts'
+import { put, remove, tool } from '../../../support/definition-changes.ts'
+
+const count = await tokenCounter()
+const definition = tool('a', 'One sentence. And another one.')
+const kept = storedTokens(definition, count)
+
+test('what is stored is what each rung takes', () => {
+  const tokens = readTokens(kept)
+  for (const rung of ['full', 'short', 'deferred'] as const)
+    expect(tokens?.[rung]).toBe(fragmentTokens(JSON.stringify(listedTool(atRung(definition, rung))), count))
+})
+
+test.each([
+  undefined,
+  null,
+  '',
+  'o200k/0 1 2 3',
+  'o200k/1 1 2',
+  'o200k/1 1 2 x',
+  'o200k/1 1 2 -3',
+  'o200k/1 1 2 3 4',
+])('the text %j is no count of this version, so the definition is counted again', (text) =>
+  expect(readTokens(text)).toBeUndefined(),
+)
+
+describe('a list uses', () => {
+  const sizesOf = (tokens: string | undefined) => {
+    const entry = catalogEntry({ ...put(definition), revision: 'r', tokens }, 'user')
+    return new RungFragments(new DialectFragments()).sizes(entry, undefined, count)
+  }
+
+  test('what is stored, if this version has counted it', () => {
+    expect(sizesOf('o200k/1 70 60 50')).toMatchObject({ full: { tokens: 70 }, deferred: { tokens: 50 } })
+    expect(sizesOf('o200k/0 70 60 50')).toEqual(sizesOf(undefined))
+    expect(sizesOf(kept)).toEqual(sizesOf(undefined))
+  })
+})
+
+test('definitions are counted when they are written, except deletions and very long ones', async () => {
+  const long = put(tool('b', 'x'.repeat(70_000)))
+  const changes = [put(definition), long, remove('c')]
+  expect(await withTokens(changes)).toEqual([{ ...put(definition), tokens: kept }, long, remove('c')])
+})
