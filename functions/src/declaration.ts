@@ -40,7 +40,7 @@ export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
 })
 
-const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
+export const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
   description: 'The key, 32 bytes in base64, that seals what is kept of arguments and results.',
 })
 

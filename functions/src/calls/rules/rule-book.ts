@@ -93,7 +93,8 @@ export class RuleBook {
     firstMs: number,
   ): RulesInForce | Promise<RulesInForce> {
     const user = this.#user(caller.uid)
-    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller, session)
+    if (this.#shared.isReady(firstMs) && user.cached.isReady(firstMs))
+      return this.#join(user, caller, session)
     const reads = [this.#shared.current(firstMs), user.cached.current(firstMs)]
     return Promise.all(reads).then(() => this.#join(user, caller, session))
   }
