@@ -85,7 +85,7 @@ test('the fields that the store asks by keep their indexes, and the others need 
   // `oldest`, `deletedAt`, `expiresAt` and `endedAt` are asked for by a parameter of the query.
   const filters = ['tool', 'outcome', 'code', 'workflow']
   const ofRecords = ['uid', 'place', 'day', 'instance', 'kind']
-  const ofLogs = new Set(['bytes', 'at', '__name__', ...filters])
+  const ofLogs = new Set(['bytes', 'at', '__name__', 'expiresAt', ...filters])
   expect(new Set(asked)).toEqual(new Set(['listedAs', 'revision', 'textHash', ...ofRecords, ...ofLogs]))
   // Each filter of a page of calls needs an index together with the order of the page.
   const ofCalls = indexes.filter(({ collectionGroup }) => collectionGroup === 'logs')
@@ -103,6 +103,8 @@ test('the fields that the store asks by keep their indexes, and the others need 
     ['keys', 'bytes'],
     ['logs', 'expiresAt'],
     ['logs', 'bytes'],
+    ['kept', 'expiresAt'],
+    ['kept', 'bytes'],
     ['logs', 'at'],
   ])
 })

@@ -22,7 +22,7 @@ test.each(ANSWERS)(
     const res = await server.fetch(path, { headers: { Origin: LISTED } })
     expect([res.status, res.headers.get('access-control-allow-origin')]).toEqual([status, LISTED])
     expect(res.headers.get('access-control-expose-headers')).toBe(
-      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched',
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed',
     )
     expect(res.headers.get('vary')).toBe('Origin')
   },

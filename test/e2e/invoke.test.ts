@@ -247,7 +247,7 @@ test.each<[string, string, number, string, RegExp]>([
     'BODY_INVALID',
     /\/name: it must be the name of a tool\. Did you mean 'name' and 'arguments'\?$/,
   ],
-  ['a session', '{"name":"ECHO","session":"s"}', 400, 'PARAMETER_UNAVAILABLE', /session/],
+  ['a session', '{"name":"ECHO","session":"s"}', 400, 'BODY_INVALID', /session/],
   ['a context that is no object', '{"name":"ECHO","context":1}', 400, 'BODY_INVALID', /\/context/],
   [
     'a digest that is none',

@@ -80,13 +80,20 @@ beforeAll(async () => {
   }
   expect((await ask(ANN, 'PUT', '/tools/defs/hers', JSON.stringify(HERS))).status).toBe(200)
   expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
+  const scope = JSON.stringify({ scope: `hers,tag:${SECRET}` })
+  expect((await ask(ANN, 'PUT', '/scopes/room/r7', scope)).status).toBe(201)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
   await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
 })
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
-  'GET /tools/list': [['/tools/list'], ['/tools/list?names=hers'], [`/tools/list?names=hers@${DIGEST}`]],
+  'GET /tools/list': [
+    ['/tools/list'],
+    ['/tools/list?names=hers'],
+    [`/tools/list?names=hers@${DIGEST}`],
+    ['/tools/list?scope=ref:room/r7'],
+  ],
   'POST /tools/invoke': [['/tools/invoke', '{"name":"hers"}']],
   'POST /tools/dispatch': [['/tools/dispatch', '[{"type":"tool_use","id":"a","name":"hers","input":{}}]']],
   'POST /tools/dispatch/complete': [
@@ -105,6 +112,15 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
+  'GET /scopes': [['/scopes']],
+  'GET /scopes/:kind/:id': [['/scopes/room/r7'], ['/scopes/room/..%2F..%2Fann%2Froom%2Fr7']],
+  'GET /scopes/:kind/:id/versions': [['/scopes/room/r7/versions']],
+  'PUT /scopes/:kind/:id': [['/scopes/room/r7', '{"scope":"all"}']],
+  'DELETE /scopes/:kind/:id': [['/scopes/room/r7']],
+  'POST /scopes/:kind/:id/commands': [
+    ['/scopes/room/r7/commands', '{"text":"/tools"}'],
+    ['/scopes/room/r7/commands', '{"text":"/tools off"}'],
+  ],
   'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
@@ -138,7 +154,13 @@ const MATRIX = OTHERS.flatMap(([who, caller]) =>
 )
 
 async function hers(): Promise<string> {
-  const paths = ['/tools/defs', '/tools/defs/hers/versions', '/tools/list?names=hers', '/tools/modules/notes']
+  const paths = [
+    '/tools/defs',
+    '/tools/defs/hers/versions',
+    '/tools/list?names=hers',
+    '/tools/modules/notes',
+    '/scopes',
+  ]
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }
 

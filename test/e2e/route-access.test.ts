@@ -109,6 +109,7 @@ const hiddenModule: Answers = [
 const APPROVAL = { asked: '', decided: '' }
 const NO_APPROVAL = '404 APPROVAL_NOT_FOUND'
 const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
+const NO_SESSION = '404 SESSION_NOT_FOUND'
 const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
 for (const name of ['asked', 'decided'] as const)
@@ -225,6 +226,16 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       ['201', '201', '201', DENIED, DENIED],
     ],
   ],
+  'GET /sessions': [['', '', null, NOT_BY_JOB_TOKEN]],
+  'GET /sessions/:id': [['s', '', null, annAlone('200', NO_SESSION, DENIED)]],
+  'PUT /sessions/:id': [
+    ['s', '', json({ selection: 'none' }), ['200', '201', '201', '200', DENIED]],
+    ['new', '', json({ selection: 'none' }), ['201', '201', '201', '201', DENIED]],
+  ],
+  'DELETE /sessions/:id': [['s', '', null, annAlone('204', NO_SESSION, DENIED)]],
+  'POST /sessions/:id/fork': [['s', '', json({ id: 'new' }), annAlone('201', NO_SESSION, DENIED)]],
+  'POST /sessions/:id/messages': [['s', '', json({}), annAlone('200', NO_SESSION, DENIED)]],
+  'GET /sessions/:id/tools': [['s', '', null, annAlone('200', NO_SESSION, '200')]],
   'GET /rules/:kind/:id': [
     ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
@@ -232,6 +243,8 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   ],
   'PUT /rules/:kind/:id': [
     ['user ann', '', json(OTHER_RULES), ['200', DENIED, '200', DENIED, DENIED]],
+    ['session s', '', json(OTHER_RULES), ['201', '201', '201', DENIED, DENIED]],
+    ['agent coder', '', json(OTHER_RULES), ['201', '201', '201', DENIED, DENIED]],
     ['workflow w', '', json(OTHER_RULES), ['200', '201', '201', DENIED, DENIED]],
     ['everybody all', '', json(OTHER_RULES), ADMIN_ALONE],
   ],
@@ -335,6 +348,12 @@ async function reset(): Promise<void> {
     const answer = await ask({ who, method: 'PUT', address: `/workflows/tools/${path}`, body })
     expect(answer.ok).toBe(true)
   }
+  for (const who of ['user', 'another user', 'admin'] as const)
+    for (const path of ['sessions/s', 'sessions/new', 'rules/session/s', 'rules/agent/coder'])
+      await ask({ who, method: 'DELETE', address: `/workflows/${path}` })
+  const session = json({ selection: ['hers'] })
+  const made = await ask({ who: 'user', method: 'PUT', address: '/workflows/sessions/s', body: session })
+  expect(made.status).toBe(201)
   for (const who of ['another user', 'admin'] as const)
     for (const path of ['rules/workflow/w', 'scopes/room/r'])
       await ask({ who, method: 'DELETE', address: `/workflows/${path}` })

@@ -138,7 +138,7 @@ const PLACES = new Map([
   ],
   [
     'npm:lru-cache',
-    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/scopes|tools\/search)\//,
+    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions)\//,
   ],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],

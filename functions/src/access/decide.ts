@@ -1,4 +1,4 @@
-import { ToolrackError, type Layer } from '@toolrack/contract'
+import { ToolrackError, type Layer, type RuleOwner } from '@toolrack/contract'
 import type { Action, Principal } from './principal.ts'
 
 /** Whether an action is allowed, and if not, the reason for the caller. */
@@ -20,6 +20,7 @@ export function decide(principal: Principal, action: Action): Decision {
   if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
   if (verb === 'read-approvals')
     return kind === 'user' ? ALLOWED : deny('Only a user may read approvals, not a job.')
+  if (verb === 'read-sessions' || verb === 'write-sessions') return ALLOWED
   if (verb === 'govern') return decideOnGoverning(kind === 'user', mayApprove === true)
   // A new verb does not compile until it has its own decision above.
   verb satisfies 'mint'
@@ -37,11 +38,14 @@ function decideOnRules(
 ): Decision {
   if (kind !== 'user') return deny('Only a user may read and write rules, not a job.')
   if (verb === 'write-rules' && !mayApprove) return deny(NOT_AN_APPROVER)
-  if (isAdmin || owner === 'workflow' || (owner === 'user' && id === uid)) return ALLOWED
+  if (isAdmin || OWN_KINDS.has(owner) || (owner === 'user' && id === uid)) return ALLOWED
   return deny(
     `Only an admin may read and write the rules ${owner === 'everybody' ? 'for everybody' : 'of another user'}.`,
   )
 }
+
+/** Rules of these owners are kept with the user who writes them, and apply to that user's calls only. */
+const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])
 
 function decideOnAudit({ kind, isAdmin, uid }: Principal, action: AuditAction): Decision {
   if (kind !== 'user') return deny('Only a user may read the audit trail, not a job.')
@@ -85,6 +89,9 @@ const WHY_NOT_BY_JOB_TOKEN = {
   'verify-audit': 'A job token cannot verify the audit trail.',
   'erase-audit': 'A job token never erases anything.',
   'read-approvals': 'A job token never reads approvals.',
+  'read-sessions':
+    'A job token may list and call through a session, but not read it: it may have tools that the token does not name.',
+  'write-sessions': 'A job token may list and call through a session, but not make or change one.',
   govern: 'A job token never decides approvals and never writes rules.',
   'read-scopes': 'A job token may list by a stored scope (scope=ref:KIND/ID), but not read the scope.',
   'write-scopes': 'A job token never writes scopes.',

@@ -73,6 +73,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `mint`: a job token for the principal's own tools.
  * - `read-approvals`: the user's approvals. Only users have this permission.
  * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
+ * - `read-sessions`, `write-sessions`: the user's sessions. To list and to call through one needs neither.
  * - `write`: changes of a layer.
  * - `rules`: reading the rules of an owner, whose id is `id`.
  * - `write-rules`: writing them. Needs the permission `govern` too.
@@ -94,6 +95,8 @@ export type Action =
         | 'govern'
         | 'read-scopes'
         | 'write-scopes'
+        | 'read-sessions'
+        | 'write-sessions'
     }
   | { readonly verb: 'verify-audit' | 'erase-audit' }
   | { readonly verb: 'read-audit'; readonly uid: string | undefined }

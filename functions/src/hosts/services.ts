@@ -27,6 +27,9 @@ import type { ScopeStore } from '../tools/scopes/scope-store.ts'
 import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
+import { Sessions } from '../tools/sessions/sessions.ts'
+import type { SessionStore } from '../tools/sessions/session-store.ts'
+import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
@@ -38,6 +41,7 @@ export type Governance = {
   readonly rules: RuleStore
   readonly scopes: ScopeStore
   readonly keys: IdempotencyKeys
+  readonly sessions: SessionStore
   readonly close: () => Promise<void>
 }
 
@@ -107,9 +111,12 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
   const listed = new RuledCatalog(catalog, ruleBook)
   const search = new ToolSearch()
+  const sessionStore = parts.governance.sessions
+  const sessions = new Sessions({ store: sessionStore, log, now })
   const calls = {
     catalog: listed,
     search,
+    sessions,
     ruleBook,
     keys: parts.governance.keys,
     approvals,
@@ -137,6 +144,9 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     scopes: new StoredScopes({ store: parts.governance.scopes, now }),
     folder,
+    sessions,
+    sessionStore,
+    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now }),
     approvals,
     checkEdited: checkEdited(calls),
     invoker: new Invoker(calls),

@@ -60,7 +60,13 @@ export async function* invokeAtService(
   const ask = (types: string, lost?: ServiceError): Promise<Answer> => {
     const send = async (): Promise<Answer> => {
       const token = await service.token()
-      const { response } = await service.ask('invoke', token, signal, () => init(types), resultOrError)
+      const { response } = await service.ask(
+        `invoke${service.callQuery}`,
+        token,
+        signal,
+        () => init(types),
+        resultOrError,
+      )
       return isEvents(response) ? { events: response } : { result: await resultIn(response, signal) }
     }
     return orAborted(signal, sendCalls(endsMs, signal, idempotencyKey, send, lost))

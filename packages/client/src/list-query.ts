@@ -24,6 +24,8 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
    */
   readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
+  /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
+  readonly session?: string | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
@@ -39,6 +41,7 @@ export type ListQuery = {
   readonly loaded: readonly string[]
   readonly scopes: readonly string[]
   readonly dialect: Dialect | undefined
+  readonly session: string | undefined
   /** The query part of the URL, with its question mark. */
   readonly search: string
 }
@@ -46,7 +49,7 @@ export type ListQuery = {
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
   const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
-  const { dialect, strict } = options
+  const { dialect, session, strict } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -63,6 +66,8 @@ export function listQuery(options: ListOptions): ListQuery {
   if (extra !== undefined) parameters.set('with', extra)
   if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
+  if (session !== undefined) parameters.set('session', session)
   if (strict) parameters.set('strict', '1')
-  return { names: filter, tags, categories, scopes, q, loaded, dialect, search: `?${parameters.toString()}` }
+  const query = { names: filter, tags, categories, scopes, q, loaded, dialect, session }
+  return { ...query, search: `?${parameters.toString()}` }
 }

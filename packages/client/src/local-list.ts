@@ -13,15 +13,20 @@ export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
-/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING or OPTION_INVALID. */
+/**
+ * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools of a
+ * session. Throws CRYPTO_MISSING or OPTION_INVALID.
+ */
 export async function localList(
-  definitions: readonly ToolDefinition[],
+  all: readonly ToolDefinition[],
   { names, tags, categories, scopes, q, loaded, dialect }: ListQuery,
+  selected?: ReadonlySet<string>,
 ): Promise<LocalList> {
+  const byName = new ByName(all.map((definition) => [definition.function.name, definition]))
+  const definitions = selected ? await selectedOf(all, byName, selected) : all
   const { isIn, unmatched } = localScopes(scopes, definitions)
-  const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   const { found, unknown } =
-    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names)
+    names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names, definitions)
   const matching = found
     .filter(
       (definition) =>
@@ -31,7 +36,8 @@ export async function localList(
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
   const ranked = q === undefined ? matching : byWords(matching, q)
-  const more = loaded.length > 0 ? await named(byName, new Set(loaded)) : { found: [], unknown: [] }
+  const more =
+    loaded.length > 0 ? await named(byName, new Set(loaded), definitions) : { found: [], unknown: [] }
   const asked = names === 'all' ? more.found : [...found, ...more.found]
   const leftOut = asked.filter((one) => !isIn(one)).map((one) => one.function.name)
   const missing = { unknown: [...unknown, ...more.unknown], leftOut, unmatched }
@@ -58,13 +64,27 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }
 
-async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {
+async function selectedOf(
+  all: readonly ToolDefinition[],
+  byName: ByName<ToolDefinition>,
+  selected: ReadonlySet<string>,
+): Promise<readonly ToolDefinition[]> {
+  const found = new Set<ToolDefinition | undefined>()
+  for (const name of selected) found.add(await byName.find(name))
+  return all.filter((definition) => found.has(definition))
+}
+
+async function named(
+  byName: ByName<ToolDefinition>,
+  names: ReadonlySet<string>,
+  definitions: readonly ToolDefinition[],
+) {
   const found = new Set<ToolDefinition>()
   const unknown: string[] = []
   for (const entry of names) {
     const { name, digest } = parseNameEntry(entry)
     const definition = await byName.find(name)
-    if (!definition) unknown.push(name)
+    if (!definition || !definitions.includes(definition)) unknown.push(name)
     else if (digest === undefined || digest === `sha256:${await sha256Hex(digestedText(definition))}`)
       found.add(definition)
   }

@@ -109,11 +109,16 @@ async function sendBatch(
   signal: AbortSignal,
   idempotencyKey: string | undefined,
 ): Promise<string> {
-  const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...keyHeader(idempotencyKey) },
-    body: `[${batch.map(({ json }) => json).join()}]`,
-  }))
+  const { response } = await service.ask(
+    `dispatch${service.callQuery}`,
+    await service.token(),
+    signal,
+    () => ({
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...keyHeader(idempotencyKey) },
+      body: `[${batch.map(({ json }) => json).join()}]`,
+    }),
+  )
   return withNetworkErrors(signal, () => response.text())
 }
 

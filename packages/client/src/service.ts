@@ -11,6 +11,8 @@ export type ServiceOptions = {
   readonly route?: 'workflows' | 'jobs' | undefined
   /** The user for whom a service account acts. Only for the routes of jobs. */
   readonly userId?: string | undefined
+  /** The id of the session through which the client lists and calls. A list can name another one. */
+  readonly session?: string | undefined
   /** A function to use instead of the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
@@ -19,10 +21,13 @@ export type ServiceOptions = {
 export class Service {
   readonly #base: URL
   readonly #options: ServiceOptions
+  /** The query of calls, with its question mark. */
+  readonly callQuery: string
 
   /** Throws OPTION_INVALID. */
   constructor(options: ServiceOptions) {
-    const { service, route = 'workflows' } = options
+    const { service, route = 'workflows', session } = options
+    this.callQuery = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
     this.#options = options
     const base = URL.canParse(String(service)) ? new URL(service) : undefined
     if (!base?.protocol.startsWith('http') || base.username !== '')

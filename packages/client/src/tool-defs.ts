@@ -4,6 +4,7 @@ import { inTime } from './in-time.ts'
 import { RememberedLists, SharedRequests } from './list-cache.ts'
 import { listQuery, type ListOptions, type ListQuery } from './list-query.ts'
 import { localList, STANDARD_DEFINITIONS } from './local-list.ts'
+import { Selections } from './selections.ts'
 import { Outage, withRetry } from './retry.ts'
 import { withNetworkErrors, Service, type ServiceOptions } from './service.ts'
 import { tokenSubject } from './token.ts'
@@ -27,7 +28,9 @@ export class ToolDefs {
   readonly #service: Service
   readonly #fallback: readonly ToolDefinition[] | false
   readonly #deadlineMs: number
+  readonly #session: string | undefined
   readonly #remembered = new RememberedLists()
+  readonly #selections = new Selections()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
   /** The last error. Its first value is never used. */
@@ -38,6 +41,7 @@ export class ToolDefs {
     this.#service = new Service(service)
     this.#fallback = fallback
     this.#deadlineMs = deadlineMs
+    this.#session = service.session
   }
 
   /**
@@ -45,12 +49,13 @@ export class ToolDefs {
    *
    * - OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx): the caller made a mistake.
    * - CRYPTO_MISSING: local definitions need a hash, but there is no WebCrypto.
-   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false` or a scope is a stored one.
+   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false`, a scope is a stored one,
+   *   or the selection of the session is not known.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
   ): Promise<ToolList<ToolOf<D>>> {
-    const query = listQuery(options)
+    const query = listQuery({ session: this.#session, ...options })
     options.signal?.throwIfAborted()
     const late = (): ToolsError =>
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
@@ -70,7 +75,7 @@ export class ToolDefs {
         if (!(error instanceof ServiceError)) throw error
       }
     else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
-    return this.#withoutService(keyOf(query, token), query)
+    return this.#withoutService(query, token)
   }
 
   /** Asks the service until the deadline. Begins or ends the outage. */
@@ -106,13 +111,14 @@ export class ToolDefs {
     const text = await withNetworkErrors(signal, () => response.text())
     const answer = readList(response.headers, text, query.dialect)
     this.#remembered.keep(key, answer)
+    this.#selections.keep(query, token, answer)
     return answer
   }
 
-  async #withoutService(key: string, query: ListQuery): Promise<ToolList<JsonObject>> {
+  async #withoutService(query: ListQuery, token: string): Promise<ToolList<JsonObject>> {
     const { code, message } = this.#lastError
     const reason = { code, message }
-    const remembered = this.#remembered.get(key)
+    const remembered = this.#remembered.get(keyOf(query, token))
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
     // Only the service knows stored scopes. A list without one of them could be wider than the caller has asked for.
     const isStored = query.scopes.some((scope) => scope.trim().startsWith('ref:'))
@@ -120,10 +126,15 @@ export class ToolDefs {
       const cause = this.#lastError
       throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, { cause })
     }
-    const local = await localList(this.#fallback, query)
+    const selected = this.#selections.of(query, token)
+    if (selected === 'unknown')
+      throw new ToolsError('SERVICE_UNAVAILABLE', `${message} ${NO_SELECTION}`, { cause: this.#lastError })
+    const local = await localList(this.#fallback, query, selected)
     return { ...local, source: 'local', reason, revision: null, layers: null }
   }
 }
+
+const NO_SELECTION = 'The selection of the session is not known, so no local tool is listed.'
 
 /** The key of a remembered answer. Callers who may see different tools have different keys. */
 function keyOf({ search }: ListQuery, token: string): string {

@@ -26,7 +26,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly layers: Readonly<Partial<Record<Layer, LayerState>>> | null
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
-  /** The first twenty requested names of tools that a scope leaves out. They can be called. */
+  /** The first twenty requested names of tools that a scope or the session's selection leaves out. */
   readonly leftOut: readonly string[]
   /** The first twenty items of scopes that match no tool, which may be misspelled. */
   readonly unmatched: readonly string[]

@@ -17,7 +17,7 @@ export type OnApproval = (
   call: WaitingCall,
 ) => ApprovalDecision | false | undefined | void | Promise<ApprovalDecision | false | undefined | void>
 
-export type ApprovalDecision = 'once' | 'always' | 'deny'
+export type ApprovalDecision = 'once' | 'session' | 'always' | 'deny'
 
 /** The pause between two questions whether somebody has decided, in milliseconds. */
 const PAUSE_MS = 1_000

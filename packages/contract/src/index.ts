@@ -9,7 +9,7 @@ export { CONVERSIONS, inDialect, inDialectAs, nameIn } from './dialects/in-diale
 export type { Conversion, DialectFault, DialectRules } from './dialects/in-dialect.ts'
 export { dropOmittedArguments } from './dialects/null-arguments.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
-export { canonicalJson, holdsLargeInteger, isJsonObject, jsonPointer } from './json.ts'
+export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointer } from './json.ts'
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
 export { normalisedPath } from './rules/argument-text.ts'

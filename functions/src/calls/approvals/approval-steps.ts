@@ -83,9 +83,14 @@ function isNothingRun({ result }: CallOutcome): boolean {
 }
 
 /** The call as it was sent: its tool, and the arguments before the approval has replaced them. */
-function boundTo({ entry, request }: Resolved): BoundCall {
+function boundTo({ entry, request, session }: Resolved): BoundCall {
   const { name: tool, digest } = entry
-  return { tool, digest, argumentsHash: argumentsHash(request.sentArguments ?? request.arguments) }
+  return {
+    session: session ? { id: session.id, key: session.key } : null,
+    tool,
+    digest,
+    argumentsHash: argumentsHash(request.sentArguments ?? request.arguments),
+  }
 }
 
 function waiting(call: Authorised, { id, expiresAt, asked }: Approval): CallOutcome {

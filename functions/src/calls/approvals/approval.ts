@@ -8,13 +8,24 @@ export const APPROVAL_MS = 15 * 60 * 1_000
 /** The time for which an approval that has ended is still shown. */
 export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
 
+/** The time for which an answer for a session is kept, if the session does not end earlier. Then the rule asks again. */
+export const SESSION_ANSWER_MS = 30 * 24 * 60 * 60 * 1_000
+
 /** The most approvals of one user that are kept. Those that have ended are erased first, the oldest of them before the others. */
 export const APPROVALS_MAX = 200
 
 /** The most bytes of the arguments in one user's approvals. A call may have 256 KB of them. */
 export const APPROVALS_BYTES_MAX = 8 * 1024 * 1024
 
-export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'used', 'always', 'expired'] as const
+export const APPROVAL_STATES = [
+  'pending',
+  'approved',
+  'denied',
+  'used',
+  'always',
+  'session',
+  'expired',
+] as const
 
 /**
  * - `pending`: nobody has decided.
@@ -22,6 +33,7 @@ export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'used', 'always
  * - `denied`: the call may not be made.
  * - `used`: the approved call was made.
  * - `always`: the rule that asked is answered for the tool, as long as the tool and the rule stay as they are.
+ * - `session`: like `always`, but only for calls through the session of the call.
  * - `expired`: the time to decide or to make the call is over. It is not stored.
  */
 export type ApprovalState = (typeof APPROVAL_STATES)[number]
@@ -40,6 +52,8 @@ export type Approval = {
   /** The UTF-8 bytes of the stored arguments. */
   readonly bytes: number
   readonly asked: KeptRule
+  /** The session through which the call was made. Its key differs if the session was deleted and made again. */
+  readonly session?: ApprovedSession | null
   /** The workflow whose job token made the call. */
   readonly workflow: string | null
   readonly createdAt: string
@@ -55,7 +69,9 @@ export type Approval = {
 export type ApprovalArguments = { readonly sent: JsonObject; readonly edited?: JsonObject | undefined }
 
 /** What an approval is bound to. */
-export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash'>
+export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash' | 'session'>
+
+export type ApprovedSession = { readonly id: string; readonly key: string }
 
 export function argumentsHash(args: JsonObject): string {
   return sha256(canonicalJson(args))
@@ -75,18 +91,30 @@ function isOver({ expiresAt }: Approval, nowMs: number): boolean {
   return nowMs >= endMs || nowMs < endMs - 2 * APPROVAL_MS
 }
 
-export function isErased({ state, expiresAt }: Approval, nowMs: number): boolean {
-  return state !== 'always' && nowMs >= Date.parse(expiresAt) + APPROVAL_KEPT_MS
+export function isErased(approval: Approval, nowMs: number): boolean {
+  return nowMs >= eraseAt(approval)
+}
+
+/** The time after which an approval is not shown any more, in milliseconds since 1970. An `always` has no end. */
+function eraseAt({ state, expiresAt }: Approval): number {
+  if (state === 'always') return Infinity
+  return Date.parse(expiresAt) + (state === 'session' ? SESSION_ANSWER_MS : APPROVAL_KEPT_MS)
 }
 
 /** The time after which none of the approvals is shown any more, in milliseconds since 1970. Null if one of them has no end. */
 export function eraseAtMs(approvals: readonly Approval[]): number | null {
-  if (approvals.some(({ state }) => state === 'always')) return null
-  return Math.max(0, ...approvals.map(({ expiresAt }) => Date.parse(expiresAt))) + APPROVAL_KEPT_MS
+  const endMs = Math.max(0, ...approvals.map(eraseAt))
+  return endMs === Infinity ? null : endMs
 }
 
-export function isFor(approval: Approval, { tool, digest, argumentsHash: hash }: BoundCall): boolean {
-  return approval.tool === tool && approval.digest === digest && approval.argumentsHash === hash
+export function isFor(approval: Approval, call: BoundCall): boolean {
+  const { tool, digest, argumentsHash: hash } = call
+  const isEqual = approval.tool === tool && approval.digest === digest && approval.argumentsHash === hash
+  return isEqual && isOfSession(approval, call)
+}
+
+export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'session'>): boolean {
+  return approval.session?.key === session?.key
 }
 
 export function keptRule({ says, ...rule }: AskingRule): KeptRule {

@@ -1,6 +1,6 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
+import { APPROVAL_MS, isErased, isFor, isOfSession, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
 import { withRoomFor } from './room-for-approval.ts'
@@ -31,7 +31,8 @@ export type AskingCall = BoundCall & {
 type TakingCall = BoundCall & Pick<AskingCall, 'uid' | 'asks'>
 
 export type Decision = {
-  readonly decision: 'once' | 'always' | 'deny'
+  /** `session`: as `always`, for calls through the session of the call. */
+  readonly decision: 'once' | 'always' | 'session' | 'deny'
   /** They replace the arguments of the call. Only for `once`. */
   readonly arguments?: JsonObject | undefined
 }
@@ -50,12 +51,12 @@ export class Approvals {
   /** Undefined if every rule that asks is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
   async ask(call: AskingCall): Promise<Approval | undefined> {
     const { store, now, announce } = this.#parts
-    if (!unanswered(await store.read(call.uid), call)) return undefined
+    const nowMs = now()
+    if (!unanswered(await store.read(call.uid), call, nowMs)) return undefined
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
-    const nowMs = now()
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
-      const asked = unanswered(known, call)
+      const asked = unanswered(known, call, nowMs)
       if (!asked) return { result: undefined }
       const equal = known.find((one) => isFor(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
@@ -85,9 +86,9 @@ export class Approvals {
       const state = stateAt(found, nowMs)
       if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
       if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
-      if (state === 'always' && unanswered(known, call))
-        throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
-      if (state === 'pending' || state === 'always') return { result: found }
+      const isAnswer = state === 'always' || state === 'session'
+      if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
+      if (state === 'pending' || isAnswer) return { result: found }
       // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
       if (state === 'used' && found.usedBy === invocationId) return { result: found }
       if (state === 'used') throw new ToolrackError('APPROVAL_CONFLICT', USED)
@@ -136,6 +137,7 @@ export class Approvals {
     const sent = edited && (await this.find(uid, id)).arguments.sent
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<ShownApproval> => {
       const found = undecided(known, id, nowMs)
+      if (decision === 'session' && !found.session) throw new ToolrackError('APPROVAL_CONFLICT', NO_SESSION)
       const decided: Approval = {
         ...found,
         state: STATE_AFTER[decision],
@@ -151,27 +153,46 @@ export class Approvals {
     })
   }
 
+  /** Forgets what was answered for a session, and what waits in it, when the session has ended. */
+  async forgetSession(uid: string, key: string): Promise<void> {
+    const { store, now } = this.#parts
+    const isOf = (one: Approval): boolean => one.session?.key === key
+    if (!(await store.read(uid)).some(isOf)) return
+    await store.change(uid, now(), (known) => {
+      const dropped = known.filter(isOf).map(({ id }) => id)
+      return { result: undefined, change: { approvals: known.filter((one) => !isOf(one)), dropped } }
+    })
+  }
+
   /** Cancels an approval that no call has used, or forgets an `always`. Throws as `decide` does. */
   async remove(uid: string, id: string): Promise<void> {
     const nowMs = this.#parts.now()
     await this.#parts.store.change(uid, nowMs, (known) => {
       const found = known.find((one) => one.id === id)
-      if (found?.state !== 'always' && found?.state !== 'approved') undecided(known, id, nowMs)
+      if (!found || !REMOVABLE.has(found.state)) undecided(known, id, nowMs)
       const approvals = known.filter((one) => one.id !== id)
       return { result: undefined, change: { approvals, dropped: [id] } }
     })
   }
 }
 
-const STATE_AFTER = { once: 'approved', always: 'always', deny: 'denied' } as const
+const STATE_AFTER = { once: 'approved', always: 'always', session: 'session', deny: 'denied' } as const
+
+const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
+
+const NO_SESSION =
+  'The call was made through no session, so it cannot be answered for its session. Decide "once" or "always".'
 
 const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
+
+const OTHER_SESSION =
+  'The approval is for a call through another session; nothing was run. Make the call without it to ask again.'
 
 const OTHER_RULE =
   'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
 
 function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
-  const { tool, digest, argumentsHash, workflow } = call
+  const { tool, digest, argumentsHash, workflow, session = null } = call
   return {
     id,
     state: 'pending',
@@ -180,6 +201,7 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
     argumentsHash,
     bytes: bytesOf(call.arguments),
     asked,
+    session,
     workflow,
     createdAt: isoTime(nowMs),
     expiresAt: isoTime(nowMs + APPROVAL_MS),
@@ -189,11 +211,21 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
   }
 }
 
-/** The first rule that asks and is not answered by an `always`. */
-function unanswered(known: readonly Approval[], { tool, digest, asks }: TakingCall): KeptRule | undefined {
-  const always = known.filter((one) => one.state === 'always' && one.tool === tool && one.digest === digest)
-  const answered = new Set(always.map(({ asked }) => asked.key))
+/** The first rule that asks and is not answered, for always or for the session of the call. */
+function unanswered(known: readonly Approval[], call: TakingCall, nowMs: number): KeptRule | undefined {
+  const { tool, digest, asks } = call
+  const answers = known.filter(
+    (one) => one.tool === tool && one.digest === digest && isAnswerTo(one, call, nowMs),
+  )
+  const answered = new Set(answers.map(({ asked }) => asked.key))
   return asks.find(({ key }) => !answered.has(key))
+}
+
+function isAnswerTo(approval: Approval, call: TakingCall, nowMs: number): boolean {
+  const { state } = approval
+  return (
+    state === 'always' || (state === 'session' && isOfSession(approval, call) && !isErased(approval, nowMs))
+  )
 }
 
 /** Why an approval is not that of the call; undefined if it is. */
@@ -202,6 +234,7 @@ function whyOther(approval: Approval, call: BoundCall): string | undefined {
   if (approval.tool !== call.tool) return `The approval is for the tool ${approval.tool}; nothing was run.`
   if (approval.digest !== call.digest)
     return `${call.tool} has changed since the approval was asked for; nothing was run. Make the call without it to ask again.`
+  if (!isOfSession(approval, call)) return OTHER_SESSION
   return 'The approval is for other arguments; nothing was run. Send the arguments for which it was asked.'
 }
 

@@ -11,7 +11,7 @@ import type { Approval } from './approval.ts'
 
 export type CheckEdited = (
   principal: Principal,
-  approval: Pick<Approval, 'tool' | 'digest'>,
+  approval: Pick<Approval, 'tool' | 'digest' | 'session'>,
   args: JsonObject,
 ) => Promise<void>
 
@@ -20,7 +20,7 @@ export type CheckEdited = (
  * once what is wrong. It rejects with the error of the call. The call itself does all of this again.
  */
 export function checkEdited(
-  parts: Pick<StepParts, 'catalog' | 'ruleBook' | 'validator'> & { readonly log: Log },
+  parts: Pick<StepParts, 'catalog' | 'sessions' | 'ruleBook' | 'validator'> & { readonly log: Log },
 ): CheckEdited {
   const steps = Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
     .step('read the request', readRequest)
@@ -28,11 +28,12 @@ export function checkEdited(
     .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments(parts))
     .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))
-  return async (principal, { tool: name, digest: expectedDigest }, args) => {
+  return async (principal, { tool: name, digest: expectedDigest, session }, args) => {
     const { result } = await steps({
       invocationId: randomUUID(),
       parentInvocationId: null,
       principal,
+      sessionId: session?.id,
       headers: { idempotencyKey: undefined, traceparent: undefined },
       read: () => ({ name, arguments: args, context: {}, expectedDigest }),
       signal: new AbortController().signal,

@@ -39,12 +39,14 @@ type Added = { readonly isDryRun?: boolean }
  * either: which of them are sensitive is not known without its schema.
  */
 function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
-  const { principal, entry, request, view, decision, isDryRun } = call
+  const { principal, entry, request, view, decision, session, isDryRun } = call
   const { kind, uid, workflowId = null } = principal
   return {
     kind: 'call',
     principal: { kind, uid },
     workflow: workflowId,
+    session: call.sessionId ?? null,
+    agent: session?.agent ?? null,
     tool: entry?.name ?? askedName(request?.name),
     layer: entry?.layer ?? null,
     digest: entry?.digest ?? null,

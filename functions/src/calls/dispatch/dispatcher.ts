@@ -57,7 +57,7 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
 /** Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
-  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,
+  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>> & Pick<Asked, 'sessionId'>,
   { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
 ): Promise<DispatchAnswer> {

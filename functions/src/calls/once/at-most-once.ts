@@ -62,7 +62,7 @@ function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
 }
 
 const OTHER_CALL =
-  'The Idempotency-Key was used for another tool or other arguments; nothing was run. Use a new key for a new call.'
+  'The Idempotency-Key was used for another tool, other arguments or another session; nothing was run. Use a new key for a new call.'
 
 const UNENDED: Readonly<
   Record<
@@ -87,9 +87,9 @@ const UNENDED: Readonly<
   ],
 }
 
-/** A hash of what is called: the tool's name, the arguments, and the session, of which there is none yet. */
-function hashOf({ entry, request }: Resolved): string {
-  return sha256(canonicalJson([entry.name, request.arguments, null]))
+/** A hash of what is called: the tool's name, the arguments, and the session, if there is one. */
+function hashOf({ entry, request, session }: Resolved): string {
+  return sha256(canonicalJson([entry.name, request.arguments, session?.id ?? null]))
 }
 
 function sha256(text: string): string {

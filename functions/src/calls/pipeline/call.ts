@@ -14,6 +14,7 @@ import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import type { JsonText } from '../../tools/json/json-text.ts'
 import type { IsolationLevel, PrintedLog } from '../../tools/modules/runner.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
 
 /** The request of one call, parsed. */
 export type CallRequest = {
@@ -54,6 +55,8 @@ export type Asked = {
   /** Reads and parses the request. Throws if it is not valid; a ToolrackError reaches the caller. */
   readonly read: () => CallRequest | Promise<CallRequest>
   readonly headers?: CallHeaders
+  /** The id of the session through which the call is made. */
+  readonly sessionId?: string | undefined
   /** True if the caller only asks what would happen. The tool never runs. */
   readonly isDryRun?: boolean
   /** The id of the call that makes this one, if a step makes it. */
@@ -71,7 +74,7 @@ export type Asked = {
 export type Pipeline = { readonly invoke: (asked: Asked) => Promise<Invocation> }
 
 /** A call that has arrived. Its request has not been read yet. */
-export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
+export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
   readonly headers: CallHeaders
@@ -90,6 +93,8 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
 export type Requested = Received & { readonly request: CallRequest }
 
 export type Resolved = Requested & {
+  /** Undefined if the call names no session. */
+  readonly session?: SessionSelection | undefined
   readonly view: CatalogView
   readonly entry: CatalogEntry
   readonly howRun: HowRun

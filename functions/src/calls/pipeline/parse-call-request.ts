@@ -9,7 +9,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
   const { name, arguments: args = {}, context = {}, expectedDigest, approval, session, ...rest } = body
   const hint = meantFields(body, Object.keys(rest))
   if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool', hint)
-  if (session !== undefined) throw new ToolrackError('PARAMETER_UNAVAILABLE', NO_SESSION)
+  if (session !== undefined) throw new ToolrackError('BODY_INVALID', NO_SESSION)
   if (Object.keys(rest).length > 0)
     throw invalid(
       '',
@@ -23,7 +23,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
   return { name, arguments: callArguments(args), context: contextOf(context), expectedDigest, approval }
 }
 
-const NO_SESSION = 'The field session is not available in this version; leave it out.'
+const NO_SESSION = 'A session is named in the address, not in the body: ?session=ID.'
 
 /** Checks the arguments of a call, from any request. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {

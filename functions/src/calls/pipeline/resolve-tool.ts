@@ -12,6 +12,9 @@ import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.t
 import type { RuledCatalog } from '../rules/ruled-catalog.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import type { Sessions } from '../../tools/sessions/sessions.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
@@ -19,23 +22,36 @@ import type { Next, Step } from './onion.ts'
 export type ResolveParts = {
   /** The catalog without the tools that rules hide. */
   readonly catalog: Pick<RuledCatalog, 'view'>
+  /** Undefined where no sessions are kept. */
+  readonly sessions?: Pick<Sessions, 'selectionOf'> | undefined
 }
 
 /**
  * Finds the tool by the name or alias under which the list shows it to this caller. If there is none, the call fails. With a job
- * token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not.
+ * token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not. With a session, every tool
+ * that is not in its selection is NOT_SELECTED.
  */
-export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
+export function resolveTool({ catalog, sessions }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
+    if (call.sessionId !== undefined) return resolveThrough(call.sessionId, call, next)
     const view = catalog.view(call.principal)
     // If the layers were checked a moment ago, the view is not a promise. An `await` would take a tenth of a warm call's time.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)
   }
+
+  async function resolveThrough(id: string, call: Requested, next: Next<Resolved>): Promise<CallOutcome> {
+    if (!sessions) throw new ToolrackError('SESSION_NOT_FOUND')
+    const session = await sessions.selectionOf(call.principal.uid, id)
+    return resolveIn(await catalog.view(call.principal, session), { ...call, session }, next)
+  }
 }
 
-function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<CallOutcome> {
+/** A call with its session, if it names one. */
+type InSession = Requested & Pick<Resolved, 'session'>
+
+function resolveIn(view: CatalogView, call: InSession, next: Next<Resolved>): Promise<CallOutcome> {
   const found = find(view, call)
   if (found instanceof ToolrackError)
     return Promise.resolve(outcomeOf({ ...call, view }, withSuggestion(view, call, found)))
@@ -45,7 +61,7 @@ function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Pr
 }
 
 /** The tool, or the error if there is none for this caller. */
-function find(view: CatalogView, { request, principal }: Requested): CatalogEntry | ToolrackError {
+function find(view: CatalogView, { request, principal, session }: InSession): CatalogEntry | ToolrackError {
   const { name, expectedDigest } = request
   // A tool that rules hide is found here: the next step refuses it by name, with the rule.
   const entry = view.meaning(name)
@@ -53,6 +69,8 @@ function find(view: CatalogView, { request, principal }: Requested): CatalogEntr
   // The view contains only tools that the caller may see. A second check protects calls from a mistake in the view.
   const decision = maySee(principal, entry)
   if (!decision.allowed) return refusalOf(decision)
+  const left = session && whyNotInSession(session, entry)
+  if (left) return new ToolrackError(left.reason, left.message)
   if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
   const message = `${entry.name} has changed since it was listed; nothing was run. List the tools again.`
   return new ToolrackError('DIGEST_CHANGED', message)
@@ -74,12 +92,12 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
  */
 function withSuggestion(
   view: CatalogView,
-  { request: { name }, principal }: Requested,
+  { request: { name }, principal, session }: InSession,
   { code, message }: ToolrackError,
 ): ToolResult {
   const failure = toolFailure(code, message)
   if (code !== 'TOOL_NOT_FOUND' && code !== 'PERMISSION_DENIED') return failure
-  const meant = nearMiss(name, namesFor(principal, view))
+  const meant = nearMiss(name, namesFor(principal, view, session))
   if (meant === undefined) return failure
   // A model that was given aliases can only call an alias.
   const known = name.includes('__') ? (plainAlias(meant) ?? meant) : meant
@@ -87,8 +105,13 @@ function withSuggestion(
 }
 
 /** The names that the principal may see, as in `find`. */
-function* namesFor(principal: Principal, view: CatalogView): Generator<string> {
-  for (const entry of view.entries()) if (maySee(principal, entry).allowed) yield entry.name
+function* namesFor(
+  principal: Principal,
+  view: CatalogView,
+  session: SessionSelection | undefined,
+): Generator<string> {
+  for (const entry of view.entries())
+    if (maySee(principal, entry).allowed && !(session && whyNotInSession(session, entry))) yield entry.name
 }
 
 /** The request without the arguments whose null means "omitted" (see `nullMeansOmitted`). */

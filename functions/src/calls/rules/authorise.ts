@@ -9,7 +9,7 @@ export type AuthoriseParts = { readonly ruleBook: Pick<RuleBook, 'of'> }
 /** Adds what the rules say of the call, for the steps inside. If a rule denies the call, it ends here. */
 export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Authorised> {
   return (call, next) => {
-    const inForce = ruleBook.of(call.principal)
+    const inForce = ruleBook.of(call.principal, call.session)
     // The rules were checked a moment ago by the step before, so they are usually no promise. An `await` would cost time.
     return inForce instanceof Promise
       ? inForce.then((read) => decided(read, call, next))

@@ -24,7 +24,7 @@ export type RuleSets = ReadonlyMap<string, KeptRules>
 /** The most bytes of all rule sets of a scope together. A document of Firestore has at most 1 MiB. */
 export const RULES_BYTES_MAX = 256 * 1024
 
-/** The most owners of one user's rules: the user, and workflows. */
+/** The most owners of one user's rules: the user, and workflows, sessions and agents. */
 export const RULE_OWNERS_MAX = 100
 
 export function ownerKey({ kind, id }: RuleOwner): string {

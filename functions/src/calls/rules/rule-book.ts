@@ -1,7 +1,8 @@
 import { ToolrackError, type OwnedRules, type RuleOwner } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
-import { ownedRules, type RuleSets } from './kept-rules.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { ownedRules, ownerKey, type RuleSets } from './kept-rules.ts'
 import { CachedRules } from './cached-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
@@ -10,8 +11,8 @@ import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 const USERS_MAX = 10_000
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most workflows of a user whose rules are joined and kept. */
-const WORKFLOWS_MAX = 100
+/** The most combinations of a user's workflow, session and agent whose rules are joined and kept. */
+const JOINED_MAX = 100
 
 export type RuleBookParts = {
   readonly store: RuleStore
@@ -24,18 +25,22 @@ export type RuleBookParts = {
 
 type UserRules = {
   readonly cached: CachedRules
-  /** The rules in force, by workflow, as long as the sets are these. */
+  /** The rules in force, by the owners beside the user, as long as the sets are these. */
   joined:
     { readonly shared: RuleSets; readonly own: RuleSets; readonly by: Map<string, RulesInForce> } | undefined
 }
 
 type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
 
+/** The session through which something is listed or called. */
+export type CallingSession = Pick<SessionSelection, 'lineage'>
+
 const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
 
 /**
- * The rules that apply to each caller: the operator's, those for everybody, the user's, and those of the workflow that the job
- * token names. They are in memory, and their revision is checked once a second at most.
+ * The rules that apply to each caller: the operator's, those for everybody, the user's, those of the workflow that the job token
+ * names, and those of the session, of its parents and of their agents. They are in memory, and their revision is checked once a
+ * second at most.
  */
 export class RuleBook {
   readonly #parts: RuleBookParts
@@ -53,10 +58,12 @@ export class RuleBook {
   }
 
   /** The rules that apply to the caller. Throws STORE_FAILED if they could never be read, because nothing may run without them. */
-  of(caller: Caller): RulesInForce | Promise<RulesInForce> {
+  of(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
     const user = this.#user(caller.uid)
-    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
-    return Promise.all([this.#shared.current(), user.cached.current()]).then(() => this.#join(user, caller))
+    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller, session)
+    return Promise.all([this.#shared.current(), user.cached.current()]).then(() =>
+      this.#join(user, caller, session),
+    )
   }
 
   /** The first read of the rules for everybody. Never rejects. */
@@ -73,7 +80,7 @@ export class RuleBook {
     this.#users.set(scope.uid, user)
   }
 
-  #join(user: UserRules, { uid, workflowId = '' }: Caller): RulesInForce {
+  #join(user: UserRules, { uid, workflowId }: Caller, session?: CallingSession): RulesInForce {
     const shared = this.#shared.sets
     const own = user.cached.sets
     if (!shared || !own) throw new ToolrackError('STORE_FAILED', UNREADABLE)
@@ -81,9 +88,8 @@ export class RuleBook {
       user.joined = { shared, own, by: new Map() }
       this.#users.set(uid, user)
     }
-    const workflow: RuleOwner = { kind: 'workflow', id: workflowId }
-    const ofWorkflow = workflowId === '' ? [] : ownedRules(own, workflow)
-    const key = ofWorkflow.length > 0 ? workflowId : ''
+    const more = [...rulesOf(own, 'workflow', workflowId), ...rulesThrough(own, session)]
+    const key = more.map(({ owner }) => ownerKey(owner)).join('\n')
     const { by } = user.joined
     const known = by.get(key)
     if (known) return known
@@ -92,10 +98,10 @@ export class RuleBook {
       ...(operator ? [operator] : []),
       ...ownedRules(shared, EVERYBODY),
       ...ownedRules(own, { kind: 'user', id: uid }),
-      ...ofWorkflow,
+      ...more,
     ]
     const rules = owned.length === 0 ? NO_RULES : new RulesInForce(owned)
-    if (by.size <= WORKFLOWS_MAX) by.set(key, rules)
+    if (by.size <= JOINED_MAX) by.set(key, rules)
     return rules
   }
 
@@ -111,6 +117,21 @@ export class RuleBook {
     const { store, log, now = () => performance.now() } = this.#parts
     return new CachedRules(store, scope, { now, log })
   }
+}
+
+function rulesOf(
+  sets: RuleSets,
+  kind: 'workflow' | 'session' | 'agent',
+  id: string | null | undefined,
+): readonly OwnedRules[] {
+  return id === undefined || id === null ? [] : ownedRules(sets, { kind, id })
+}
+
+function rulesThrough(sets: RuleSets, session: CallingSession | undefined): readonly OwnedRules[] {
+  if (!session || sets.size === 0) return []
+  const ofSessions = session.lineage.flatMap(({ id }) => rulesOf(sets, 'session', id))
+  const agents = new Set(session.lineage.map(({ agent }) => agent))
+  return [...ofSessions, ...[...agents].flatMap((agent) => rulesOf(sets, 'agent', agent))]
 }
 
 const UNREADABLE = 'The rules could not be read, so nothing is listed and nothing was run; try again.'

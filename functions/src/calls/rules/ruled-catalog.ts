@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { RuleBook } from './rule-book.ts'
+import type { CallingSession, RuleBook } from './rule-book.ts'
 
 /** The catalog without the tools that the rules deny whatever their arguments are. Lists and calls use it. */
 export class RuledCatalog {
@@ -13,10 +13,10 @@ export class RuledCatalog {
     this.#rules = rules
   }
 
-  /** What the principal may list. Not a promise if nothing has to be read. Throws STORE_FAILED if the rules could never be read. */
-  view(principal: Principal): CatalogView | Promise<CatalogView> {
+  /** What the principal may list, through a session or without one. Not a promise if nothing has to be read. Throws STORE_FAILED if the rules could never be read. */
+  view(principal: Principal, session?: CallingSession): CatalogView | Promise<CatalogView> {
     const view = this.#catalog.view(principal)
-    const rules = this.#rules.of(principal)
+    const rules = this.#rules.of(principal, session)
     if (view instanceof Promise || rules instanceof Promise)
       return Promise.all([view, rules]).then(([read, inForce]) => read.ruledBy(inForce))
     return view.ruledBy(rules)

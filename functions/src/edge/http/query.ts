@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 
 /** Parameters that this version does not support yet. They are refused: a list that ignores them would not be filtered. */
-const UNAVAILABLE = new Set(['budget', 'session'])
+const UNAVAILABLE = new Set(['budget'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
 export class Query {

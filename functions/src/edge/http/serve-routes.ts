@@ -115,7 +115,7 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
     allowedHeaders:
       'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
     exposedHeaders:
-      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched',
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed',
     maxAge: 3600,
   })
 }

@@ -92,6 +92,7 @@ function checkedId(id: string): string {
 /** An approval without the parts that only the service needs. `invocationId` is the call that has used it. */
 function answered(approval: ShownApproval) {
   const { id, state, tool, digest, workflow, createdAt, expiresAt, decidedAt, isEdited, usedBy } = approval
+  const session = approval.session?.id ?? null
   const { owner, rule, reason } = approval.asked
   const times = { createdAt, expiresAt, decidedAt }
   return {
@@ -102,6 +103,7 @@ function answered(approval: ShownApproval) {
     owner,
     rule,
     reason,
+    session,
     workflow,
     ...times,
     isEdited,
@@ -125,12 +127,14 @@ function nextPage(path: string, search: string, cursor: string): Record<string, 
   return { Link: `<${path}?${query.toString()}>; rel="next"` }
 }
 
-const DECISIONS = ['once', 'always', 'deny'] as const
+const DECISIONS = ['once', 'always', 'session', 'deny'] as const
 
 function decisionIn({ decision: sent, arguments: edited, ...rest }: JsonObject): Decision {
   const decision = DECISIONS.find((one) => one === sent)
   if (!decision || Object.keys(rest).length > 0)
-    throw bodyInvalid('The body must be {"decision": "once", "always" or "deny"}, and may have arguments.')
+    throw bodyInvalid(
+      'The body must be {"decision": "once", "session", "always" or "deny"}, and may have arguments.',
+    )
   if (edited === undefined) return { decision }
   if (decision !== 'once')
     throw bodyInvalid('Arguments can be replaced for one call only: send them with {"decision": "once"}.')

@@ -14,6 +14,7 @@ import { readBody } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
+import { sessionIn } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
 
 type Parts = Pick<RouteParts, 'invoker' | 'heldResults' | 'isBehindBuffer'>
@@ -61,10 +62,12 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
   const { principal, req, res } = request
   const { wants, takesJson } = callAnswer(req.headers.accept)
   const stream = wants === 'events' && !isBuffered ? new EventStream(res) : undefined
-  const dryRun = askedDryRun(request)
+  const asked = askedOptions(request)
+  const dryRun = !isToolrackError(asked) && asked.dryRun
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
-    isDryRun: dryRun === true,
+    isDryRun: dryRun,
+    sessionId: isToolrackError(asked) ? undefined : asked.sessionId,
     headers: callHeaders(req),
     signal: callerGone(res),
     listen: stream && ((event) => sendEvent(stream, event)),
@@ -72,7 +75,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
       try {
         if (wants === 'events' && isBuffered && !takesJson)
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
-        if (typeof dryRun !== 'boolean') throw dryRun
+        if (isToolrackError(asked)) throw asked
         checkIdempotencyKey(req)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
@@ -83,7 +86,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
   const replayed = result.meta.replayed ? { 'Idempotent-Replay': 'true' } : {}
   if (stream && (stream.isOpen || result.meta.replayed)) return stream.end('result', result, replayed)
   if (result.resultType === 'success')
-    return sendJson(res, 200, dryRun === true ? result.data : result, { ...NOT_STORED, ...replayed })
+    return sendJson(res, 200, dryRun ? result.data : result, { ...NOT_STORED, ...replayed })
   const { httpStatus, retry } = ERROR_CODES[result.code]
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
@@ -94,15 +97,21 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
   })
 }
 
-/** Whether the call is a dry run, or the error of a query that is not valid. The call itself is then refused with this error. */
-function askedDryRun({ search }: KnownRequest): boolean | ToolrackError {
+type CallOptions = { readonly dryRun: boolean; readonly sessionId: string | undefined }
+
+/** What the query says, or the error of a query that is not valid. The call itself is then refused with this error. */
+function askedOptions({ search }: KnownRequest): CallOptions | ToolrackError {
+  if (search === '') return NO_OPTIONS
   try {
-    return new Query(search, ['dryRun']).flag('dryRun')
+    const query = new Query(search, ['dryRun', 'session'])
+    return { dryRun: query.flag('dryRun'), sessionId: sessionIn(query) }
   } catch (error) {
     if (isToolrackError(error)) return error
     throw error
   }
 }
+
+const NO_OPTIONS: CallOptions = { dryRun: false, sessionId: undefined }
 
 const NO_STREAM =
   "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
@@ -115,12 +124,12 @@ function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<v
 /** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
-  refuseParameters(request)
+  const sessionId = sessionIn(new Query(request.search, ['session']))
   checkIdempotencyKey(req)
   const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
   const held = results.begin(principal.uid)
   try {
-    const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
+    const sender = { principal, headers: callHeaders(req), signal: callerGone(res), sessionId }
     const answer = await dispatch(pipeline, sender, calls, held)
     const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)

@@ -1,4 +1,4 @@
-import { formatScope, parseScope, scopeFaultText, ToolrackError } from '@toolrack/contract'
+import { formatScope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 import { LongWork } from '../../loop-turn.ts'
@@ -8,9 +8,11 @@ import { scopeFilter, unmatchedItems, type AppliedScope } from '../../tools/scop
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
 import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { isSelected, whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { invalidParameter, type Query } from '../http/query.ts'
+import { askedScopes, isOwner, isWritten, REF, scopeOwner } from './asked-scopes.ts'
+import { sessionIn } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
-import { SCOPE_OWNER_RULE, scopeOwner } from './scope-owner.ts'
 
 /**
  * What narrows a list, beside the principal's view and the filters of the address. The order is: the view (with rules), the
@@ -27,10 +29,7 @@ export type ListNarrowing = {
 }
 
 /** The parameters that `narrowingOf` reads. */
-export const NARROWING_PARAMETERS = ['scope'] as const
-
-/** The most scopes in one query. Each of them is compared with every tool. */
-const SCOPES_MAX = 8
+export const NARROWING_PARAMETERS = ['scope', 'session'] as const
 
 const MAY_NARROW = new RegExp(`(?:^|&)(?:${NARROWING_PARAMETERS.join('|')}|[^=&]*%)`)
 
@@ -39,25 +38,58 @@ export function mayNarrow(search: string): boolean {
   return MAY_NARROW.test(search)
 }
 
-/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
+/**
+ * Undefined if the query has none of these parameters. Not a promise if nothing has to be read. `pathSession` is the session that
+ * the path of the request names.
+ */
 export function narrowingOf(
-  { scopes: stored }: Pick<RouteParts, 'scopes'>,
+  parts: Pick<RouteParts, 'sessions' | 'scopes'>,
   { uid }: Principal,
   query: Query,
+  pathSession?: string,
 ): ListNarrowing | undefined | Promise<ListNarrowing> {
-  const texts = query.all('scope')
-  if (texts.length === 0) return undefined
-  if (texts.length > SCOPES_MAX)
-    throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)
-  const asked = texts.map(askedScope)
-  const written = asked.flatMap((scope) => ('kind' in scope ? [] : [scope]))
-  const owners = asked.flatMap((scope) => ('kind' in scope ? [scope] : []))
-  if (owners.length === 0) return narrowing({ scopes: written, pinned: new Set() })
-  return Promise.all(owners.map((owner) => storedScope(stored, uid, owner))).then((found) =>
-    narrowing({
-      scopes: [...written, ...found],
-      pinned: new Set(found.flatMap(({ pinned }) => pinned)),
+  const asked = sessionIn(query)
+  if (asked !== undefined && pathSession !== undefined)
+    throw invalidParameter('session', 'is named by the path already; leave it out')
+  const scopes = askedScopes(query.all('scope'))
+  const session = asked ?? pathSession
+  if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
+  if (scopes.length === 0) return undefined
+  return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
+}
+
+/**
+ * Reads the stored scopes of the query, which must exist, and those of the session's room, session, agent and workflow, which apply
+ * if they exist.
+ */
+async function readNarrowing(
+  { sessions, scopes: stored }: Pick<RouteParts, 'sessions' | 'scopes'>,
+  uid: string,
+  asked: readonly (AppliedScope | ScopeOwner)[],
+  sessionId: string | undefined,
+): Promise<ListNarrowing> {
+  const session = sessionId === undefined ? undefined : await sessions.selectionOf(uid, sessionId)
+  const named = asked.filter(isOwner)
+  const owners = [...named, ...(session ? ownersOf(session) : [])]
+  const found = await Promise.all(
+    owners.map(async (owner, index) => {
+      const kept = await stored.find(uid, owner)
+      if (!kept && index < named.length) throw scopeNotFound(owner)
+      const from = `${REF}${owner.kind}/${owner.id}`
+      return kept ? [{ from, scope: kept.scope, pinned: kept.present.pinned }] : []
     }),
+  )
+  return narrowing({
+    ...(session && { session }),
+    scopes: [...asked.filter(isWritten), ...found.flat()],
+    pinned: new Set(found.flat().flatMap(({ pinned }) => pinned)),
+  })
+}
+
+/** The owners of scopes that a session names. An id that no stored scope can have is left out. */
+function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly ScopeOwner[] {
+  return Object.entries({ room, session: id, agent, workflow }).flatMap(
+    ([kind, owner]) => (owner === undefined ? undefined : scopeOwner(kind, owner)) ?? [],
   )
 }
 
@@ -71,6 +103,8 @@ export type NarrowedList = {
   readonly view: CatalogView
   readonly revision: string
   readonly unmatched: string | undefined
+  /** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
+  readonly changed: readonly string[]
 }
 
 /**
@@ -95,8 +129,10 @@ export async function narrowInTurns(
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
   const scopes = shown.map(({ scope }) => scope)
   const items = await unmatchedItems(selected, scopes, work)
+  const narrowed = view.filteredBy({ leavesOut: (entry) => leftOut.get(entry) })
   return {
-    view: view.filteredBy({ leavesOut: (entry) => leftOut.get(entry) }),
+    view: narrowed,
+    changed: changedTools(narrowed, by),
     revision: by.revision,
     unmatched: items.length === 0 ? undefined : headerOf(items),
   }
@@ -104,10 +140,17 @@ export async function narrowInTurns(
 
 function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
   const outOfScope = scopeFilter(scopes, pinned)
-  const selected = session?.names ?? 'all'
   return {
-    leavesOut: (entry) => (selected === 'all' || selected.has(entry.name) ? outOfScope(entry) : NOT_SELECTED),
+    leavesOut: (entry) => (session && !isSelected(session, entry.name) ? NOT_SELECTED : outOfScope(entry)),
   }
+}
+
+function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
+  if (!session?.digests) return []
+  return [...session.digests.keys()].filter((name) => {
+    const entry = view.resolve(name)
+    return entry && whyNotInSession(session, entry)?.reason === 'DIGEST_CHANGED'
+  })
 }
 
 const ITEMS_IN_HEADER = 20
@@ -133,33 +176,8 @@ function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>)
   return { revision, ...(session && { session }), scopes, pinned }
 }
 
-const REF = 'ref:'
-
-function askedScope(text: string): AppliedScope | ScopeOwner {
-  const trimmed = text.trim()
-  if (trimmed.startsWith(REF)) {
-    const [, kind = '', id = ''] = /^([^/]*)\/?(.*)$/s.exec(trimmed.slice(REF.length)) ?? []
-    const owner = scopeOwner(kind, id)
-    if (owner) return owner
-    throw invalidParameter('scope', `names no owner of a scope: ref:KIND/ID, in which ${SCOPE_OWNER_RULE}`)
-  }
-  const scope = parseScope(text)
-  if (!('fault' in scope)) return { from: formatScope(scope), scope }
-  const details = [{ reason: 'PARAMETER_INVALID', parameter: 'scope', position: scope.position }] as const
-  throw new ToolrackError('PARAMETER_INVALID', `The parameter scope ${scopeFaultText(scope)}`, { details })
-}
-
-async function storedScope(
-  stored: RouteParts['scopes'],
-  uid: string,
-  owner: ScopeOwner,
-): Promise<AppliedScope & { readonly pinned: readonly string[] }> {
-  const kept = await stored.find(uid, owner)
-  if (!kept) throw scopeNotFound(owner)
-  return { from: `${REF}${owner.kind}/${owner.id}`, scope: kept.scope, pinned: kept.present.pinned }
-}
-
 const NOT_SELECTED: LeftOut = {
   reason: 'NOT_SELECTED',
-  message: 'The tool is not in the selection of the session.',
+  message:
+    'The tool is not in the selection of the session, so it is not listed and cannot be called through it. Choose it for the session; if the session is locked, fork it.',
 }

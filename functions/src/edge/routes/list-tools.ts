@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
-import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
+import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
@@ -27,6 +27,7 @@ import {
   type ListNarrowing,
   type NarrowedList,
 } from './list-narrowing.ts'
+import { checkedSession } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -45,10 +46,10 @@ const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 /**
- * `GET /tools/list`: the definitions for the caller's model. Callers without their own definitions share lists. A ready list is
- * found by its address. The query is read only when a list is made.
+ * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
+ * own definitions share lists. A ready list is found by its address. The query is read only when a list is made.
  */
-export function listRoute(parts: RouteParts): Route {
+export function listRoutes(parts: RouteParts): readonly Route[] {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const making = new FairQueue(
@@ -56,12 +57,20 @@ export function listRoute(parts: RouteParts): Route {
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
-  function narrowed(request: KnownRequest, view: CatalogView): void | Promise<void> {
+  function respond(request: KnownRequest, session?: string): void | Promise<void> {
     const { principal, search } = request
-    if (!mayNarrow(search)) return send(request, view)
-    const narrowing = narrowingOf(parts, principal, new Query(search, LIST_PARAMETERS))
+    if (session === undefined && !mayNarrow(search)) return viewed(request)
+    const query = new Query(search, LIST_PARAMETERS)
+    const narrowing = narrowingOf(parts, principal, query, session)
     return narrowing instanceof Promise
-      ? narrowing.then((read) => send(request, view, read))
+      ? narrowing.then((read) => viewed(request, read))
+      : viewed(request, narrowing)
+  }
+
+  function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+    const view = parts.listed.view(request.principal, narrowing?.session)
+    return view instanceof Promise
+      ? view.then((read) => send(request, read, narrowing))
       : send(request, view, narrowing)
   }
 
@@ -103,15 +112,20 @@ export function listRoute(parts: RouteParts): Route {
     return q === undefined ? undefined : parts.search.find(view, principal.uid, q)
   }
 
-  return route({
-    method: 'GET',
-    path: '/tools/list',
-    action: { verb: 'read' },
-    handle(request) {
-      const view = parts.listed.view(request.principal)
-      return view instanceof Promise ? view.then((read) => narrowed(request, read)) : narrowed(request, view)
-    },
-  })
+  return [
+    route({
+      method: 'GET',
+      path: '/tools/list',
+      action: { verb: 'read' },
+      handle: (request) => respond(request),
+    }),
+    route({
+      method: 'GET',
+      path: '/sessions/:id/tools',
+      action: { verb: 'read' },
+      handle: (request) => respond(request, checkedSession(request.params.id)),
+    }),
+  ]
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
@@ -127,8 +141,8 @@ export function explainRoute(parts: RouteParts): Route {
     },
     action: { verb: 'read' },
     async handle({ principal, asked: { name, query }, res }) {
-      const view = await parts.listed.view(principal)
       const narrowing = await narrowingOf(parts, principal, query)
+      const view = await parts.listed.view(principal, narrowing?.session)
       sendJson(res, 200, explainName(narrowedView(view, narrowing), name))
     },
   })
@@ -160,7 +174,8 @@ function makeList(
   narrowed: NarrowedList | undefined,
   found: readonly CatalogEntry[] | undefined,
 ): SentList {
-  const { view = whole, unmatched } = narrowed ?? {}
+  const { view = whole, unmatched, changed: changedNames = [] } = narrowed ?? {}
+  const changed = namesText(changedNames)
   const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
@@ -186,6 +201,7 @@ function makeList(
     ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
+    ...(changed !== undefined && { 'X-Tools-Changed': changed }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
   const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
@@ -286,7 +302,7 @@ function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
   // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
-  const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
+  const link = `<${/^\/(?:tools|sessions)\//.test(path) ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
 }

@@ -20,6 +20,9 @@ import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { ToolSearch } from '../../tools/search/tool-search.ts'
 import type { StoredScopes } from '../../tools/scopes/stored-scopes.ts'
+import type { Sessions } from '../../tools/sessions/sessions.ts'
+import type { SessionStore } from '../../tools/sessions/session-store.ts'
+import type { SessionWriter } from '../../tools/sessions/session-writer.ts'
 import type { Runner } from '../../tools/modules/runner.ts'
 
 /** The parts of the service that the handlers of the routes use. */
@@ -31,6 +34,9 @@ export type RouteParts = ItemWorkflows & {
   readonly ruleBook: RuleBook
   readonly ruleWriter: RuleWriter
   readonly scopes: StoredScopes
+  readonly sessions: Sessions
+  readonly sessionStore: SessionStore
+  readonly sessionWriter: SessionWriter
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
   readonly invoker: Invoker

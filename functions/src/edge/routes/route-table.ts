@@ -7,17 +7,18 @@ import { folderRoutes } from './folder.ts'
 import { frontPageRoute } from './front-page.ts'
 import { healthRoute } from './health.ts'
 import { invocationRoutes } from './invocations.ts'
-import { explainRoute, listRoute } from './list-tools.ts'
+import { explainRoute, listRoutes } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
 import { ruleRoutes } from './rules.ts'
 import { scopeRoutes } from './scopes.ts'
+import { sessionRoutes } from './sessions.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
 
 /** Every route. The route that lists tools comes first, because it is requested before each call of a model. */
 export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
-    listRoute(parts),
+    ...listRoutes(parts),
     ...callRoutes(parts),
     ...approvalRoutes(parts),
     ...invocationRoutes(parts),
@@ -25,6 +26,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),
+    ...sessionRoutes(parts),
     ...ruleRoutes(parts),
     ...scopeRoutes(parts),
     ...auditRoutes(parts),

@@ -1,9 +1,11 @@
 import { isJsonObject, OWNER_KINDS, ToolrackError, type JsonObject, type RuleOwner } from '@toolrack/contract'
 import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
+import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
+import type { CallingSession } from '../../calls/rules/rule-book.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
 import { simulate } from '../../calls/rules/simulate.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
@@ -67,10 +69,10 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       async handle(request) {
         const { principal, res } = request
         const { name, args, as } = askedCall(await readObject(request, 'single'))
-        const { uid = principal.uid, workflow: workflowId } = as
+        const { uid = principal.uid, workflow: workflowId, ...lineage } = as
         if (uid !== principal.uid && !principal.isAdmin)
           throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')
-        sendJson(res, 200, await simulate({ catalog, ruleBook }, { uid, workflowId }, name, args))
+        sendJson(res, 200, await simulate({ catalog, ruleBook }, { uid, workflowId, ...lineage }, name, args))
       },
     }),
   ]
@@ -94,8 +96,9 @@ function askedOwner({ params, search }: FoundRequest<typeof PATH>): RuleOwner {
   if (!kind) throw wrongOwner(`the kind of an owner is ${OWNER_KINDS.join(', ')}`)
   if (kind === 'everybody' && params.id !== 'all') throw wrongOwner('rules for everybody are everybody/all')
   if (kind === 'user' && !isUid(params.id)) throw wrongOwner(UID_RULE)
-  if (kind === 'workflow' && !isWorkflowId(params.id))
-    throw wrongOwner(`the id of a workflow ${WORKFLOW_ID_RULE}`)
+  if (kind === 'session' && !isSessionId(params.id)) throw wrongOwner(SESSION_ID_RULE)
+  if ((kind === 'workflow' || kind === 'agent') && !isWorkflowId(params.id))
+    throw wrongOwner(`the id of a workflow or an agent ${WORKFLOW_ID_RULE}`)
   return { kind, id: params.id }
 }
 
@@ -115,12 +118,26 @@ function askedCall(body: JsonObject) {
   return { name, args: callArguments(args), as: askedAs(as) }
 }
 
-function askedAs(as: JsonObject[string]): { readonly uid?: string; readonly workflow?: string } {
-  const { uid, workflow, ...rest } = isJsonObject(as) ? as : { wrong: as }
+type AskedAs = { readonly uid?: string; readonly workflow?: string; readonly session?: CallingSession }
+
+function askedAs(as: JsonObject[string]): AskedAs {
+  const { uid, workflow, session, agent, ...rest } = isJsonObject(as) ? as : { wrong: as }
   if (Object.keys(rest).length > 0)
-    throw bodyInvalid('The body at /as: it must be {"uid": "…", "workflow": "…"}.')
+    throw bodyInvalid(
+      'The body at /as: it must be {"uid": "…", "workflow": "…", "session": "…", "agent": "…"}.',
+    )
   if (uid !== undefined && !isUid(uid)) throw bodyInvalid(`The body at /as/uid: ${UID_RULE}.`)
   if (workflow !== undefined && !isWorkflowId(workflow))
     throw bodyInvalid(`The body at /as/workflow: it ${WORKFLOW_ID_RULE}.`)
-  return { ...(uid !== undefined && { uid }), ...(workflow !== undefined && { workflow }) }
+  if (session !== undefined && !isSessionId(session))
+    throw bodyInvalid(`The body at /as/session: ${SESSION_ID_RULE}.`)
+  if (agent !== undefined && !isWorkflowId(agent))
+    throw bodyInvalid(`The body at /as/agent: it ${WORKFLOW_ID_RULE}.`)
+  // No session has an empty id, so an agent without a session gets the rules of the agent only.
+  const lineage = [{ id: session ?? '', agent: agent ?? null }]
+  return {
+    ...(uid !== undefined && { uid }),
+    ...(workflow !== undefined && { workflow }),
+    ...((session ?? agent) !== undefined && { session: { lineage } }),
+  }
 }

@@ -19,7 +19,7 @@ import { bodyInvalid, readObject } from '../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
-import { SCOPE_OWNER_RULE, scopeOwner } from './scope-owner.ts'
+import { SCOPE_OWNER_RULE, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { SqliteIdempotencyKeys } from '../../stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteApprovalStore } from '../../stores/sqlite/sqlite-approval-store.ts'
+import { SqliteSessionStore } from '../../stores/sqlite/sqlite-session-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import { SqliteScopeStore } from '../../stores/sqlite/sqlite-scope-store.ts'
 import type { Governance } from '../services.ts'
@@ -15,6 +16,7 @@ export function embeddedGovernance(database: DatabaseSync): Governance {
     approvals: new SqliteApprovalStore(database),
     rules: new SqliteRuleStore(database),
     scopes: new SqliteScopeStore(database),
+    sessions: new SqliteSessionStore(database),
     close: () => {
       database.close()
       return Promise.resolve()

@@ -95,8 +95,38 @@ const SCOPES = `
   CREATE INDEX scopes_by_user ON scopes (uid, bytes);
 `
 
+/** The sessions of each user. `tools` is apart from `head`, because it can be large and pages do not show it. */
+const SESSIONS = `
+  CREATE TABLE sessions (
+    uid TEXT NOT NULL,
+    id TEXT NOT NULL,
+    head TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    erase_at INTEGER NOT NULL,
+    PRIMARY KEY (uid, id)
+  ) STRICT;
+  CREATE INDEX sessions_by_end ON sessions (erase_at);
+  CREATE TABLE session_sums (
+    uid TEXT PRIMARY KEY,
+    sessions INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER session_came AFTER INSERT ON sessions BEGIN
+    INSERT INTO session_sums VALUES (NEW.uid, 1, NEW.bytes)
+      ON CONFLICT DO UPDATE SET sessions = sessions + 1, bytes = bytes + NEW.bytes;
+  END;
+  CREATE TRIGGER session_changed AFTER UPDATE OF bytes ON sessions BEGIN
+    UPDATE session_sums SET bytes = bytes + NEW.bytes - OLD.bytes WHERE uid = NEW.uid;
+  END;
+  CREATE TRIGGER session_went AFTER DELETE ON sessions BEGIN
+    UPDATE session_sums SET sessions = sessions - 1, bytes = bytes - OLD.bytes WHERE uid = OLD.uid;
+    DELETE FROM session_sums WHERE uid = OLD.uid AND sessions = 0;
+  END;
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, SCOPES]
+const STEPS = [RULES, CALL_KEYS, APPROVALS, SCOPES, SESSIONS]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

@@ -55,7 +55,7 @@ export type CallContext = {
   readonly invocationId: string
   /** The canonical name of the tool. */
   readonly tool: string
-  readonly session: null
+  readonly session: string | null
   /** The workflow that a job token names. */
   readonly workflow: string | null
   /** The `context` that the caller sent. Nobody has checked that it is true. */

@@ -21,8 +21,8 @@ export type Rule = {
 /** The rules of one owner. `default` is the decision for a call that no rule is about. */
 export type RuleSet = { readonly default: RuleEffect; readonly rules: readonly Rule[] }
 
-/** Whose rules they are: those for everybody have the id `all`, the others a user id or a workflow id. */
-export const OWNER_KINDS = ['everybody', 'user', 'workflow'] as const
+/** Whose rules they are: those for everybody have the id `all`, the others the id of a user, workflow, session or agent. */
+export const OWNER_KINDS = ['everybody', 'user', 'workflow', 'session', 'agent'] as const
 export type RuleOwner = { readonly kind: (typeof OWNER_KINDS)[number]; readonly id: string }
 
 export type OwnedRules = { readonly owner: RuleOwner; readonly set: RuleSet }

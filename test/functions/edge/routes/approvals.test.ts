@@ -44,6 +44,7 @@ test('a user reads an approval with its arguments and the rule that asked', asyn
     owner: { kind: 'everybody', id: 'all' },
     rule: 0,
     reason: 'Rule 0 says ask.',
+    session: null,
     workflow: null,
     createdAt: new Date(NOW).toISOString(),
     expiresAt: new Date(NOW + 900_000).toISOString(),

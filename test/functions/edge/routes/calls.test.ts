@@ -117,13 +117,7 @@ test.each<RefusedRow>([
     invoke({ name: 'ECHO', a: 1 }),
     '400 BODY_INVALID',
   ],
-  [
-    'a session',
-    'ann',
-    'POST /tools/invoke',
-    invoke({ name: 'ECHO', session: 's' }),
-    '400 PARAMETER_UNAVAILABLE',
-  ],
+  ['a session', 'ann', 'POST /tools/invoke', invoke({ name: 'ECHO', session: 's' }), '400 BODY_INVALID'],
   [
     'an unknown parameter of a call',
     'ann',

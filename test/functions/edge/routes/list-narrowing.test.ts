@@ -191,7 +191,14 @@ test('a selection of a session binds what is pinned', async () => {
       }) as unknown as ToolDefinition,
   )
   const view = catalogView({ file: tools })
-  const session = { id: 's', names: new Set(['a', 'web']), revision: '1' }
+  const session = {
+    id: 's',
+    key: 'k',
+    names: new Set(['a', 'web']),
+    revision: '1',
+    lockedAt: null,
+    lineage: [],
+  }
   const narrowing: ListNarrowing = {
     revision: '',
     session,

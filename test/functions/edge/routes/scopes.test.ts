@@ -119,6 +119,42 @@ test('several scopes are combined by intersection, and what is pinned stays in',
   expect(await listed('token', 'scope=ref:agent/7')).toEqual([])
 })
 
+test('the stored scopes of a session, its room, its agent and its workflow apply to its lists, and never to its calls', async () => {
+  const session = { selection: ['clock', 'git_pull', 'git_push'], room: '7', agent: '7', workflow: 'w' }
+  expect((await ask('ann', 'PUT /sessions/s', { body: session })).status).toBe(201)
+  const names = () => listed('ann', 'session=s')
+  expect(await names()).toEqual(['clock', 'git_pull', 'git_push'])
+  // One after the other, and each only takes away.
+  for (const [owner, scope, expected] of [
+    ['room/7', '!web_search', ['clock', 'git_pull', 'git_push']],
+    ['agent/7', '@git,@web,clock', ['clock', 'git_pull', 'git_push']],
+    ['workflow/w', '!git_push', ['clock', 'git_pull']],
+    ['session/s', '@git', ['git_pull']],
+    ['room/8', 'none', ['git_pull']],
+  ] as const) {
+    await store(owner, scope)
+    expect(await names()).toEqual(expected)
+  }
+  expect((await ask('ann', 'GET /sessions/s/tools')).body).toMatchObject([{ function: { name: 'git_pull' } }])
+  expect(await listed('ann', 'session=s&scope=!git_pull')).toEqual([])
+  // What is pinned gets past scopes, and not past the selection.
+  await store('agent/7', 'none', { pinned: ['clock', 'web_search'] })
+  expect(await names()).toEqual(['clock'])
+  const hidden = async (name: string) =>
+    (await ask('ann', `GET /tools/explain?name=${name}&session=s`)).body['hidden']
+  expect(await hidden('git_pull')).toMatchObject({ reason: 'OUT_OF_SCOPE', scope: 'ref:agent/7' })
+  expect(await hidden('web_search')).toMatchObject({ reason: 'NOT_SELECTED' })
+  const call = { body: { name: 'clock', arguments: {} } }
+  await store('room/7', 'none')
+  await store('agent/7', 'none')
+  expect(await names()).toEqual([])
+  expect((await ask('ann', 'POST /tools/invoke?session=s', call)).body).toMatchObject({
+    resultType: 'success',
+  })
+  await ask('ann', 'DELETE /scopes/room/8')
+  await ask('ann', 'DELETE /sessions/s')
+})
+
 test('an id may have any printable ASCII characters', async () => {
   await store('room/!a%2Fb%3Ac', 'none')
   expect(await listed('ann', 'scope=ref:room/!a/b:c')).toEqual([])

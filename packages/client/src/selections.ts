@@ -1,0 +1,40 @@
+import type { JsonObject } from '@toolrack/contract'
+import type { ListQuery } from './list-query.ts'
+import { tokenSubject } from './token.ts'
+import type { ListAnswer } from './tool-list.ts'
+
+const SELECTIONS_MAX = 100
+
+/** The names or aliases that each session had in its last whole list. They bind local lists while the service is away. */
+export class Selections {
+  readonly #known = new Map<string, ReadonlySet<string>>()
+
+  keep(query: ListQuery, token: string, { list, isPartial }: ListAnswer): void {
+    const { session, names, tags, categories } = query
+    if (session === undefined || isPartial || names !== 'all' || tags.length + categories.length > 0) return
+    const key = keyOf(session, token)
+    this.#known.delete(key)
+    this.#known.set(key, new Set(list.tools.flatMap(namesIn)))
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > SELECTIONS_MAX && oldest !== undefined) this.#known.delete(oldest)
+  }
+
+  /** Undefined for a query without a session. */
+  of({ session }: ListQuery, token: string): ReadonlySet<string> | 'unknown' | undefined {
+    return session === undefined ? undefined : (this.#known.get(keyOf(session, token)) ?? 'unknown')
+  }
+}
+
+function keyOf(session: string, token: string): string {
+  return `${session} ${tokenSubject(token)}`
+}
+
+/** The names in a tool of any dialect. */
+function namesIn(tool: JsonObject): readonly string[] {
+  const named = tool as unknown as NamedTool
+  const { functionDeclarations, function: described = named } = named
+  return (functionDeclarations ?? [described]).map(({ name }) => name)
+}
+
+type Named = { readonly name: string }
+type NamedTool = Named & { readonly functionDeclarations?: readonly Named[]; readonly function?: Named }

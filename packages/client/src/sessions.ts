@@ -1,0 +1,106 @@
+import { parsedJson } from '@toolrack/contract'
+import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
+import { inTime } from './in-time.ts'
+import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
+
+/** The tools of a session: all, none, or these names or aliases. */
+export type Selection = 'all' | 'none' | readonly string[]
+
+/** What a session is made of. A field that is left out has its default: the selection is `all`, and the others are empty. */
+export type AskedSession = {
+  readonly selection?: Selection
+  readonly model?: string | null
+  readonly agent?: string | null
+  readonly workflow?: string | null
+  readonly room?: string | null
+  /** The session whose selection this one never exceeds. */
+  readonly parent?: string | null
+  /** True if a tool whose definition changes after the first message must not be called any more. */
+  readonly lockDigests?: boolean
+}
+
+export type ForkedSession = AskedSession & { readonly id: string }
+
+type SessionTool = { readonly name: string; readonly digest: string }
+
+/** A locked session has its `tools`. */
+export type Session = Required<AskedSession> & {
+  readonly id: string
+  readonly digest: string
+  readonly createdAt: string
+  readonly lockedAt: string | null
+  readonly tools?: readonly SessionTool[]
+}
+
+export type LockedSession = { readonly lockedAt: string; readonly tools: readonly SessionTool[] }
+
+export type SessionOptions = Omit<ServiceOptions, 'session'> & {
+  /** The longest wait for an answer, in milliseconds. The default is 10,000. */
+  readonly deadlineMs?: number | undefined
+}
+
+/**
+ * Makes and changes sessions at the service. Each method can be repeated. They reject with OPTION_INVALID, TOKEN_FAILED,
+ * SERVICE_REFUSED (`reason` is the code of the service, such as SESSION_LOCKED) or SERVICE_UNAVAILABLE.
+ */
+export class Sessions {
+  readonly #service: Service
+  readonly #deadlineMs: number
+
+  /** Throws OPTION_INVALID. */
+  constructor({ deadlineMs = 10_000, ...service }: SessionOptions) {
+    this.#service = new Service(service)
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Makes a session, or changes it before its first message. */
+  put(id: string, session: AskedSession = {}): Promise<Session> {
+    return this.#ask('PUT', id, '', session)
+  }
+
+  get(id: string): Promise<Session> {
+    return this.#ask('GET', id, '')
+  }
+
+  /** Locks the selection, with the first message of the conversation. The text of the message is not sent. */
+  firstMessage(id: string, selection?: Selection): Promise<LockedSession> {
+    return this.#ask('POST', id, '/messages', { selection })
+  }
+
+  /** Makes an unlocked session from another one. */
+  fork(id: string, session: ForkedSession): Promise<Session> {
+    return this.#ask('POST', id, '/fork', session)
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#ask('DELETE', id, '')
+  }
+
+  async #ask<Answer>(method: string, id: string, path: string, body?: object): Promise<Answer> {
+    if (!/^[A-Za-z0-9][\w.:-]{0,127}$/.test(id))
+      throw optionInvalid('id must be 1 to 128 letters, digits, _ . : or -, a letter or digit first')
+    const init = {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    }
+    try {
+      return await inTime(
+        this.#deadlineMs,
+        () => timedOut(this.#deadlineMs),
+        async (signal) => {
+          const token = await this.#service.token()
+          const { response } = await this.#service.ask(`../sessions/${id}${path}`, token, signal, () => init)
+          const text = await withNetworkErrors(signal, () => response.text())
+          const answer = parsedJson(text)
+          if (answer === undefined && response.status !== 204) throw new ServiceError('UNREADABLE', NOT_THERE)
+          return answer as Answer
+        },
+      )
+    } catch (cause) {
+      if (!(cause instanceof ServiceError)) throw cause
+      throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
+    }
+  }
+}
+
+const NOT_THERE = 'The answer did not come from the service.'
