@@ -254,6 +254,30 @@ test.each(VENDORS)(
   },
 )
 
+test('through a session, search_tools and load_tools see only its selection', async () => {
+  const selection = ['search_tools', 'load_tools', 'math.factorial', 'calculate_gcd']
+  const made = await server.fetch('/workflows/sessions/searching', {
+    method: 'PUT',
+    body: JSON.stringify({ selection }),
+  })
+  expect(made.status).toBe(201)
+  const through = async (name: string, args: JsonObject): Promise<unknown> => {
+    const body = JSON.stringify({ name, arguments: args })
+    const path = '/workflows/tools/invoke?session=searching'
+    return ((await (await server.fetch(path, { method: 'POST', body })).json()) as JsonObject)['data']
+  }
+  const query = 'factorial of a number, greatest common divisor of two numbers'
+  expect(await through('search_tools', { query, limit: 20 })).toMatchObject({
+    tools: [{ name: 'calculate_gcd' }, { name: 'math.factorial' }],
+  })
+  expect(await through('load_tools', { names: ['math.gcd', 'calculate_gcd'] })).toMatchObject({
+    tools: [{ function: { name: 'calculate_gcd' } }],
+    unknown: [{ name: 'math.gcd' }],
+  })
+  const listed = await listedNames(server, `session=searching&with=search&q=${encodeURIComponent(query)}`)
+  expect(listed).toEqual(['load_tools', 'search_tools', 'calculate_gcd', 'math.factorial'])
+})
+
 test('load_tools names what was probably meant, in the names of the model’s vendor', async () => {
   expect(await invoke('load_tools', { names: ['math.factorail'] })).toMatchObject({
     data: { tools: [], unknown: [{ name: 'math.factorail', didYouMean: 'math.factorial' }] },

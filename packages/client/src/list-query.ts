@@ -82,15 +82,6 @@ export function listQuery(options: ListOptions): ListQuery {
   if (budget !== undefined) parameters.set('budget', String(budget))
   if (tokens) parameters.set('tokens', '1')
   if (strict) parameters.set('strict', '1')
-  return {
-    names: filter,
-    tags,
-    categories,
-    scopes,
-    q,
-    loaded,
-    dialect,
-    session,
-    search: `?${parameters.toString()}`,
-  }
+  const query = { names: filter, tags, categories, scopes, q, loaded, dialect, session }
+  return { ...query, search: `?${parameters.toString()}` }
 }

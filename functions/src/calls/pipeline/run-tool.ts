@@ -6,6 +6,9 @@ import { printedFilter, type TextFilter } from '../audit/known-secrets.ts'
 import { marksOf } from '../audit/sensitive.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import type { ModuleContent } from '../../tools/modules/module-content.ts'
+import type { LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { ToolFinder } from '../../tools/search/tool-finder.ts'
 import { ToolSearch } from '../../tools/search/tool-search.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
@@ -50,9 +53,23 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
 }
 
 /** What a built-in tool may use: no more than the caller may see. */
-function contextOf({ view, principal, request }: Resolved, { now, search = new ToolSearch() }: RunParts) {
+function contextOf(
+  { view: whole, principal, request, session }: Resolved,
+  { now, search = new ToolSearch() }: RunParts,
+) {
   const { uid } = principal
+  const view = session ? whole.filteredBy(selectedIn(session)) : whole
   return { now, finder: new ToolFinder({ view, uid, dialect: request.dialect, search }) }
+}
+
+const NOT_CALLABLE: LeftOut = {
+  reason: 'NOT_SELECTED',
+  message: 'It is not in the selection of the session.',
+}
+
+/** A filter that shows only the tools that may be called through the session. */
+function selectedIn(session: SessionSelection): ListFilter {
+  return { leavesOut: (entry) => (whyNotInSession(session, entry) ? NOT_CALLABLE : undefined) }
 }
 
 /** Throws if the definition does not let the service run the tool, whatever its arguments are. */
