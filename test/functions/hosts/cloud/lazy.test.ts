@@ -10,6 +10,7 @@ const PACKAGES = [
   'google-auth-library',
   'firebase-admin',
   'firebase-functions',
+  'gpt-tokenizer',
 ]
 
 /** Nobody listens there: what is loaded on the way to Firestore is loaded all the same. */
@@ -45,6 +46,13 @@ function loadedAfter(code: string): readonly string[] {
 test('a list loads nothing that only a write needs', () => {
   expect(loadedAfter('')).toEqual([])
 })
+
+test('only what counts tokens loads their vocabulary', () => {
+  const code = `
+    const { tokenCounter } = await import('./functions/src/tools/tokens/token-counter.ts')
+    await tokenCounter()`
+  expect(loadedAfter(code)).toEqual(['gpt-tokenizer'])
+}, 60_000)
 
 test('a look at the runner loads what finds it, and goes on without credentials', () => {
   const code = `await services.runner.health()`
