@@ -157,7 +157,7 @@ test('an index that was made from the last one gives the same order as a new one
 })
 
 test('the index of a large layer gives others a turn, and two searches share it', async () => {
-  const many = Array.from({ length: 3_000 }, (_, index) => {
+  const many = Array.from({ length: 3_000 }, (_, index): ToolDefinition => {
     const { function: fn } = BFCL[index % BFCL.length] as ToolDefinition
     return { type: 'function', function: { ...fn, name: `${fn.name}_${index}` } }
   })
