@@ -136,7 +136,10 @@ const PLACES = new Map([
     'npm:zod',
     /^tools\/definitions\/definition-schema\.ts$|^tools\/definitions\/parse-definition\.ts$|^stores\/files\/editor-schema\.ts$/,
   ],
-  ['npm:lru-cache', /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/search|tools\/usage)\//],
+  [
+    'npm:lru-cache',
+    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/search|tools\/usage)\//,
+  ],
   ['npm:gpt-tokenizer', /^tools\/tokens\/token-counter\.ts$/],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],
