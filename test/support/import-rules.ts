@@ -138,8 +138,9 @@ const PLACES = new Map([
   ],
   [
     'npm:lru-cache',
-    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions)\//,
+    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions|tools\/usage)\//,
   ],
+  ['npm:gpt-tokenizer', /^tools\/tokens\/token-counter\.ts$/],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],
   ['npm:@google-cloud/run', /^platform\/cloud-run\//],

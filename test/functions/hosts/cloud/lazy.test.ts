@@ -10,6 +10,7 @@ const PACKAGES = [
   'google-auth-library',
   'firebase-admin',
   'firebase-functions',
+  'gpt-tokenizer',
 ]
 
 /** Nobody listens there: what is loaded on the way to Firestore is loaded all the same. */
@@ -46,6 +47,13 @@ test('a list loads nothing that only a write needs', () => {
   expect(loadedAfter('')).toEqual([])
 })
 
+test('only what counts tokens loads their vocabulary', () => {
+  const code = `
+    const { tokenCounter } = await import('./functions/src/tools/tokens/token-counter.ts')
+    await tokenCounter()`
+  expect(loadedAfter(code)).toEqual(['gpt-tokenizer'])
+}, 60_000)
+
 test('a look at the runner loads what finds it, and goes on without credentials', () => {
   const code = `await services.runner.health()`
   expect(loadedAfter(code)).toContain('@google-cloud/run')
@@ -64,5 +72,5 @@ test('a definition that is sent does, and a write', () => {
     while (!loaded.includes('@google-cloud/firestore')) await new Promise((resolve) => setImmediate(resolve))`
   // The client brings the library of credentials with it, sooner or later.
   const loaded = loadedAfter(write).filter((name) => name !== 'google-auth-library')
-  expect(loaded).toEqual(['zod', '@google-cloud/firestore'])
+  expect(loaded).toEqual(['zod', '@google-cloud/firestore', 'gpt-tokenizer'])
 }, 60_000)

@@ -33,12 +33,12 @@ test.each([
   expect(readTokens(text)).toBeUndefined(),
 )
 
-describe('a list uses', () => {
-  const sizesOf = (tokens: string | undefined) => {
-    const entry = catalogEntry({ ...put(definition), revision: 'r', tokens }, 'user')
-    return new RungFragments(new DialectFragments()).sizes(entry, undefined, count)
-  }
+const sizesOf = (tokens: string | undefined) => {
+  const entry = catalogEntry({ ...put(definition), revision: 'r', tokens }, 'user')
+  return new RungFragments(new DialectFragments()).sizes(entry, undefined, count)
+}
 
+describe('a list uses', () => {
   test('what is stored, if this version has counted it', () => {
     expect(sizesOf('o200k/1 70 60 50')).toMatchObject({ full: { tokens: 70 }, deferred: { tokens: 50 } })
     expect(sizesOf('o200k/0 70 60 50')).toEqual(sizesOf(undefined))
