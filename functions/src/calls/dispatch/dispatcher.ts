@@ -135,7 +135,7 @@ function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
 /** The request of a model's call. Throws if its arguments cannot be read. */
 export function requestOf(
   { name, arguments: sent, nullMeansOmitted }: ToolCall,
-  dialect?: string | undefined,
+  dialect?: string,
 ): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
   return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted, dialect }
