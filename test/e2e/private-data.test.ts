@@ -9,6 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
 import { put, tool } from '../support/tool.ts'
 import { isRoot, NOT_OWNER, ORDINARY_USER } from '../support/unprivileged.ts'
+import { until } from '../support/until.ts'
 
 const NOBODY = 65_534
 const withUsers = testWhere(
@@ -109,6 +110,11 @@ withUsers('a server over Firestore keeps its data folder private too', async () 
     FIRESTORE_EMULATOR_HOST: `127.0.0.1:${port}`,
   }
   await using server = await Server.start({ data, env, through: withUmask('000') })
+  // What was found out about the definition files is written after the start.
+  await until(
+    () => Promise.resolve(modesIn(data)),
+    (modes) => 'definition-files.cache' in modes,
+  )
   const { 'in-use-journal': journal = '600', ...modes } = modesIn(data)
   expect([modes, journal, server.token.length]).toEqual([PRIVATE, '600', 43])
 })

@@ -153,6 +153,21 @@ export class Approvals {
     return { ...found, arguments: args }
   }
 
+  /** As `find`, and without the arguments if they cannot be read: such an approval can still be denied and cancelled. */
+  async findReadable(
+    uid: string,
+    id: string,
+  ): Promise<ShownApproval & { readonly arguments?: ApprovalArguments }> {
+    const found = (await this.list(uid)).find((one) => one.id === id)
+    if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+    try {
+      return await this.find(uid, id)
+    } catch (error) {
+      if (isToolrackError(error) && error.code === 'APPROVAL_CONFLICT') return found
+      throw error
+    }
+  }
+
   /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()

@@ -27,14 +27,14 @@ export function approvalRoutes({
   /** Adds the call that an approval is about to the record of what was decided. */
   async function noteApproval(
     { note, principal }: KnownRequest,
-    approval: Awaited<ReturnType<typeof approvals.find>>,
+    { tool, digest, asked, workflow, arguments: args }: Awaited<ReturnType<typeof approvals.findReadable>>,
+    edited = args?.edited,
   ): Promise<void> {
     if (!note) return
-    const { tool, digest, asked, workflow, arguments: args } = approval
     const view = await catalog.view(principal)
     const entry = view.meaning(tool)
     // Which arguments are sensitive is known only as long as the tool is the one that was called.
-    const facts = entry?.digest === digest ? toolFacts(entry, args.edited ?? args.sent) : { tool, digest }
+    const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent) : { tool, digest }
     note({ ...facts, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
 
@@ -81,14 +81,11 @@ export function approvalRoutes({
         const { principal, params, res } = request
         const id = checkedId(params.id)
         const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'single'))
-        const found = await approvals.find(principal.uid, id)
-        const { sent } = found.arguments
-        await noteApproval(request, {
-          ...found,
-          arguments: { sent, edited: edited ?? found.arguments.edited },
-        })
+        await noteApproval(request, await approvals.findReadable(principal.uid, id), edited)
         request.note?.({ decision: decision.decision })
-        const args = edited && (await checkEdited(principal, found, edited))
+        // Nobody approves arguments that could not be shown.
+        const found = decision.decision === 'deny' ? undefined : await approvals.find(principal.uid, id)
+        const args = found && edited && (await checkEdited(principal, found, edited))
         const decided = await approvals.decide(principal.uid, id, { ...decision, arguments: args })
         request.note?.({ subject: { isEdited: decided.isEdited } })
         sendJson(res, 200, answered(decided), NOT_STORED)
@@ -103,7 +100,7 @@ export function approvalRoutes({
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
-        await noteApproval(request, await approvals.find(principal.uid, id))
+        await noteApproval(request, await approvals.findReadable(principal.uid, id))
         request.note?.({ decision: 'cancel' })
         await approvals.remove(principal.uid, id)
         res.writeHead(204, NOT_STORED).end()

@@ -5,7 +5,7 @@ import { Approvals } from '../../../../functions/src/calls/approvals/approvals.t
 import { askingCall } from '../../../support/approval-store.contract.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { memoryGovernance, newSealing } from '../../../support/memory-governance.ts'
 import { routeService, type RefusedRow } from '../../../support/route-service.ts'
 import { NOW } from '../../../support/signed-tokens.ts'
 
@@ -140,7 +140,8 @@ test('an approved call that is made with the id of the approval runs the edited 
 
 test('an approval is of no use to another user, to a token that may only call, for other arguments and after its time', async () => {
   const clock = { now: NOW - 2 * APPROVAL_MS }
-  const earlier = new Approvals({ store: governance.approvals, now: () => clock.now })
+  const { approvals: store, sealing } = governance
+  const earlier = new Approvals({ store, sealing, now: () => clock.now })
   const old = { text: 'long ago' }
   const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(old), arguments: old }
   const expired = (await earlier.ask(askingCall({ ...bound, uid: 'ann' })))?.id ?? ''
@@ -167,6 +168,19 @@ test('an approval is of no use to another user, to a token that may only call, f
   // None of these has used the approval up.
   expect(await invoked('ann', id, args)).toBeUndefined()
   expect(await invoked('ann', id, args)).toBe('APPROVAL_CONFLICT')
+})
+
+test('an approval whose arguments were sealed with another key can be denied and cancelled, and not read or approved', async () => {
+  const other = new Approvals({ store: governance.approvals, sealing: newSealing(), now: () => NOW })
+  const args = { text: 'sealed elsewhere' }
+  const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(args), arguments: args }
+  const id = (await other.ask(askingCall({ ...bound, uid: 'ann' })))?.id ?? ''
+  expect((await ask('ann', `GET /approvals/${id}`)).code).toBe('APPROVAL_CONFLICT')
+  const decided = async (decision: string): Promise<unknown> =>
+    (await ask('ann', `POST /approvals/${id}`, { body: { decision } })).status
+  expect([await decided('once'), await decided('deny')]).toEqual([409, 200])
+  const second = (await other.ask(askingCall({ ...bound, uid: 'ann' })))?.id ?? ''
+  expect((await ask('ann', `DELETE /approvals/${second}`)).status).toBe(204)
 })
 
 test('edited arguments that the tool does not take are refused at once, and the approval stays pending', async () => {
