@@ -128,6 +128,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
   'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
+  'GET /tools/changes': [['/tools/changes']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
   'GET /tools/defs/:name': [

@@ -136,7 +136,7 @@ const PLACES = new Map([
     'npm:zod',
     /^tools\/definitions\/definition-schema\.ts$|^tools\/definitions\/parse-definition\.ts$|^stores\/files\/editor-schema\.ts$/,
   ],
-  ['npm:lru-cache', /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas)\//],
+  ['npm:lru-cache', /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/changes|tools\/schemas)\//],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],
   ['npm:@google-cloud/run', /^platform\/cloud-run\//],

@@ -1,4 +1,7 @@
 import { Catalog } from '../tools/catalog/catalog.ts'
+import type { Principal } from '../access/principal.ts'
+import { ChangeFeeds, type Bounds } from '../tools/changes/change-feeds.ts'
+import { PastViews } from '../tools/changes/past-views.ts'
 import type { Layer, OwnedRules } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
@@ -57,6 +60,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly showModule?: ((news: FolderNews) => void) | undefined
     /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
+    /** How many change feeds may be open. */
+    readonly feedBounds?: Bounds
     /** The limits of a call whose definition has none. */
     readonly callLimits?: RunParts['callLimits']
     readonly now?: RouteParts['now']
@@ -88,7 +93,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
-    { report: (layer, event) => reportLayer(log, layer, event) },
+    { report: (layer, event) => reportLayer(log, layer, event), written: () => feeds.wake() },
   )
   const reader = new ModuleReader(store)
   const argumentValidator = new ArgumentValidator({ log })
@@ -100,8 +105,15 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     announce: parts.webhook?.announce,
   })
   const ruleStore = parts.governance.rules
-  const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
+  const ruleBook = new RuleBook({
+    store: ruleStore,
+    log,
+    operator: parts.operatorRules,
+    written: () => feeds.wake(),
+  })
   const listed = new RuledCatalog(catalog, ruleBook)
+  const views = new PastViews<Principal>({ catalog, store, rulesFor: (caller) => ruleBook.forList(caller) })
+  const feeds: ChangeFeeds<Principal> = new ChangeFeeds({ views, now, bounds: parts.feedBounds })
   const calls = {
     catalog: listed,
     ruleBook,
@@ -126,6 +138,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     argumentValidator,
     catalog,
     listed,
+    changes: { feeds, views },
     ruleBook,
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     folder,
@@ -139,6 +152,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 
 export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
+  services.changes.feeds.close()
   folder?.folder.close()
   webhook?.close()
   await audit?.close()

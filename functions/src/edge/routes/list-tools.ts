@@ -185,7 +185,8 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   return envelope
 }
 
-function parseNames(query: Query): ListQuery['names'] {
+/** The names that a query asks for. Throws PARAMETER_INVALID. */
+export function parseNames(query: Query): ListQuery['names'] {
   const names = parseNameFilter([...query.all('names'), ...query.all('name'), ...query.all('only')])
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names

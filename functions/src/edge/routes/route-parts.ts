@@ -1,3 +1,4 @@
+import type { Principal } from '../../access/principal.ts'
 import type { SignJobToken } from '../../access/job-token.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Approvals } from '../../calls/approvals/approvals.ts'
@@ -11,6 +12,8 @@ import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
 import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
+import type { PastViews } from '../../tools/changes/past-views.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
@@ -25,6 +28,7 @@ export type RouteParts = ItemWorkflows & {
   readonly catalog: Catalog
   /** The catalog without the tools that rules hide. */
   readonly listed: RuledCatalog
+  readonly changes: { readonly feeds: ChangeFeeds<Principal>; readonly views: PastViews<Principal> }
   readonly ruleBook: RuleBook
   readonly ruleWriter: RuleWriter
   /** The envelope of a list whose query names none. */
