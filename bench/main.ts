@@ -27,6 +27,7 @@ import { mcpServer } from './cases/mcp-server.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
+import { changes } from './cases/changes.ts'
 import { runnerStart } from './cases/runner-start.ts'
 import { secondStart } from './cases/second-start.ts'
 import { resultOf, saveResult } from './measure/result.ts'
@@ -45,6 +46,7 @@ const CASES = {
   firestore,
   cold,
   'second-instance': secondInstance,
+  changes,
   'isolated-call': isolatedCall,
   audit,
   'governed-call': governedCall,
