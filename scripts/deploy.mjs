@@ -11,6 +11,9 @@ import { projectOption } from './toolchain/target-project.mjs'
 const noProject =
   'No project is chosen: name it with npm run deploy -- --project <project id>, or for good with node_modules/.bin/firebase use --add.'
 
+/** The secrets of the functions. */
+const SECRETS = ['TOOLRACK_JOB_KEYS', 'TOOLRACK_SEALING_KEY']
+
 const command = {
   name: 'deploy',
   about:
@@ -43,9 +46,9 @@ To project ${chosen ?? `- none yet. ${noProject}`}
 
 ${await deployPlan(node, project, runner)}
 
-Once for a project, the last for the key that signs job tokens (docs/configuration.md says how to make one):
+Once for a project, the last two for the key that signs job tokens and the one that seals what is kept (docs/configuration.md says how to make them):
 
-${lines([...(runner?.once ?? []), `node_modules/.bin/firebase functions:secrets:set TOOLRACK_JOB_KEYS --project ${project}`])}
+${lines([...(runner?.once ?? []), ...SECRETS.map((name) => `node_modules/.bin/firebase functions:secrets:set ${name} --project ${project}`)])}
 
 Each time, which this runs in this order; npm run build is the predeploy of the last:
 

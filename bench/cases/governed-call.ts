@@ -1,9 +1,11 @@
+import { newSealing } from '../../test/support/memory-governance.ts'
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OwnedRules, RuleOwner } from '@toolrack/contract'
 import type { Principal } from '../../functions/src/access/principal.ts'
 import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
+import type { InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 import { ruleSetDigest, ruleSetsText } from '../../functions/src/calls/rules/kept-rules.ts'
 import { createApp } from '../../functions/src/edge/app.ts'
 import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/data-folder.ts'
@@ -81,7 +83,7 @@ async function commitsOf(folder: string, call: () => Promise<void>): Promise<num
 
 async function service(folder: string, isGoverned: boolean) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const governance = embeddedGovernance(openGovernanceFile(folder))
+  const governance = embeddedGovernance(openGovernanceFile(folder), newSealing())
   const audit = isGoverned
     ? new AuditTrail({ store: new SqliteAuditStore(join(folder, 'audit.sqlite')), mode: 'on', log: NO_LOG })
     : undefined
@@ -99,7 +101,7 @@ async function service(folder: string, isGoverned: boolean) {
     governance,
     audit,
     operatorRules: isGoverned ? rulesOf({ kind: 'everybody', id: 'file' }) : undefined,
-    logs: isGoverned ? logs : { ...logs, keep: () => Promise.resolve(), close: () => logs.close() },
+    logs: isGoverned ? logs : notKept(logs),
     runner: absentRunner('No runner belongs to this benchmark.'),
     signJobToken: undefined,
     log: NO_LOG,
@@ -124,6 +126,13 @@ async function service(folder: string, isGoverned: boolean) {
       await closeServices(services)
     },
   }
+}
+
+/** The logs of calls, none of which is kept. */
+function notKept(logs: InvocationLogs): InvocationLogs {
+  return new Proxy(logs, {
+    get: (of, name) => (name === 'keep' ? () => Promise.resolve() : Reflect.get(of, name, of)),
+  })
 }
 
 /** Rules of which several are about the call, with globs of arguments, and that allow it. */

@@ -40,6 +40,10 @@ export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
 })
 
+export const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
+  description: 'The key, 32 bytes in base64, that seals what is kept of arguments and results.',
+})
+
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
   region: 'us-central1',
@@ -50,7 +54,7 @@ setGlobalOptions({
   concurrency: 80,
   maxInstances: 20,
   timeoutSeconds: 60,
-  secrets: [jobKeys],
+  secrets: [jobKeys, sealingKey],
 })
 
 /** Declares a function. `cors` is false: the app checks origins itself, and the emulator would otherwise allow every origin. */

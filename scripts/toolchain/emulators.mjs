@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { evaluate, root } from './checkout.mjs'
@@ -146,11 +146,19 @@ export function secretsText(secrets) {
     .join('')
 }
 
-/** Makes the key that signs job tokens, if there is none. Without a key firebase-tools would look for the secret in the cloud. */
+/** Makes the functions' secrets that are missing. Without a value firebase-tools would look for the secret in the cloud. */
 export function writeLocalSecrets(node) {
   const path = join(root, 'functions/.secret.local')
-  if (existsSync(path)) return
-  const code = 'process.stdout.write(module.newJobKeys())'
-  const keys = evaluate(node, 'functions/src/access/job-keys.ts', code)
-  writeFileSync(path, secretsText({ TOOLRACK_JOB_KEYS: keys }), { mode: 0o600 })
+  const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const made = (file, make) =>
+    evaluate(node, `functions/src/${file}`, `process.stdout.write(module.${make}())`)
+  const missing = {
+    ...(!known.includes('TOOLRACK_JOB_KEYS=') && {
+      TOOLRACK_JOB_KEYS: made('access/job-keys.ts', 'newJobKeys'),
+    }),
+    ...(!known.includes('TOOLRACK_SEALING_KEY=') && {
+      TOOLRACK_SEALING_KEY: made('calls/sealing.ts', 'newSealingKey'),
+    }),
+  }
+  writeFileSync(path, known + secretsText(missing), { mode: 0o600 })
 }

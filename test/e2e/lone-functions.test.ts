@@ -112,7 +112,7 @@ test('its functions are loaded without a secret and without asking anybody, and 
       platform: 'gcfv2',
       region: ['us-central1'],
       httpsTrigger: { invoker: ['public'] },
-      secretEnvironmentVariables: [{ key: 'TOOLRACK_JOB_KEYS' }],
+      secretEnvironmentVariables: [{ key: 'TOOLRACK_JOB_KEYS' }, { key: 'TOOLRACK_SEALING_KEY' }],
     })
   }
   expect([isLoaded(loaded, 'firebase-admin'), isLoaded(loaded, '@google-cloud/firestore')]).toEqual([

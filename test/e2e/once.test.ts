@@ -113,6 +113,25 @@ withPython(
   },
 )
 
+withPython(
+  'of 200 callers with one key at once one runs the tool, and all get its result in the end',
+  async () => {
+    const server = await serving()
+    const key = newKey()
+    const calls = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        until(
+          () => keyed(server, key, { text: 'many' }),
+          ({ status }) => status !== 425,
+        ),
+      ),
+    )
+    expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(calls.map((call) => result(call).textResultForLlm)).size).toBe(1)
+    expect(calls.filter(({ replay }) => replay === null)).toHaveLength(1)
+  },
+)
+
 withPython('a replayed call that is streamed has only a result', async () => {
   const server = await serving()
   const key = newKey()

@@ -93,7 +93,8 @@ beforeAll(async () => {
 let approval = ''
 
 async function waitingCall(): Promise<string> {
-  const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+  const { approvals: store, sealing } = governance
+  const approvals = new Approvals({ store, now: () => NOW, sealing })
   const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
   const args = { text: SECRET }
   const bound = { tool: 'hers', digest: DIGEST, argumentsHash: argumentsHash(args) } as const

@@ -48,6 +48,7 @@ const PRIVATE = {
 }
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
+  'sealing-key': '600',
   'governance.sqlite': '600',
   'governance.sqlite-shm': '600',
   'governance.sqlite-wal': '600',

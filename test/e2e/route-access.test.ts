@@ -110,7 +110,11 @@ const APPROVAL = { asked: '', decided: '' }
 const NO_APPROVAL = '404 APPROVAL_NOT_FOUND'
 const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
-const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+const approvals = new Approvals({
+  store: governance.approvals,
+  sealing: governance.sealing,
+  now: () => NOW,
+})
 for (const name of ['asked', 'decided'] as const)
   APPROVAL[name] = (await approvals.ask(askingCall({ tool: 'hers', argumentsHash: name })))?.id ?? ''
 await approvals.decide('ann', APPROVAL.decided, { decision: 'deny' })

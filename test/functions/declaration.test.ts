@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { jobKeys, PARAMETERS } from '../../functions/src/declaration.ts'
+import { jobKeys, PARAMETERS, sealingKey } from '../../functions/src/declaration.ts'
 import { VARIABLES } from '../../functions/src/hosts/config.ts'
 import { ROOT } from '../support/source-tree.ts'
 
@@ -33,7 +33,7 @@ const NOT_OF_FUNCTIONS = {
 
 test('a deployment declares every variable that applies to functions', () => {
   const others = Object.values(NOT_OF_FUNCTIONS).flat()
-  const declared = [...Object.keys(PARAMETERS), jobKeys.name]
+  const declared = [...Object.keys(PARAMETERS), jobKeys.name, sealingKey.name]
   expect([...declared, ...others].toSorted()).toEqual(VARIABLES.toSorted())
 })
 

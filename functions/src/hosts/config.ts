@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import { AUDIT_MODES, DAYS_KEPT } from '../calls/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../calls/audit/manifest.ts'
+import { parseSealingKey, SEALING_KEY_RULE } from '../calls/sealing.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
@@ -74,6 +75,7 @@ export const TABLE = {
   TOOLRACK_AUDIT_DAYS: wholeNumber(DAYS_KEPT, 1, 36_500),
   TOOLRACK_AUDIT_KEY: parsed(parseAuditKey, AUDIT_KEY_RULE),
   TOOLRACK_AUDIT_LOG_PATH: inFile('path', optional),
+  TOOLRACK_SEALING_KEY: parsed(parseSealingKey, SEALING_KEY_RULE),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
@@ -171,6 +173,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
+    /** Seals what is kept and may hold secrets. */
+    sealing: values.TOOLRACK_SEALING_KEY,
     /** The limits of a call whose definition has none. */
     callLimits: {
       deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,

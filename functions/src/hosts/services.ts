@@ -14,6 +14,8 @@ import { redactedLog } from '../calls/audit/redacted-log.ts'
 import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
+import { showArguments } from '../calls/approvals/show-arguments.ts'
+import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
 import { RuleBook } from '../calls/rules/rule-book.ts'
 import { RuleWriter } from '../calls/rules/rule-writer.ts'
@@ -37,6 +39,8 @@ export type Governance = {
   readonly approvals: ApprovalStore
   readonly rules: RuleStore
   readonly keys: IdempotencyKeys
+  /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
+  readonly sealing?: Sealing | undefined
   readonly close: () => Promise<void>
 }
 
@@ -103,6 +107,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     store: parts.governance.approvals,
     now,
     announce: parts.webhook?.announce,
+    sealing: parts.governance.sealing,
   })
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({
@@ -118,6 +123,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     catalog: listed,
     ruleBook,
     keys: parts.governance.keys,
+    sealing: parts.governance.sealing,
     approvals,
     validator,
     runner,
@@ -144,6 +150,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     folder,
     approvals,
     checkEdited: checkEdited(calls),
+    showArguments: showArguments(calls),
     invoker: new Invoker(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },

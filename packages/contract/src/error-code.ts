@@ -85,6 +85,10 @@ export const ERROR_CODES = {
   RULE_INVALID: kind(422, 'The rules are not valid.'),
   SCHEMA_REJECTED: kind(422, 'The schema of the parameters is not admitted.'),
   MODULE_INVALID: kind(422, 'The module does not keep the convention for tool modules.'),
+  ARGUMENTS_REDACTED: kind(
+    422,
+    'The edited arguments hold a secret that the service does not know or cannot keep; nothing was decided.',
+  ),
   CALL_IN_FLIGHT: retryable(
     425,
     'The call with this Idempotency-Key still runs; ask again with the same key.',

@@ -1,7 +1,5 @@
 import { ScriptedServer } from '../scripted-server.ts'
 
-const PROJECT = 'demo-two-users'
-
 /** The environment of a server that accepts unsigned tokens, and a token for each user. */
 export type UnsignedTokens = AsyncDisposable & {
   readonly env: Readonly<Record<string, string>>
@@ -12,7 +10,7 @@ export type UnsignedTokens = AsyncDisposable & {
  * Replaces the Auth emulator, which the server asks for the user of each token. Here every user exists. The emulator needs
  * seconds to start, and the tests that use this do not depend on which users exist.
  */
-export async function unsignedTokens(): Promise<UnsignedTokens> {
+export async function unsignedTokens(project = 'demo-two-users'): Promise<UnsignedTokens> {
   const emulator = await ScriptedServer.start()
   emulator.answers = [
     (req, res) => {
@@ -28,20 +26,20 @@ export async function unsignedTokens(): Promise<UnsignedTokens> {
   return {
     env: {
       TOOLRACK_AUTH: 'firebase',
-      GOOGLE_CLOUD_PROJECT: PROJECT,
+      GOOGLE_CLOUD_PROJECT: project,
       FIREBASE_AUTH_EMULATOR_HOST: new URL(emulator.origin).host,
     },
-    tokenOf,
+    tokenOf: (uid) => tokenOf(uid, project),
     [Symbol.asyncDispose]: () => emulator[Symbol.asyncDispose](),
   }
 }
 
 /** A token like the Auth emulator's: valid for an hour, and without a signature. */
-function tokenOf(uid: string): string {
+function tokenOf(uid: string, project: string): string {
   const iat = Math.floor(Date.now() / 1_000)
   const claims = {
-    iss: `https://securetoken.google.com/${PROJECT}`,
-    aud: PROJECT,
+    iss: `https://securetoken.google.com/${project}`,
+    aud: project,
     sub: uid,
     user_id: uid,
     auth_time: iat,

@@ -1,6 +1,7 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import { hasRunNothing } from '../pipeline/nothing-run.ts'
+import { marksOf } from '../audit/sensitive.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
 import { argumentsHash, keptRule, type Approval, type BoundCall, type KeptRule } from './approval.ts'
 import type { Approvals } from './approvals.ts'
@@ -54,7 +55,8 @@ async function ruled(
   if (request.approval === undefined) {
     const workflow = principal.workflowId ?? null
     const { arguments: args } = request
-    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, asks, workflow })
+    const marks = marksOf(entry.stored)
+    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, marks, asks, workflow })
     return pending ? waiting(call, pending) : next(call)
   }
   const approval = await approvals.take(request.approval, { ...boundTo(call), uid, asks }, invocationId)

@@ -1,11 +1,12 @@
-import type { Approval, ApprovalArguments } from './approval.ts'
+import type { Approval } from './approval.ts'
 
 /** The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change` nothing is written. */
 export type PlannedApprovals<Result> = {
   readonly result: Result
   readonly change?: {
     readonly approvals: readonly Approval[]
-    readonly put?: ApprovalArguments & { readonly id: string }
+    /** The text of an approval's arguments, which may be sealed. */
+    readonly put?: { readonly id: string; readonly text: string }
     /** The ids of approvals that are no longer kept. */
     readonly dropped?: readonly string[]
   }
@@ -18,8 +19,8 @@ export type PlannedApprovals<Result> = {
 export type ApprovalStore = {
   /** Rejects with STORE_FAILED or STORE_BUSY. */
   readonly read: (uid: string) => Promise<readonly Approval[]>
-  /** Undefined if there are no arguments of that approval. */
-  readonly arguments: (uid: string, id: string) => Promise<ApprovalArguments | undefined>
+  /** The text of an approval's arguments as it was put. Undefined if there is none. */
+  readonly arguments: (uid: string, id: string) => Promise<string | undefined>
   /**
    * Reads and changes a user's approvals in one transaction, which may run `plan` several times. If `plan` throws, nothing is
    * written. `nowMs` is the present time: the store may erase what other users have no more use for.

@@ -37,7 +37,7 @@ export type Approval = {
   readonly digest: Digest
   /** The sha256 of the arguments' canonical JSON. */
   readonly argumentsHash: string
-  /** The UTF-8 bytes of the stored arguments. */
+  /** The UTF-8 bytes of the arguments, before they are sealed. */
   readonly bytes: number
   readonly asked: KeptRule
   /** The workflow whose job token made the call. */
@@ -52,7 +52,12 @@ export type Approval = {
 }
 
 /** The arguments of an approval: as the call was made, and as they were replaced. */
-export type ApprovalArguments = { readonly sent: JsonObject; readonly edited?: JsonObject | undefined }
+export type ApprovalArguments = {
+  readonly sent: JsonObject
+  readonly edited?: JsonObject | undefined
+  /** True if the service had no key and has kept `sent` without its secrets. */
+  readonly isRedacted?: boolean
+}
 
 /** What an approval is bound to. */
 export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash'>

@@ -2,7 +2,10 @@ import { isToolrackError, ToolrackError, type JsonObject } from '@toolrack/contr
 import { randomUUID } from 'node:crypto'
 import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
+import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
+import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
+import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
 import { withRoomFor } from './room-for-approval.ts'
 
 /** What is told about a new approval to the operator's webhook. It has no arguments. */
@@ -16,12 +19,16 @@ export type ApprovalParts = {
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly announce?: Announce | undefined
+  /** Seals the arguments. Without it, they are kept without what is recognised as a secret. */
+  readonly sealing?: Sealing | undefined
 }
 
 /** A call that a rule asks about. */
 export type AskingCall = BoundCall & {
   readonly uid: string
   readonly arguments: JsonObject
+  /** What the definition of the tool marks as sensitive. */
+  readonly marks?: Sensitivity
   /** Every rule that asks about the call, at least one. */
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null
@@ -49,20 +56,21 @@ export class Approvals {
 
   /** Undefined if every rule that asks is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
   async ask(call: AskingCall): Promise<Approval | undefined> {
-    const { store, now, announce } = this.#parts
+    const { store, now, announce, sealing } = this.#parts
     if (!unanswered(await store.read(call.uid), call)) return undefined
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
     const nowMs = now()
+    const kept = argumentsToKeep(call.arguments, call.marks ?? NOT_SENSITIVE, sealing)
+    const put = { id, text: keptText(kept, { uid: call.uid, id }, sealing) }
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
       const asked = unanswered(known, call)
       if (!asked) return { result: undefined }
       const equal = known.find((one) => isFor(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
       const approval = newApproval(id, call, asked, nowMs)
-      const { kept, dropped } = withRoomFor(known, approval, nowMs)
-      const put = { id, sent: call.arguments }
-      return { result: approval, change: { approvals: [...kept, approval], put, dropped } }
+      const { kept: others, dropped } = withRoomFor(known, approval, nowMs)
+      return { result: approval, change: { approvals: [...others, approval], put, dropped } }
     })
     if (approval?.id === id)
       announce?.({ id, uid: call.uid, tool: approval.tool, expiresAt: approval.expiresAt })
@@ -116,12 +124,17 @@ export class Approvals {
     })
   }
 
-  /** The arguments with which the user who approved has replaced those of the call. Undefined if there are none. */
+  /**
+   * The arguments with which the user who approved has replaced those of the call. Undefined if there are none. Throws
+   * APPROVAL_CONFLICT if they cannot be read: the call must not run with those that it was sent with.
+   */
   async editedArguments(uid: string, id: string, call: BoundCall): Promise<JsonObject | undefined> {
     const { store } = this.#parts
     const found = (await store.read(uid)).find((one) => one.id === id)
     if (!found?.isEdited || !isFor(found, call)) return undefined
-    return (await store.arguments(uid, id))?.edited
+    const { edited } = (await this.#arguments(uid, id)) ?? {}
+    if (!edited) throw new ToolrackError('APPROVAL_CONFLICT', UNREADABLE)
+    return edited
   }
 
   /** A user's approvals, the newest first. */
@@ -131,11 +144,10 @@ export class Approvals {
     return known.flatMap((one) => (isErased(one, nowMs) ? [] : shown(one, nowMs))).toReversed()
   }
 
-  /** Throws APPROVAL_NOT_FOUND. */
+  /** An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if they cannot be read. */
   async find(uid: string, id: string): Promise<ShownApproval & { readonly arguments: ApprovalArguments }> {
-    const { store } = this.#parts
     const found = (await this.list(uid)).find((one) => one.id === id)
-    const args = found && (await store.arguments(uid, id))
+    const args = found && (await this.#arguments(uid, id))
     if (!args) throw new ToolrackError('APPROVAL_NOT_FOUND')
     return { ...found, arguments: args }
   }
@@ -143,7 +155,9 @@ export class Approvals {
   /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()
-    const sent = edited && (await this.find(uid, id)).arguments.sent
+    const { sealing } = this.#parts
+    const kept = edited && (await this.find(uid, id)).arguments
+    const put = kept && { id, text: keptText({ ...kept, edited }, { uid, id }, sealing) }
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<ShownApproval> => {
       const found = undecided(known, id, nowMs)
       const decided: Approval = {
@@ -155,10 +169,19 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const put = sent && { id, sent, edited }
       const change = { approvals: replaced(known, decided), ...(put && { put }) }
       return { result: shown(decided, nowMs), change }
     })
+  }
+
+  /** Undefined if there are none. Throws APPROVAL_CONFLICT if they were sealed with another key, or were changed in the store. */
+  async #arguments(uid: string, id: string): Promise<ApprovalArguments | undefined> {
+    const { store, sealing } = this.#parts
+    const text = await store.arguments(uid, id)
+    if (text === undefined) return undefined
+    const args = argumentsIn(text, { uid, id }, sealing)
+    if (!args) throw new ToolrackError('APPROVAL_CONFLICT', UNREADABLE)
+    return args
   }
 
   /** Cancels an approval that no call has used, or forgets an `always`. Throws as `decide` does. */
@@ -176,6 +199,9 @@ export class Approvals {
 const STATE_AFTER = { once: 'approved', always: 'always', deny: 'denied' } as const
 
 const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
+
+const UNREADABLE =
+  'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
 
 const OTHER_RULE =
   'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'

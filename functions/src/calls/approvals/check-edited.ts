@@ -2,39 +2,53 @@ import { ToolrackError, toolResult, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 import type { Log } from '../../log.ts'
-import { outcomeOf } from '../pipeline/call.ts'
-import { Onion } from '../pipeline/onion.ts'
+import { outcomeOf, type Resolved } from '../pipeline/call.ts'
+import { Onion, type Step } from '../pipeline/onion.ts'
 import { resolveTool } from '../pipeline/resolve-tool.ts'
 import { readRequest, validateArguments, type StepParts } from '../pipeline/steps.ts'
 import { authoriseCall } from '../rules/authorise.ts'
-import type { Approval } from './approval.ts'
+import { marksOf } from '../audit/sensitive.ts'
+import type { Sealing } from '../sealing.ts'
+import type { Approval, ApprovalArguments } from './approval.ts'
+import { argumentsToRun } from './edited-arguments.ts'
 
 export type CheckEdited = (
   principal: Principal,
-  approval: Pick<Approval, 'tool' | 'digest'>,
-  args: JsonObject,
-) => Promise<void>
+  approval: Pick<Approval, 'tool' | 'digest'> & { readonly arguments: ApprovalArguments },
+  edited: JsonObject,
+) => Promise<JsonObject>
 
 /**
  * Returns a function that resolves, authorises and validates edited arguments as a call would, so that a user who edits learns at
- * once what is wrong. It rejects with the error of the call. The call itself does all of this again.
+ * once what is wrong. It resolves to the arguments with the secrets that were not shown, and rejects with the error of the call.
+ * The call itself is authorised and validated again.
  */
 export function checkEdited(
-  parts: Pick<StepParts, 'catalog' | 'ruleBook' | 'validator'> & { readonly log: Log },
+  parts: Pick<StepParts, 'catalog' | 'ruleBook' | 'validator'> & {
+    readonly log: Log
+    readonly sealing?: Sealing | undefined
+  },
 ): CheckEdited {
-  const steps = Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
-    .step('read the request', readRequest)
-    .step('resolve the tool', resolveTool(parts))
-    .step('authorise the call', authoriseCall(parts))
-    .step('validate the arguments', validateArguments(parts))
-    .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))
-  return async (principal, { tool: name, digest: expectedDigest }, args) => {
-    const { result } = await steps({
+  function stepsOf(kept: ApprovalArguments) {
+    const putBack: Step<Resolved> = (call, next) => {
+      const args = argumentsToRun(call.request.arguments, kept, marksOf(call.entry.stored), parts.sealing)
+      return next({ ...call, request: { ...call.request, arguments: args } })
+    }
+    return Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
+      .step('read the request', readRequest)
+      .step('resolve the tool', resolveTool(parts))
+      .step('put back what was not shown', putBack)
+      .step('authorise the call', authoriseCall(parts))
+      .step('validate the arguments', validateArguments(parts))
+      .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))
+  }
+  return async (principal, { tool: name, digest: expectedDigest, arguments: kept }, edited) => {
+    const { result, call } = await stepsOf(kept)({
       invocationId: randomUUID(),
       parentInvocationId: null,
       principal,
       headers: { idempotencyKey: undefined, traceparent: undefined },
-      read: () => ({ name, arguments: args, context: {}, expectedDigest }),
+      read: () => ({ name, arguments: edited, context: {}, expectedDigest }),
       signal: new AbortController().signal,
       isDryRun: false,
       isHeard: false,
@@ -42,5 +56,6 @@ export function checkEdited(
       pipeline: { invoke: () => Promise.reject(new Error('a check makes no calls')) },
     })
     if (result.resultType === 'failure') throw new ToolrackError(result.code, result.error)
+    return call.request?.arguments ?? edited
   }
 }

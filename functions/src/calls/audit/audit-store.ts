@@ -31,6 +31,8 @@ export type AuditStore = {
   readonly page: (query: AuditQuery) => Promise<AuditPage>
   /** The days that have records, the oldest first. */
   readonly days: () => Promise<readonly string[]>
+  /** How many records there are of a day, or of all days. */
+  readonly count: (day?: string) => Promise<number>
   /** The chains of a day with their last records, sorted by instance. */
   readonly chains: (day: string) => Promise<readonly ChainHead[]>
   /** Up to `limit` texts of a chain after `seq`, in the order of the chain. */
@@ -62,6 +64,19 @@ const PLACE = /^\d{4}-\d\d-\d\dT[\d:.]{12}Z\/[\w-]{1,64}\/\d{10}$/
 
 export function isPlace(text: string): boolean {
   return PLACE.test(text)
+}
+
+/** The place of what is left of an erased record. Its time is erased too. */
+export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | 'instance' | 'seq'>): string {
+  return placeOf({ at: `${day}T00:00:00.000Z`, instance, seq })
+}
+
+/** What a store keeps beside the text of an erased record. */
+export const ERASED_FIELDS = { kind: 'erased', uid: '', tool: null, outcome: '' } as const
+
+/** A text with a member that the verifier refuses. For a record of which a copy beside its text was changed. */
+export function markedText(text: string): string {
+  return text.replace('{', '{"a column of this record was changed":true,')
 }
 
 /** A record with what a page looks at. */

@@ -4,7 +4,8 @@ import { LongWork } from '../../loop-turn.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
-import { headText, rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
+import { headsOf } from './heads-of.ts'
+import { rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
 
 export const AUDIT_MODES = ['on', 'required', 'off'] as const
 export type AuditMode = (typeof AUDIT_MODES)[number]
@@ -116,9 +117,8 @@ export class AuditTrail {
   async verify(day?: string): Promise<TrailReport> {
     await this.maintain()
     const { store, key } = this.#options
-    const heads: string[] = []
-    for (const each of day === undefined ? await store.days() : [day])
-      heads.push(...(await store.chains(each)).map(headText))
+    const { heads, fault } = await headsOf(store, day)
+    if (fault) return { ...new TrailVerifier().end(), fault }
     const verifier = new TrailVerifier({ isPart: day !== undefined, publicKey: key?.publicKey, heads })
     if (day !== undefined) for (const text of await store.erasures()) verifier.noteErasure(text)
     const work = new LongWork()
@@ -297,6 +297,7 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
+/** The day of a manifest; the empty text for a damaged one, which a verification names. */
 function dayOfManifest(text: string): string {
-  return (JSON.parse(text) as { readonly day: string }).day
+  return /"day":"(\d{4}-\d\d-\d\d)"/.exec(text)?.[1] ?? ''
 }

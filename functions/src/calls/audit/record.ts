@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { hash } from 'node:crypto'
 
 /**
@@ -148,6 +148,12 @@ export function hashOf(prev: string, body: string): string {
 export function partsOf(text: string): { readonly body: string; readonly hash: string } | undefined {
   const found = LAST_HASH.exec(text.slice(-HASH_MEMBER))?.[1]
   return found === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash: found }
+}
+
+/** The `prev` of a line; the empty text for a damaged one. */
+export function prevOf(text: string): string {
+  const record = parsedJson(text)
+  return isJsonObject(record) && typeof record['prev'] === 'string' ? record['prev'] : ''
 }
 
 /** The length of `,"hash":"…"}`. */

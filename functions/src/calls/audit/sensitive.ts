@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@toolrack/contract'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 
 /** Which parts of a value its schema marks as sensitive. */
 export type Sensitivity = {
@@ -90,4 +91,13 @@ function ofItem({ items, prefixItems, contains }: JsonObject, index: number): re
 function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   if (value === undefined) return []
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [value]
+}
+
+/** What the schema of each definition marks. A definition that is no longer in the catalog takes its entry along. */
+const MARKS = new WeakMap<StoredDefinition, Sensitivity>()
+
+export function marksOf(stored: StoredDefinition): Sensitivity {
+  let marks = MARKS.get(stored)
+  if (!marks) MARKS.set(stored, (marks = sensitivityOf(stored.text)))
+  return marks
 }

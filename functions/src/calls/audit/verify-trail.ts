@@ -1,6 +1,6 @@
 import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
 import { isSigned, manifestHash, parseManifest, type Manifest } from './manifest.ts'
-import { firstPrev, hashOf, partsOf, type ChainHead } from './record.ts'
+import { erasedText, firstPrev, hashOf, partsOf, type ChainHead } from './record.ts'
 
 /** The first thing that is wrong. `line` counts from 1. */
 export type TrailFault = { readonly line: number; readonly place: string; readonly reason: string }
@@ -11,6 +11,8 @@ export type TrailReport = {
   /** The last record of each chain. Keep them elsewhere: nothing else proves that the end of a chain was not cut off. */
   readonly heads: readonly ChainHead[]
   readonly manifests: number
+  /** The newest manifest as `manifest/DAY/HASH`. It can be kept and required as a head is. */
+  readonly manifestHead: string | null
   /** The key that has signed the manifests; null without manifests. */
   readonly publicKey: string | null
   readonly fault: TrailFault | null
@@ -19,7 +21,7 @@ export type TrailReport = {
 type Expected = {
   /** The public key that must have signed every manifest. Without it, the key of the first manifest is taken. */
   readonly publicKey?: string | undefined
-  /** Heads that were kept elsewhere, as `INSTANCE/DAY/SEQ/HASH`. Each must be a record of the trail. */
+  /** Heads that were kept elsewhere, as `INSTANCE/DAY/SEQ/HASH` or `manifest/DAY/HASH`. Each must be in the trail. */
   readonly heads?: readonly string[]
   /** True if the lines are only some days or chains, so that manifests of other days need no records. */
   readonly isPart?: boolean
@@ -71,11 +73,13 @@ export class TrailVerifier {
     if (!this.#fault) this.#checkManifests()
     if (!this.#fault) this.#checkHeads()
     const [first] = this.#manifests
+    const last = this.#manifests.at(-1)
     return {
       records: this.#records,
       erased: this.#erased.size,
       heads: [...this.#chains.values()].map(({ head }) => head),
       manifests: this.#manifests.length,
+      manifestHead: last ? manifestHead(last.manifest.day, last.text) : null,
       publicKey: first?.manifest.publicKey ?? null,
       fault: this.#fault,
     }
@@ -98,6 +102,8 @@ export class TrailVerifier {
       )
     if (seq < next) return this.#fail(place, 'it stands after a later record: it was moved or repeated')
     const isErased = record['erased'] === true
+    if (isErased && text !== erasedText({ instance, day, seq, hash: parts.hash }, prev))
+      return this.#fail(place, 'what is left of it after its erasure was changed')
     if (!isErased && hashOf(prev, parts.body) !== parts.hash)
       return this.#fail(place, 'its content does not have its hash: something in it was changed')
     if (prev !== (before?.hash ?? key))
@@ -132,6 +138,7 @@ export class TrailVerifier {
   #takeManifest(value: JsonObject, text: string): void {
     const manifest = parseManifest(value)
     if (!manifest) return this.#fail('', 'the line is no manifest')
+    this.#wantedHeads.delete(manifestHead(manifest.day, text))
     this.#manifests.push({ manifest, text, line: this.#line })
   }
 
@@ -154,7 +161,8 @@ export class TrailVerifier {
       const place = `the manifest of ${manifest.day}`
       if (!isSigned(manifest, publicKey))
         return this.#fail(place, 'its signature is not that of the key', line)
-      if (before && manifest.prev !== manifestHash(before.text))
+      // Manifests are never removed, so the first one has none before it.
+      if (manifest.prev !== (before ? manifestHash(before.text) : null))
         return this.#fail(place, 'the manifest before it was removed or replaced', line)
       this.#checkChains(each)
       if (this.#fault) return
@@ -202,6 +210,10 @@ export class TrailVerifier {
 /** A head as it is printed, so that it can be kept elsewhere. */
 export function headText({ instance, day, seq, hash }: ChainHead): string {
   return `${firstPrev({ instance, day })}/${seq}/${hash}`
+}
+
+function manifestHead(day: string, text: string): string {
+  return `manifest/${day}/${manifestHash(text)}`
 }
 
 type Range = { first: number; last: number }

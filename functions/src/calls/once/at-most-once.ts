@@ -4,9 +4,15 @@ import { outcomeOf, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
 import { deadlineOf, type RunParts } from '../pipeline/run-tool.ts'
 import type { CallKey, Claim, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
+import type { Sealing } from '../sealing.ts'
+import { outcomeIn, outcomeToKeep, type ResultPlace } from './kept-outcome.ts'
 import { resultOf, storedOutcome } from './stored-outcome.ts'
 
-export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & { readonly keys: IdempotencyKeys }
+export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
+  readonly keys: IdempotencyKeys
+  /** Seals the results. Without it, a result with a recognised secret is not kept. */
+  readonly sealing?: Sealing | undefined
+}
 
 /**
  * Added to the deadline of a call: a runner that starts may take 10 s, its answer 3 s more, and the store several times 2 s. If a
@@ -32,7 +38,7 @@ async function runOnce<Call extends Resolved>(
   call: Call,
   next: Next<Call>,
   header: string,
-  { keys, deadlineMsMax, callLimits }: OnceParts,
+  { keys, sealing, deadlineMsMax, callLimits }: OnceParts,
 ): Promise<CallOutcome> {
   const { invocationId: owner, limits, principal } = call
   const hash = hashOf(call)
@@ -40,11 +46,14 @@ async function runOnce<Call extends Resolved>(
   const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
   const leaseMs = deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) + LEASE_GRACE_MS
   const kept = await claimed(keys, key, { hash, owner, leaseMs })
-  if (kept) return answerKept(call, hash, kept)
+  const place = { uid: key.uid, id: key.id, hash }
+  if (kept) return answerKept(call, hash, opened(kept, place, sealing))
   // A caller who has a key comes back for the result. So the call is not ended when the connection is lost.
   const outcome = await next({ ...call, signal: new AbortController().signal })
   const stored = storedOutcome(outcome)
-  await (stored ? keys.complete(key, owner, stored) : keys.release(key, owner))
+  await (stored
+    ? keys.complete(key, owner, outcomeToKeep(stored, call, place, sealing))
+    : keys.release(key, owner))
   return outcome
 }
 
@@ -56,6 +65,10 @@ async function claimed(keys: IdempotencyKeys, key: CallKey, claim: Claim): Promi
     void keys.release(key, claim.owner).catch(() => undefined)
     throw error
   }
+}
+
+function opened(kept: KeptCall, place: ResultPlace, sealing: Sealing | undefined): KeptCall {
+  return kept.state === 'ended' ? { ...kept, outcome: outcomeIn(kept.outcome, place, sealing) } : kept
 }
 
 /** The answer to a call whose key is not free. Nothing is run. */

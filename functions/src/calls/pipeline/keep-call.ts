@@ -44,5 +44,5 @@ function factsOf({ call, result, ...outcome }: CallOutcome): Omit<InvocationLog,
 
 function toolOf({ entry, request }: Known): string | null {
   if (entry) return entry.name
-  return request && isToolName(request.name) ? request.name : null
+  return request && isToolName(request.name) ? redactText(request.name) : null
 }

@@ -1,6 +1,9 @@
 import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } from '@toolrack/contract'
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
+import { FilteredLines } from '../audit/filtered-lines.ts'
+import { printedFilter, type TextFilter } from '../audit/known-secrets.ts'
+import { marksOf } from '../audit/sensitive.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import type { ModuleContent } from '../../tools/modules/module-content.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
@@ -79,9 +82,16 @@ async function runPython(
   { runner, sourceOf, deadlineMsMax, callLimits }: RunParts,
 ): Promise<CallOutcome> {
   const { entry, principal, request, invocationId, limits, signal } = call
+  let filter: TextFilter | undefined
+  const printed = (): TextFilter =>
+    (filter ??= printedFilter(request.arguments, marksOf(entry.stored), request.context))
+  let lines: FilteredLines | undefined
   function hear(event: RunnerEvent): Promise<void> | undefined {
     start.now()
-    return call.emit(event)
+    if (event.type === 'value') return call.emit(event)
+    if (event.type === 'progress') return call.emit({ ...event, text: printed()(event.text) })
+    const text = (lines ??= new FilteredLines(printed())).take(event.text)
+    return text === '' ? undefined : call.emit({ ...event, text })
   }
   const answer = await runner.invoke({
     module,
@@ -109,7 +119,11 @@ async function runPython(
     listen: call.isHeard ? hear : undefined,
   })
   if (answer.usage) start.now()
-  return outcomeOfRunner(call, answer)
+  const rest = lines?.end() ?? ''
+  if (rest !== '') await call.emit({ type: 'log', text: rest })
+  const { log = null } = answer
+  const outcome = outcomeOfRunner(call, answer)
+  return log && log.text !== '' ? { ...outcome, log: { ...log, text: printed()(log.text) } } : outcome
 }
 
 /** The longest time that a caller who listens waits for `start`. A refusal by the runner usually takes less. */

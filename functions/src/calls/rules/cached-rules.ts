@@ -22,6 +22,8 @@ export class CachedRules {
   #checkedAt = -Infinity
   #written = 0
   #reading: Promise<void> | undefined
+  /** The longest time that somebody has waited for the read under way, in milliseconds. */
+  #waitedMs = 0
   #isLost = false
 
   constructor(store: RuleStore, scope: RuleScope, options: Options) {
@@ -39,9 +41,13 @@ export class CachedRules {
     return this.#text?.length ?? 0
   }
 
-  /** True if the last check is so recent that `sets` may be used without a read. */
-  get isChecked(): boolean {
-    return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
+  /**
+   * True if `sets` may be used as they are: the last check is recent, and there are sets, or nobody would wait longer for the first
+   * read than somebody has waited already. A call waits longer than a list.
+   */
+  isReady(firstMs: number): boolean {
+    if (this.#options.now() - this.#checkedAt >= REVISION_CHECK_MS) return false
+    return this.#sets !== undefined || !this.#reading || this.#waitedMs >= firstMs
   }
 
   /** False if the last check has failed, also if the last good sets are there. */
@@ -51,13 +57,15 @@ export class CachedRules {
 
   /** Reads the sets if the last check is too old. If there are none yet, waits for them as long as `firstMs`. Never rejects. */
   async current(firstMs: number): Promise<void> {
-    if (this.isChecked) return
+    if (this.isReady(firstMs)) return
+    if (!this.#reading) this.#waitedMs = 0
     const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     await this.#store.open?.()
     const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : firstMs
-    await withinMs(deadlineMs, reading, () =>
-      this.#lose(new Error(`the rules were not read within ${deadlineMs} ms`)),
-    )
+    await withinMs(deadlineMs, reading, () => {
+      this.#waitedMs = Math.max(this.#waitedMs, deadlineMs)
+      this.#lose(new Error(`the rules were not read within ${deadlineMs} ms`))
+    })
   }
 
   /** Takes the text that was just written. A read that is under way may be older, so it is repeated. */

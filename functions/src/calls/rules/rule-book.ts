@@ -86,7 +86,7 @@ export class RuleBook {
 
   #known(caller: Caller, firstMs: number): RulesInForce | Promise<RulesInForce> {
     const user = this.#user(caller.uid)
-    if (this.#shared.isChecked && user.cached.isChecked) return this.#join(user, caller)
+    if (this.#shared.isReady(firstMs) && user.cached.isReady(firstMs)) return this.#join(user, caller)
     const reads = [this.#shared.current(firstMs), user.cached.current(firstMs)]
     return Promise.all(reads).then(() => this.#join(user, caller))
   }

@@ -18,7 +18,12 @@ const GOVERN = { verb: 'govern' } as const
 /** An id is a UUID. Another text need not be looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function approvalRoutes({ approvals, checkEdited, catalog }: RouteParts): readonly Route[] {
+export function approvalRoutes({
+  approvals,
+  checkEdited,
+  showArguments,
+  catalog,
+}: RouteParts): readonly Route[] {
   /** Adds the call that an approval is about to the record of what was decided. */
   async function noteApproval(
     { note, principal }: KnownRequest,
@@ -53,16 +58,16 @@ export function approvalRoutes({ approvals, checkEdited, catalog }: RouteParts):
         sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
       },
     }),
-    // One approval of the user with the arguments of the call.
+    // One approval of the user with the arguments of the call, without their secrets.
     route({
       method: 'GET',
       path: '/approvals/:id',
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        const { arguments: args, ...approval } = await approvals.find(principal.uid, checkedId(id))
-        const edited = args.edited && { editedArguments: args.edited }
-        sendJson(res, 200, { ...answered(approval), arguments: args.sent, ...edited }, NOT_STORED)
+        const approval = await approvals.find(principal.uid, checkedId(id))
+        const shown = await showArguments(principal, approval)
+        sendJson(res, 200, { ...answered(approval), ...shown }, NOT_STORED)
       },
     }),
     // Decides a pending approval. Edited arguments are checked as a call checks them.
@@ -75,13 +80,16 @@ export function approvalRoutes({ approvals, checkEdited, catalog }: RouteParts):
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
-        const decision = decisionIn(await readObject(request, 'single'))
+        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'single'))
         const found = await approvals.find(principal.uid, id)
-        const { sent, edited = decision.arguments } = found.arguments
-        await noteApproval(request, { ...found, arguments: { sent, edited } })
+        const { sent } = found.arguments
+        await noteApproval(request, {
+          ...found,
+          arguments: { sent, edited: edited ?? found.arguments.edited },
+        })
         request.note?.({ decision: decision.decision })
-        if (decision.arguments) await checkEdited(principal, found, decision.arguments)
-        const decided = await approvals.decide(principal.uid, id, decision)
+        const args = edited && (await checkEdited(principal, found, edited))
+        const decided = await approvals.decide(principal.uid, id, { ...decision, arguments: args })
         request.note?.({ subject: { isEdited: decided.isEdited } })
         sendJson(res, 200, answered(decided), NOT_STORED)
       },

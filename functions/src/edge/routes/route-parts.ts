@@ -3,6 +3,7 @@ import type { SignJobToken } from '../../access/job-token.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Approvals } from '../../calls/approvals/approvals.ts'
 import type { CheckEdited } from '../../calls/approvals/check-edited.ts'
+import type { ShowArguments } from '../../calls/approvals/show-arguments.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
@@ -39,6 +40,7 @@ export type RouteParts = ItemWorkflows & {
   readonly audit?: AuditTrail | undefined
   readonly approvals: Approvals
   readonly checkEdited: CheckEdited
+  readonly showArguments: ShowArguments
   readonly heldResults?: HeldResults
   /** True for a request that came through a proxy that passes on an answer only when it is whole. */
   readonly isBehindBuffer?: (request: IncomingMessage) => boolean

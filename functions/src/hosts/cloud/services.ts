@@ -39,7 +39,7 @@ export function cloudServices(config: Config, log: Log): Services {
     files: (compilers) =>
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
-    governance: firestoreGovernance(connection),
+    governance: firestoreGovernance(connection, config.sealing),
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     feedBounds: FEEDS_MAX,

@@ -69,6 +69,7 @@ function report({
   manifests,
   publicKey: key,
   heads: found,
+  manifestHead,
 }: ReturnType<TrailVerifier['end']>): void {
   if (fault) return fail(`line ${fault.line}: ${fault.place}${fault.place && ': '}${fault.reason}`)
   say(`${records} records are unchanged, ${erased} of them with their content erased`)
@@ -79,8 +80,9 @@ function report({
       : `${manifests} days have a manifest, signed by the key ${key}${publicKey === undefined ? ' (say --public-key to require it)' : ''}`,
   )
   say(
-    'The end of a chain can be cut off without a trace, unless its head is kept elsewhere. Heads of the chains:',
+    'The end of a chain can be cut off without a trace, unless its head is kept elsewhere. Heads of the manifests and chains:',
   )
+  if (manifestHead !== null) say(manifestHead)
   for (const head of found) say(headText(head))
 }
 

@@ -34,7 +34,7 @@ export function callLines(terminal: Shown, printed: boolean): ShowCall {
 /** The name of the tool, or the name that was asked for if it could be one. */
 function toolOf({ entry, request }: Known): string {
   if (entry) return entry.name
-  return request && isToolName(request.name) ? request.name : '-'
+  return request && isToolName(request.name) ? redactText(request.name) : '-'
 }
 
 /** What a tool printed, in rows that are narrower than the terminal: no part of a line may look like a line of the service. */

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts'
 import { readLocalToken, TOKEN_FILES } from '../../access/local-token.ts'
 import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import { newSealingKey, parseSealingKey, type Sealing } from '../../calls/sealing.ts'
 import type { Log } from '../../log.ts'
 import { DatabaseFileError } from '../../stores/sqlite/open-database.ts'
 import { openGovernance } from '../../stores/sqlite/open-governance.ts'
@@ -111,7 +112,7 @@ export function openToken(folder: string, kind: keyof typeof TOKEN_FILES): strin
 /** Reads the keys of job tokens, or makes them at the first start. Only this account can read the file. */
 export function openJobKeys(folder: string): JobKeys {
   const path = join(folder, 'job-keys.json')
-  const keys = parseJobKeys(usable(path, ' for a new key', () => jobKeysText(path)))
+  const keys = parseJobKeys(usable(path, ' for a new key', () => keptOrNew(path, newJobKeys)))
   if (keys) return keys
   throw new StartError(
     `${path} does not hold keys of job tokens; correct it, or remove it for a new key.`,
@@ -119,13 +120,24 @@ export function openJobKeys(folder: string): JobKeys {
   )
 }
 
-function jobKeysText(path: string): string {
+/** Reads the key that seals what is kept about calls, or makes it at the first start. Only this account can read the file. */
+export function openSealing(folder: string): Sealing {
+  const path = join(folder, 'sealing-key')
+  const sealing = parseSealingKey(usable(path, ' for a new key', () => keptOrNew(path, newSealingKey)))
+  if (sealing) return sealing
+  throw new StartError(
+    `${path} does not hold a key; put a copy of it back, or remove it for a new key: what waits for an approval must then be asked again, and results that are kept for an Idempotency-Key cannot be read any more.`,
+    EXIT.damagedData,
+  )
+}
+
+function keptOrNew(path: string, make: () => string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  const text = newJobKeys()
+  const text = make()
   writeFileSync(path, text, { mode: 0o600 })
   return text
 }

@@ -14,6 +14,7 @@ const FILES = [
   ...Object.values(TOKEN_FILES),
   'job-keys.json',
   'audit-key.json',
+  'sealing-key',
   KEPT_ADMISSIONS,
   `${KEPT_ADMISSIONS}.new`,
 ]

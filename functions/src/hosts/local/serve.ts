@@ -26,6 +26,7 @@ import {
   openGovernanceFile,
   openJobKeys,
   openLogs,
+  openSealing,
   openStore,
   openToken,
 } from './data-folder.ts'
@@ -117,7 +118,7 @@ function openData(config: Config, log: Log) {
   if (config.store === 'firestore' && config.auth.kind === 'firebase') {
     const connection = firestoreConnection()
     return {
-      ...inFirestore(connection),
+      ...inFirestore(connection, config.sealing),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
       kept: undefined,
@@ -129,7 +130,7 @@ function openData(config: Config, log: Log) {
   }
   const { path, release } = claimDataFolder(config.dataFolder, log)
   const stores =
-    config.store === 'sqlite' ? embedded(path, config.storeBytesMax) : inFirestore(firestoreConnection())
+    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config.sealing)
   const jobKeys = config.jobKeys ?? openJobKeys(path)
   const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
   return {
@@ -148,14 +149,14 @@ function openTokens(path: string) {
   return [openToken(path, 'local'), openToken(path, 'approver')] as const
 }
 
-function inFirestore(connection: ReturnType<typeof firestoreConnection>) {
+function inFirestore(connection: ReturnType<typeof firestoreConnection>, sealing: Config['sealing']) {
   const store = (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
-  return { store, governance: firestoreGovernance(connection) }
+  return { store, governance: firestoreGovernance(connection, sealing) }
 }
 
-function embedded(path: string, bytesMax: number) {
-  const store = openStore(path, bytesMax)
-  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path)) }
+function embedded(path: string, { storeBytesMax, sealing = openSealing(path) }: Config) {
+  const store = openStore(path, storeBytesMax)
+  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing) }
 }
 
 /** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */

@@ -1,6 +1,6 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
 import { APPROVAL_KEPT_MS, APPROVAL_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
-import type { Approval, ApprovalArguments } from '../../calls/approvals/approval.ts'
+import type { Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
@@ -24,10 +24,10 @@ export class FirestoreApprovalStore implements ApprovalStore {
   read = (uid: string): Promise<readonly Approval[]> =>
     this.#within(READ_MS, async () => approvalsIn(await (await this.#document(uid)).get()))
 
-  arguments = (uid: string, id: string): Promise<ApprovalArguments | undefined> =>
+  arguments = (uid: string, id: string): Promise<string | undefined> =>
     this.#within(READ_MS, async () => {
       const found = await argumentsOf(await this.#document(uid), id).get()
-      return found.exists ? (JSON.parse(String(found.get('text'))) as ApprovalArguments) : undefined
+      return found.exists ? String(found.get('text')) : undefined
     })
 
   change = <Result>(
@@ -47,9 +47,8 @@ export class FirestoreApprovalStore implements ApprovalStore {
         else transaction.set(document, { approvals: JSON.stringify(approvals), expiresAt })
         for (const id of dropped) transaction.delete(argumentsOf(document, id))
         if (put) {
-          const { id, ...args } = put
+          const { id, text } = put
           const argumentsEnd = new Date(nowMs + ARGUMENTS_KEPT_MS)
-          const text = JSON.stringify(args)
           transaction.set(argumentsOf(document, id), { text, expiresAt: argumentsEnd })
         }
         return result

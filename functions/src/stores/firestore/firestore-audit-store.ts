@@ -1,14 +1,19 @@
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import { randomBytes } from 'node:crypto'
-import type { CollectionReference, Firestore, Query } from 'firebase-admin/firestore'
+import type { CollectionReference, DocumentSnapshot, Firestore, Query } from 'firebase-admin/firestore'
 import {
+  ERASED_FIELDS,
+  erasedPlace,
   LOOKED_AT_MAX,
+  markedText,
   pageOf,
   placeOf,
   type AuditPage,
   type AuditQuery,
 } from '../../calls/audit/audit-store.ts'
 import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
-import { erasedText, type ChainHead, type ChainName, type SealedRecord } from '../../calls/audit/record.ts'
+import { erasedText, partsOf, prevOf } from '../../calls/audit/record.ts'
+import type { ChainHead, ChainName, SealedRecord } from '../../calls/audit/record.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
@@ -83,6 +88,13 @@ export class FirestoreAuditStore implements AuditStore {
       return pageOf(rows, { tool, outcome, limit }, rows.length === most)
     })
 
+  count = (day?: string): Promise<number> =>
+    this.#within(async (firestore) => {
+      const records: Query = recordsOf(firestore)
+      const found = await (day === undefined ? records : records.where('day', '==', day)).count().get()
+      return found.data().count
+    }, LONG_DEADLINE_MS)
+
   days = (): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
       const chains = await chainsOf(firestore).select('day').get()
@@ -102,13 +114,19 @@ export class FirestoreAuditStore implements AuditStore {
       const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))
       const end = found.findLastIndex((record) => record.exists)
       // A record that is missing between others shows in its place, so that the reader goes on after it.
-      return found.slice(0, end + 1).map((record) => String(record.get('text') ?? ''))
+      return found.slice(0, end + 1).map(checkedText)
     })
 
   manifests = (): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
       const found = await manifestsOf(firestore).orderBy('day').get()
-      return found.docs.map((manifest) => String(manifest.get('text')))
+      return found.docs.map((manifest) => {
+        const text = String(manifest.get('text'))
+        const value = parsedJson(text)
+        const isOfDay =
+          isJsonObject(value) && value['day'] === manifest.get('day') && value['day'] === manifest.id
+        return isOfDay || !isJsonObject(value) ? text : markedText(text)
+      })
     })
 
   keepManifest = (day: string, text: string): Promise<void> =>
@@ -146,9 +164,9 @@ export class FirestoreAuditStore implements AuditStore {
         for (const record of await firestore.getAll(...documents)) {
           if (!record.exists) continue
           const { seq, text } = record.data() as SealedRecord
-          const { prev, hash } = JSON.parse(text) as { prev: string; hash: string }
-          const erased = erasedText({ instance, day, seq, hash }, prev)
-          batch.update(record.ref, { uid: '', tool: null, outcome: '', text: erased })
+          const place = { instance, day, seq }
+          const erased = erasedText({ ...place, hash: partsOf(text)?.hash ?? '' }, prevOf(text))
+          batch.update(record.ref, { ...ERASED_FIELDS, place: erasedPlace(place), text: erased })
         }
         await batch.commit()
       }
@@ -187,6 +205,25 @@ export class FirestoreAuditStore implements AuditStore {
       throw firestoreError(error)
     }
   }
+}
+
+/** The text of a record. If a copy beside it was changed, which searches and erasures use, the text says so. */
+function checkedText(document: DocumentSnapshot): string {
+  const text = String(document.get('text') ?? '')
+  const value = parsedJson(text)
+  if (!isJsonObject(value)) return text
+  const { day, instance, seq, kind, at, tool, outcome, principal } = value as Partial<SealedRecord> & {
+    readonly principal?: { readonly uid: string }
+  }
+  const chained = { day: day ?? '', instance: instance ?? '', seq: Number(seq) }
+  const copies =
+    value['erased'] === true
+      ? { ...ERASED_FIELDS, place: erasedPlace(chained) }
+      : { kind, uid: principal?.uid, tool, outcome, place: placeOf({ ...chained, at: at ?? '' }) }
+  const isSame = Object.entries({ ...chained, ...copies }).every(
+    ([name, copy]) => document.get(name) === copy,
+  )
+  return isSame ? text : markedText(text)
 }
 
 function idOf({ instance, day, seq }: ChainName & { readonly seq: number }): string {

@@ -1,25 +1,38 @@
 import { DatabaseSync } from 'node:sqlite'
 
+const CHANGED = `'{"a column of this record was changed":true,' || substr(text, 2)`
+
 /**
  * The text of a record. Searches and erasures use columns with copies of what is in it. If one of them was changed, the text gets a
- * member that says so, and then no longer has its hash. The content of an erased record has no copies.
+ * member that says so. Then the verifier refuses it.
  */
 export const CHECKED_TEXT = `CASE
-  WHEN NOT json_valid(text) OR text ->> '$.erased' IS NOT NULL THEN text
+  WHEN NOT json_valid(text) THEN text
+  WHEN day IS NOT text ->> '$.day' OR instance IS NOT text ->> '$.instance' OR seq IS NOT text ->> '$.seq' THEN ${CHANGED}
+  WHEN text ->> '$.erased' IS NOT NULL AND kind = 'erased' AND uid = '' AND tool IS NULL AND outcome = ''
+    AND place IS printf('%sT00:00:00.000Z/%s/%010d', day, instance, seq) THEN text
   WHEN kind IS text ->> '$.kind' AND uid IS text ->> '$.principal.uid' AND tool IS text ->> '$.tool'
     AND outcome IS text ->> '$.outcome' AND place IS printf('%s/%s/%010d', text ->> '$.at', instance, seq) THEN text
-  ELSE '{"a column of this record was changed":true,' || substr(text, 2)
+  ELSE ${CHANGED}
   END AS text`
+
+/** The text of a manifest, in the same way. */
+export const CHECKED_MANIFEST = `CASE
+  WHEN NOT json_valid(text) OR day IS text ->> '$.day' THEN text ELSE ${CHANGED} END AS text`
 
 /** The lines of a copy of `audit.sqlite`, as an export has them. The file is not changed. */
 export function* auditFileLines(path: string): Generator<string> {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
-    const records = database.prepare(`SELECT ${CHECKED_TEXT} FROM records ORDER BY day, instance, seq`)
-    for (const row of records.iterate()) yield String(row['text'])
-    for (const row of database.prepare('SELECT text FROM manifests ORDER BY day').iterate())
-      yield String(row['text'])
+    yield* auditLines(database)
   } finally {
     database.close()
   }
+}
+
+export function* auditLines(database: DatabaseSync): Generator<string> {
+  const records = database.prepare(`SELECT ${CHECKED_TEXT} FROM records ORDER BY day, instance, seq`)
+  for (const row of records.iterate()) yield String(row['text'])
+  const manifests = database.prepare(`SELECT ${CHECKED_MANIFEST} FROM manifests ORDER BY day`)
+  for (const row of manifests.iterate()) yield String(row['text'])
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { eraseAtMs, type Approval, type ApprovalArguments } from '../../calls/approvals/approval.ts'
+import { eraseAtMs, type Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
 import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
 
@@ -27,11 +27,8 @@ export class SqliteApprovalStore implements ApprovalStore {
 
   read = async (uid: string): Promise<readonly Approval[]> => this.#guarded(() => this.#read(uid))
 
-  arguments = async (uid: string, id: string): Promise<ApprovalArguments | undefined> =>
-    this.#guarded(() => {
-      const text = textOf(this.#statements.arguments.get(uid, id))
-      return text === undefined ? undefined : (JSON.parse(text) as ApprovalArguments)
-    })
+  arguments = async (uid: string, id: string): Promise<string | undefined> =>
+    this.#guarded(() => textOf(this.#statements.arguments.get(uid, id)))
 
   change = async <Result>(
     uid: string,
@@ -60,10 +57,7 @@ export class SqliteApprovalStore implements ApprovalStore {
     if (approvals.length === 0) statements.drop.run(uid)
     else statements.put.run(uid, JSON.stringify(approvals), eraseAtMs(approvals))
     for (const id of dropped) statements.dropArguments.run(uid, id)
-    if (put) {
-      const { id, ...args } = put
-      statements.putArguments.run(uid, id, JSON.stringify(args))
-    }
+    if (put) statements.putArguments.run(uid, put.id, put.text)
     statements.erase.run(nowMs)
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import {
+  erasedPlace,
   LOOKED_AT_MAX,
   pageOf,
   placeOf,
@@ -8,9 +9,16 @@ import {
   type AuditQuery,
 } from '../../calls/audit/audit-store.ts'
 import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
-import { erasedText, type ChainHead, type ChainName, type SealedRecord } from '../../calls/audit/record.ts'
+import {
+  erasedText,
+  partsOf,
+  prevOf,
+  type ChainHead,
+  type ChainName,
+  type SealedRecord,
+} from '../../calls/audit/record.ts'
 import { inTransaction, prepareAll, sqliteError, tablesVersion } from './transaction.ts'
-import { CHECKED_TEXT } from './audit-file-lines.ts'
+import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
 
 const SCHEMA_VERSION = 1
 
@@ -59,11 +67,13 @@ const SQL = {
     'SELECT place, tool, outcome, text FROM records WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
   pageOfUser:
     'SELECT place, tool, outcome, text FROM records WHERE uid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
-  manifests: 'SELECT text FROM manifests ORDER BY day',
+  manifests: `SELECT ${CHECKED_MANIFEST} FROM manifests ORDER BY day`,
+  count: 'SELECT count(*) AS count FROM records WHERE ? IS NULL OR day = ?',
   keepManifest: 'INSERT OR IGNORE INTO manifests VALUES (?, ?)',
   ofUser: `SELECT day, instance, seq FROM records WHERE uid = ? AND kind NOT IN ('erasure', 'retention') ORDER BY day, instance, seq`,
   erasures: `SELECT text FROM records WHERE kind = 'erasure' ORDER BY place`,
-  empty: `UPDATE records SET uid = '', tool = NULL, outcome = '', text = ? WHERE day = ? AND instance = ? AND seq = ?`,
+  empty: `UPDATE records SET kind = 'erased', uid = '', tool = NULL, outcome = '', place = ?, text = ?
+    WHERE day = ? AND instance = ? AND seq = ?`,
   tooOld: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
   remove: 'DELETE FROM records WHERE day < ?',
   open: 'INSERT INTO opened VALUES (1)',
@@ -140,6 +150,11 @@ export class SqliteAuditStore implements AuditStore {
     return this.#sql.days.all().map((row) => String(row['day']))
   }
 
+  count = async (day?: string): Promise<number> => {
+    await Promise.resolve()
+    return Number(this.#sql.count.get(day ?? null, day ?? null)?.['count'])
+  }
+
   chains = async (day: string): Promise<readonly ChainHead[]> => {
     await Promise.resolve()
     const rows = this.#sql.chains.all(day) as { instance: string; seq: number }[]
@@ -182,13 +197,9 @@ export class SqliteAuditStore implements AuditStore {
       for (const seq of seqs) {
         const row = this.#sql.one.get(day, instance, seq) as { text: string } | undefined
         if (row === undefined) continue
-        const { prev } = JSON.parse(row.text) as { prev: string }
-        this.#sql.empty.run(
-          erasedText({ instance, day, seq, hash: hashIn(row.text) }, prev),
-          day,
-          instance,
-          seq,
-        )
+        const place = { instance, day, seq }
+        const text = erasedText({ ...place, hash: hashIn(row.text) }, prevOf(row.text))
+        this.#sql.empty.run(erasedPlace(place), text, day, instance, seq)
       }
     })
     // The journal has the old content until it is emptied.
@@ -226,8 +237,9 @@ export class SqliteAuditStore implements AuditStore {
   }
 }
 
+/** The hash of a line. A damaged line has none; then the chain goes on with an empty text, and a verification names the line. */
 function hashIn(text: string): string {
-  return (JSON.parse(text) as { hash: string }).hash
+  return partsOf(text)?.hash ?? ''
 }
 
 function openTables(database: DatabaseSync): string {

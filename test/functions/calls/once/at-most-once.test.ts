@@ -6,7 +6,7 @@ import type { IdempotencyKeys } from '../../../../functions/src/calls/once/idemp
 import type { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
 import type { RunnerOutcome } from '../../../../functions/src/tools/modules/runner.ts'
 import { jsonOf } from '../../../../functions/src/tools/json/json-text.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { memoryGovernance, newSealing } from '../../../support/memory-governance.ts'
 import { ANN, failed, keyedCalls, RAN } from '../../../support/once.ts'
 
 const { keys } = memoryGovernance()
@@ -190,3 +190,64 @@ test('each call of a dispatch has its own key, and the same dispatch again runs 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
 }
+
+const SECRET_RESULT = { ...RAN, json: '{"api_key": "a secret of the tool"}' }
+
+/** The keys, and what they were told to keep. */
+function seenKeys() {
+  const seen: string[] = []
+  const { keys: own } = memoryGovernance()
+  const complete: IdempotencyKeys['complete'] = (key, owner, outcome) => {
+    seen.push(outcome.text)
+    return own.complete(key, owner, outcome)
+  }
+  return { seen, keys: { ...own, claim: own.claim, release: own.release, complete } }
+}
+
+test('a result is kept sealed, and is replayed', async () => {
+  const { seen, keys: own } = seenKeys()
+  const { ask } = keyedCalls(own, () => SECRET_RESULT, { sealing: newSealing() })
+  const first = await ask('k')
+  expect(seen).toEqual([expect.stringMatching(/^s1\.[\w-]+$/)])
+  expect(await ask('k')).toMatchObject({ textResultForLlm: first.textResultForLlm, meta: { replayed: true } })
+})
+
+test('a result that another key has sealed, or that was put into the store, is not replayed', async () => {
+  const { keys: own } = seenKeys()
+  await keyedCalls(own, () => RAN, { sealing: newSealing() }).ask('k')
+  const plain = keyedCalls(own, () => RAN)
+  await plain.ask('plain')
+  for (const [key, sealing] of [
+    ['k', newSealing()],
+    ['k', undefined],
+    ['plain', newSealing()],
+  ] as const) {
+    const { ask, ran } = keyedCalls(own, () => RAN, { sealing })
+    expect(await ask(key)).toMatchObject({
+      code: 'UNKNOWN_OUTCOME',
+      error: expect.stringContaining('another sealing key'),
+      meta: { replayed: false },
+    })
+    expect(ran).toEqual([])
+  }
+})
+
+test('without a key for sealing, a result with a secret is not kept, and the next answer says so', async () => {
+  const { seen, keys: own } = seenKeys()
+  const { ask, ran } = keyedCalls(own, ({ arguments: args }) =>
+    args['password'] === undefined ? SECRET_RESULT : { ...RAN, json: '"open sesame"' },
+  )
+  for (const args of [{}, { password: 'open sesame' }]) {
+    const key = newKey()
+    expect(await ask(key, { args })).toMatchObject({ resultType: 'success' })
+    expect(await ask(key, { args })).toMatchObject({
+      code: 'UNKNOWN_OUTCOME',
+      error: expect.stringContaining('TOOLRACK_SEALING_KEY'),
+    })
+  }
+  expect([ran.length, seen.join().includes('sesame'), seen.join().includes('secret of')]).toEqual([
+    2,
+    false,
+    false,
+  ])
+})

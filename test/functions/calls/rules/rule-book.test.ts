@@ -30,11 +30,17 @@ function namesOf(view: CatalogView): readonly string[] {
 
 /** A book over texts that the test changes, with a clock that the test moves. */
 function bookOver(texts: Map<string, string | undefined> = new Map(), operator?: OwnedRules) {
-  const state = { nowMs: 0, reads: 0, fault: undefined as Error | undefined, logged: [] as string[] }
+  const state = {
+    nowMs: 0,
+    reads: 0,
+    fault: undefined as Error | undefined,
+    held: Promise.resolve(),
+    logged: [] as string[],
+  }
   const store: RuleStore = {
     read: async ({ kind }) => {
       state.reads += 1
-      await Promise.resolve()
+      await state.held
       if (state.fault) throw state.fault
       return texts.get(kind)
     },
@@ -103,6 +109,18 @@ test('the rules that can be read still hide tools from a list if others cannot',
   expect(shared.isWhole).toBe(false)
   expect(shared.revision).not.toBe(none.revision)
   await expect(async () => book.of(ANN)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+})
+
+test('a call waits for rules for which a list has not waited', async () => {
+  const { book, state } = bookOver()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  state.held = promise
+  expect(await book.forList(ANN)).toMatchObject({ isWhole: false })
+  const rules = book.of(ANN)
+  expect(book.forList(ANN)).toMatchObject({ isWhole: false })
+  resolve()
+  expect(await rules).toBe(NO_RULES)
+  expect(state.reads).toBe(2)
 })
 
 test('rules that cannot be understood are no rules that allow', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { definitionDigest, type JsonObject, type ToolDefinition } from '@toolrack/contract'
-import { argumentsHash } from '../../../../functions/src/calls/approvals/approval.ts'
+import { APPROVAL_MS, argumentsHash } from '../../../../functions/src/calls/approvals/approval.ts'
 import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
 import { askingCall } from '../../../support/approval-store.contract.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -22,7 +22,11 @@ const DIGEST = definitionDigest(ECHO)
 const governance = memoryGovernance()
 const audit = memoryAudit({ now: () => NOW })
 const ask = await routeService([ECHO, tool('other')], { governance, audit })
-const approvals = new Approvals({ store: governance.approvals, now: () => NOW })
+const approvals = new Approvals({
+  store: governance.approvals,
+  sealing: governance.sealing,
+  now: () => NOW,
+})
 let count = 0
 
 /** A new approval for a call of a user. */
@@ -131,6 +135,37 @@ test('an approved call that is made with the id of the approval runs the edited 
     status: 'used',
     invocationId: (ran.body['meta'] as JsonObject)['invocationId'],
   })
+})
+
+test('an approval is of no use to another user, to a token that may only call, for other arguments and after its time', async () => {
+  const clock = { now: NOW - 2 * APPROVAL_MS }
+  const earlier = new Approvals({ store: governance.approvals, now: () => clock.now })
+  const old = { text: 'long ago' }
+  const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(old), arguments: old }
+  const expired = (await earlier.ask(askingCall({ ...bound, uid: 'ann' })))?.id ?? ''
+  const args = { text: 'for Ann' }
+  const id = await pending(args)
+  const invoked = async (who: 'ann' | 'bob', approval: string, sent: JsonObject) =>
+    (await ask(who, 'POST /tools/invoke', { body: { name: 'echo', arguments: sent, approval } })).code
+  for (const who of ['token', 'account'] as const)
+    expect((await ask(who, `POST /approvals/${id}`, { body: { decision: 'once' } })).code).toBe(
+      'PERMISSION_DENIED',
+    )
+  await ask('ann', `POST /approvals/${id}`, { body: { decision: 'once' } })
+  expect(await invoked('bob', id, args)).toBe('APPROVAL_NOT_FOUND')
+  expect(await invoked('ann', id, { text: 'for Eve' })).toBe('APPROVAL_CONFLICT')
+  expect(await invoked('ann', expired, old)).toBe('APPROVAL_EXPIRED')
+  expect((await ask('ann', `POST /approvals/${expired}`, { body: { decision: 'once' } })).code).toBe(
+    'APPROVAL_EXPIRED',
+  )
+  const changed = { ...ECHO, function: { ...ECHO.function, description: 'Says another text.' } }
+  const { status, body } = await ask('admin', 'PUT /tools/defs/echo?layer=global', { body: changed })
+  expect([status, body]).toEqual([201, expect.anything()])
+  expect(await invoked('ann', id, args)).toBe('APPROVAL_CONFLICT')
+  await ask('admin', 'DELETE /tools/defs/echo?layer=global')
+  // None of these has used the approval up.
+  expect(await invoked('ann', id, args)).toBeUndefined()
+  expect(await invoked('ann', id, args)).toBe('APPROVAL_CONFLICT')
 })
 
 test('edited arguments that the tool does not take are refused at once, and the approval stays pending', async () => {

@@ -2,10 +2,11 @@ import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { APPROVAL_KEPT_MS, APPROVAL_MS } from '../../../../functions/src/calls/approvals/approval.ts'
-import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
+import { Approvals, type Decision } from '../../../../functions/src/calls/approvals/approvals.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteApprovalStore } from '../../../../functions/src/stores/sqlite/sqlite-approval-store.ts'
 import { approvalStoreContract, askingCall } from '../../../support/approval-store.contract.ts'
+import { newSealing } from '../../../support/memory-governance.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 approvalStoreContract(() => {
@@ -63,7 +64,7 @@ test('the arguments of an approval that was cancelled are not in the bytes of th
     return { database, approvals: new Approvals({ store: new SqliteApprovalStore(database), now: () => 0 }) }
   }
   const first = open()
-  const id = (await first.approvals.ask(askingCall({ arguments: { pin: 'canary in arguments' } })))?.id ?? ''
+  const id = (await first.approvals.ask(askingCall({ arguments: { text: 'canary in arguments' } })))?.id ?? ''
   first.database.close()
   expect(bytes().includes('canary in arguments')).toBe(true)
   const second = open()
@@ -71,3 +72,29 @@ test('the arguments of an approval that was cancelled are not in the bytes of th
   second.database.close()
   expect(bytes().includes('canary in arguments')).toBe(false)
 })
+
+test.each([
+  ['sealed', newSealing()],
+  ['without a key', undefined],
+] as const)(
+  'no secret of the arguments is in the file, %s, and the call of another key is not run',
+  async (_what, sealing) => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'governance.sqlite')
+    const database = openGovernance(path)
+    const store = new SqliteApprovalStore(database)
+    const approvals = new Approvals({ store, sealing, now: () => 0 })
+    const call = askingCall({ arguments: { password: 'canary-1', url: 'https://a:canary-2@h.example/' } })
+    const id = (await approvals.ask(call))?.id ?? ''
+    const decision = { decision: 'once', arguments: sealing ? { token: 'canary-3' } : { text: 'edited' } }
+    await approvals.decide('ann', id, decision as Decision)
+    expect(await approvals.editedArguments('ann', id, call)).toEqual(decision.arguments)
+    const other = new Approvals({ store, sealing: newSealing(), now: () => 0 })
+    for (const read of [other.editedArguments('ann', id, call), other.find('ann', id)])
+      await expect(read).rejects.toMatchObject({ code: 'APPROVAL_CONFLICT' })
+    const bytes = ['', '-wal'].map((end) => readFileSync(path + end, 'latin1')).join('')
+    expect(bytes).toContain('notes:write')
+    expect(bytes).not.toContain('canary')
+    database.close()
+  },
+)

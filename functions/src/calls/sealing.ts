@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+/** The record of which a sealed text is a part. A text that was sealed for one place cannot be opened at another. */
+export type SealedPlace = { readonly kind: string; readonly uid: string; readonly id: string }
+
+/** Seals texts that are kept and may hold secrets. */
+export type Sealing = {
+  /** The text encrypted (AES-256-GCM), as printable ASCII that is a third longer than its UTF-8 bytes. */
+  readonly seal: (text: string, place: SealedPlace) => string
+  /** Undefined if the text was not sealed with this key for this place, or was changed. */
+  readonly open: (sealed: string, place: SealedPlace) => string | undefined
+}
+
+export const SEALING_KEY_RULE =
+  'must be a random key of 32 bytes in base64, as `openssl rand -base64 32` makes'
+
+const KEY_BYTES = 32
+/** How every sealed text begins: the version of its form. */
+const SEALED = 's1.'
+/** The length that GCM is made for (NIST SP 800-38D, 8.2). */
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** True for a text with the form of a sealed one. */
+export function isSealed(text: string): boolean {
+  return /^s1\.[\w-]{38,}$/.test(text)
+}
+
+/** Reads a key. Undefined for a text that breaks SEALING_KEY_RULE. */
+export function parseSealingKey(text: string): Sealing | undefined {
+  const trimmed = text.trim()
+  const key = Buffer.from(trimmed, 'base64')
+  // Node ignores what is no base64, so a key with a typing error would be another key.
+  return key.length === KEY_BYTES && key.toString('base64') === trimmed ? sealingWith(key) : undefined
+}
+
+/** The text of a new key. */
+export function newSealingKey(): string {
+  return `${randomBytes(KEY_BYTES).toString('base64')}\n`
+}
+
+function sealingWith(key: Buffer): Sealing {
+  return {
+    seal(text, place) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(nameOf(place))
+      const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+      return SEALED + Buffer.concat(parts).toString('base64url')
+    },
+    open(sealed, place) {
+      const bytes = Buffer.from(sealed.slice(SEALED.length), 'base64url')
+      if (!sealed.startsWith(SEALED) || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+      const nonce = bytes.subarray(0, NONCE_BYTES)
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+      decipher.setAAD(nameOf(place)).setAuthTag(bytes.subarray(-TAG_BYTES))
+      try {
+        const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES)
+        return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function nameOf({ kind, uid, id }: SealedPlace): Buffer {
+  return Buffer.from(JSON.stringify([kind, uid, id]))
+}

@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals'
+import type { JsonObject } from '@toolrack/contract'
+import { FilteredLines } from '../../../../functions/src/calls/audit/filtered-lines.ts'
+import { printedFilter } from '../../../../functions/src/calls/audit/known-secrets.ts'
+import { NOT_SENSITIVE, sensitivityOf } from '../../../../functions/src/calls/audit/sensitive.ts'
+import { randomNumbers } from '../../../support/random-numbers.ts'
+
+const MARKS = sensitivityOf(
+  JSON.stringify({ function: { parameters: { properties: { note: { 'x-sensitive': true } } } } }),
+)
+const filter = (args: JsonObject, marks = NOT_SENSITIVE) => printedFilter(args, marks)
+
+test.each<[string, JsonObject, string]>([
+  ['under the name of a secret', { password: 'plain words' }, 'plain words'],
+  ['a number under such a name', { pin: 471_100 }, '471100'],
+  ['that the schema marks', { note: 'the blue door' }, 'the blue door'],
+  ['in what is under such a name', { credentials: { user: ['mister x'] } }, 'mister x'],
+  ['in JSON inside of a text', { body: '{"a":{"api_key":"not a shape"}}' }, 'not a shape'],
+  ['in a query', { url: 'https://h.example/?token=abcdwxyz&b=1' }, 'abcdwxyz'],
+  ['the password of a URL', { url: 'https://me:opensesame@h.example/' }, 'opensesame'],
+  ['in a header', { headers: [['Authorization', 'Token quux9']] }, 'Token quux9'],
+])('a secret of the arguments, %s, is not in what is printed', (_what, args, secret) => {
+  const clean = filter(args, MARKS)
+  for (const spelled of [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')])
+    expect(clean(`before <${spelled}> after`)).toMatch(/^before <\[redacted\]=*> after$/)
+  expect(clean('nothing of it')).toBe('nothing of it')
+})
+
+test('the secrets of the context are removed, and JSON and Python spell line breaks in their way', () => {
+  expect(printedFilter({}, NOT_SENSITIVE, { token: 'of caller' })('it is of caller')).toBe('it is [redacted]')
+  expect(filter({ secret: 'two\nlines' })('said "two\\nlines"')).toBe('said "[redacted]"')
+})
+
+test('short values stay, and with too many secrets nothing of the text stays', () => {
+  expect(filter({ pin: 'abc' })('abc')).toBe('abc')
+  const many = { secrets: Array.from({ length: 300 }, (_, at) => `secret ${at}`) }
+  expect(filter(many)('harmless')).toBe('[redacted]\n')
+})
+
+const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIBcanarycanary\ncanarycanary\n-----END RSA PRIVATE KEY-----\n'
+const PRINTED = `begun\n${PEM}key=plain\npassword:\n  canary\nAuthorization: Bearer canarycanary\n ghp_canarycanary and two\nlines canary end\nBearer\ncanarycanarycanary\ndone`
+const clean = (): ReturnType<typeof filter> => filter({ secret: 'two\nlines canary', password: 'canary' })
+
+test('a text in parts has no secret, wherever it is cut, and the rest of it is whole', () => {
+  const random = randomNumbers(7)
+  for (let round = 0; round < 300; round += 1) {
+    const lines = new FilteredLines(clean())
+    let shown = ''
+    for (let from = 0; from < PRINTED.length;) {
+      const length = 1 + Math.floor(random() * (round % 2 === 0 ? 4 : 60))
+      shown += lines.take(PRINTED.slice(from, from + length))
+      from += length
+    }
+    shown += lines.end()
+    expect(shown).not.toContain('canary')
+    expect(shown).toMatch(/^begun\n\[redacted\]\nkey=plain\n[^]*\ndone$/)
+  }
+})
+
+test('a whole line is shown at once, and an unfinished one at the end', () => {
+  const lines = new FilteredLines(filter({}))
+  expect([lines.take('one\ntw'), lines.take('o: 3\n'), lines.take('end'), lines.end(), lines.end()]).toEqual([
+    'one\n',
+    'two: 3\n',
+    '',
+    'end',
+    '',
+  ])
+})
+
+test('a line without an end is not held for ever', () => {
+  const lines = new FilteredLines(filter({}))
+  expect(lines.take('x'.repeat(64 * 1024))).toBe('')
+  expect(lines.take('y')).toHaveLength(64 * 1024 + 1)
+})
