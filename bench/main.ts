@@ -29,6 +29,7 @@ import { notModified } from './cases/not-modified.ts'
 import { budget } from './cases/budget.ts'
 import { search } from './cases/search.ts'
 import { secondInstance } from './cases/second-instance.ts'
+import { changes } from './cases/changes.ts'
 import { runnerStart } from './cases/runner-start.ts'
 import { secondStart } from './cases/second-start.ts'
 import { resultOf, saveResult } from './measure/result.ts'
@@ -47,6 +48,7 @@ const CASES = {
   firestore,
   cold,
   'second-instance': secondInstance,
+  changes,
   'isolated-call': isolatedCall,
   audit,
   'governed-call': governedCall,

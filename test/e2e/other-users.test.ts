@@ -160,6 +160,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'DELETE /agents/session/:sessionId': [['/agents/session/hers-session']],
   'GET /agents/session/:sessionId/tools': [['/agents/session/hers-session/tools']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
+  'GET /tools/changes': [['/tools/changes']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
   'GET /tools/defs/:name': [

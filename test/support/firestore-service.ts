@@ -82,6 +82,7 @@ export async function firestoreService(
     fetch: (path, init) => fetch(listening.url + path, init),
     ended: () => services.store.close(),
     [Symbol.asyncDispose]: async () => {
+      services.changes.feeds.close()
       await stopListening(listening)
       await closeServices(services)
     },

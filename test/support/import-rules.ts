@@ -138,7 +138,7 @@ const PLACES = new Map([
   ],
   [
     'npm:lru-cache',
-    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions|tools\/usage)\//,
+    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/changes|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions|tools\/usage)\//,
   ],
   ['npm:gpt-tokenizer', /^tools\/tokens\/token-counter\.ts$/],
   ['npm:jose', /^platform\/jose\//],

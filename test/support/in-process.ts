@@ -13,6 +13,7 @@ import { MemoryDefinitionStore } from './memory-definition-store.ts'
 export type InProcess = {
   readonly url: string
   readonly store: MemoryDefinitionStore
+  readonly feeds: ReturnType<typeof createServices>['changes']['feeds']
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -47,7 +48,9 @@ export async function inProcess(
   return {
     url: listening.url,
     store,
+    feeds: services.changes.feeds,
     [Symbol.asyncDispose]: async () => {
+      services.changes.feeds.close()
       await stopListening(listening)
       await closeServices(services)
     },

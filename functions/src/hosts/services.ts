@@ -2,6 +2,9 @@ import { Agents } from '../tools/agents/agents.ts'
 import type { AgentFiles } from '../tools/agents/agent-files.ts'
 import type { AgentStore } from '../tools/agents/agent-store.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
+import type { Principal } from '../access/principal.ts'
+import { ChangeFeeds, type Bounds } from '../tools/changes/change-feeds.ts'
+import { PastViews } from '../tools/changes/past-views.ts'
 import type { Layer, OwnedRules } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
@@ -78,6 +81,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly showModule?: ((news: FolderNews) => void) | undefined
     /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
+    /** How many change feeds may be open. */
+    readonly feedBounds?: Bounds
     /** The limits of a call whose definition has none. */
     readonly callLimits?: RunParts['callLimits']
     readonly now?: RouteParts['now']
@@ -109,7 +114,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
-    { report: (layer, event) => reportLayer(log, layer, event) },
+    { report: (layer, event) => reportLayer(log, layer, event), written: () => feeds.wake() },
   )
   const reader = new ModuleReader(store)
   const argumentValidator = new ArgumentValidator({ log })
@@ -122,11 +127,18 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     sealing: parts.governance.sealing,
   })
   const ruleStore = parts.governance.rules
-  const ruleBook = new RuleBook({ store: ruleStore, log, operator: parts.operatorRules })
+  const ruleBook = new RuleBook({
+    store: ruleStore,
+    log,
+    operator: parts.operatorRules,
+    written: () => feeds.wake(),
+  })
   const listed = new RuledCatalog(catalog, ruleBook)
   const search = new ToolSearch()
   const sessionStore = parts.governance.sessions
   const sessions = new Sessions({ store: sessionStore, log, now })
+  const views = new PastViews<Principal>({ catalog, store, rulesFor: (caller) => ruleBook.forList(caller) })
+  const feeds: ChangeFeeds<Principal> = new ChangeFeeds({ views, now, bounds: parts.feedBounds })
   const calls = {
     catalog: listed,
     search,
@@ -155,6 +167,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     catalog,
     listed,
     search,
+    changes: { feeds, views },
     ruleBook,
     usageRanks: new UsageRanks({
       store: parts.governance.usage,
@@ -184,6 +197,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 
 export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
+  services.changes.feeds.close()
   folder?.folder.close()
   webhook?.close()
   await audit?.close()

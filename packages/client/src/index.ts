@@ -13,7 +13,7 @@ export { Sessions, type ForkedSession, type LockedSession, type Selection } from
 export type { AskedSession, Session, SessionOptions } from './sessions.ts'
 export type { ServiceOptions } from './service.ts'
 export type { Token } from './token.ts'
-export { ToolDefs, type ToolDefsOptions } from './tool-defs.ts'
+export { ToolDefs, type ToolDefsOptions, type ToolsChanged, type WatchOptions } from './tool-defs.ts'
 export { ToolDispatcher, type ToolDispatcherOptions } from './tool-dispatcher.ts'
 export type { Answered, Dispatched, DryRun, InvokeOptions, PendingCall } from './tool-dispatcher.ts'
 export type { ApprovalDecision, AskedApproval, OnApproval, WaitingCall } from './wait-for-approval.ts'

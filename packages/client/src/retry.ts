@@ -1,4 +1,5 @@
 import { ServiceError } from './errors.ts'
+import { orAborted } from './in-time.ts'
 
 /** The largest number of requests for one list or one batch of calls. */
 const ATTEMPTS = 3
@@ -106,12 +107,9 @@ function randomFactor(): number {
   return 0.5 + Math.random() / 2
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const clock = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(clock)
-      reject(signal.reason as Error)
-    })
-  })
+/** Waits. When the signal is aborted, rejects at once with the reason of the signal. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  let clock: ReturnType<typeof setTimeout>
+  const over = new Promise<void>((resolve) => (clock = setTimeout(resolve, ms)))
+  return orAborted(signal, over).finally(() => clearTimeout(clock))
 }

@@ -8,7 +8,8 @@ import { Selections } from './selections.ts'
 import { Outage, withRetry } from './retry.ts'
 import { withNetworkErrors, Service, type ServiceOptions } from './service.ts'
 import { tokenSubject } from './token.ts'
-import { readList, type ListAnswer, type ToolList } from './tool-list.ts'
+import { readList, type FallbackReason, type ListAnswer, type ToolList } from './tool-list.ts'
+import { feedOf, type NamesChanged } from './watch-changes.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
   /**
@@ -18,6 +19,23 @@ export type ToolDefsOptions = ServiceOptions & {
   readonly fallback?: readonly ToolDefinition[] | false | undefined
   /** The longest wait of a list for the service in milliseconds, including all tries and pauses. The default is 5,000. */
   readonly deadlineMs?: number | undefined
+}
+
+/** A change of a list. */
+export type ToolsChanged<Tool extends JsonObject = JsonObject> = NamesChanged & {
+  /** True at the beginning, and if the service cannot tell what has changed. Then `list` counts, and the names are empty. */
+  readonly isReset: boolean
+  /** The list after the change. */
+  readonly list: ToolList<Tool>
+}
+
+export type WatchOptions<D extends Dialect | undefined = undefined> = ListOptions<D> & {
+  /** Called first with the present list, and then after each change. The next change waits for its promise. */
+  readonly onChange: (change: ToolsChanged<ToolOf<D>>) => unknown
+  /** Called once when the service is lost, and with null when it is back. */
+  readonly onOutage?: ((reason: FallbackReason | null) => unknown) | undefined
+  /** Ends the watch. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -61,6 +79,32 @@ export class ToolDefs {
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
     const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
     return (await this.#list(query, token, options.signal)) as ToolList<ToolOf<D>>
+  }
+
+  /**
+   * Tells every change of a list until `signal` is aborted; then it resolves. It connects again after a loss, for ever, and tells
+   * what has changed in between. Rejects as `list` does, and with what `onChange` throws.
+   */
+  async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
+    const { onChange, onOutage, signal } = options
+    const query = listQuery(options)
+    try {
+      for await (const news of feedOf(this.#service, query, signal)) {
+        const { type } = news
+        if (type === 'lost') await onOutage?.({ code: news.error.code, message: news.error.message })
+        else if (type === 'back') await onOutage?.(null)
+        else {
+          // The feed was answered, so the next list must not be one that is remembered from an outage.
+          this.#outage.end()
+          const list = await this.list<D>(options)
+          const names = type === 'changes' ? news : NO_NAMES
+          const { added, changed, removed } = names
+          await onChange({ added, changed, removed, isReset: type !== 'changes', list })
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
@@ -135,6 +179,7 @@ export class ToolDefs {
 }
 
 const NO_SELECTION = 'The selection of the session is not known, so no local tool is listed.'
+const NO_NAMES = { added: [], changed: [], removed: [] }
 
 /** The key of a remembered answer. Callers who may see different tools have different keys. */
 function keyOf({ search }: ListQuery, token: string): string {

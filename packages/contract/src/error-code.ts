@@ -82,6 +82,10 @@ export const ERROR_CODES = {
     'The approval is decided or used, or is that of another call; nothing was run.',
   ),
   APPROVAL_EXPIRED: kind(410, 'The approval has expired; nothing was run. Make the call again.'),
+  REVISION_UNKNOWN: kind(
+    410,
+    'Nothing is known here about what has changed since that revision. List the tools again, and go on from the X-Tools-Revision of that list.',
+  ),
   PRECONDITION_FAILED: kind(412, 'The definition is not in the state the request asks for.'),
   BODY_TOO_LARGE: kind(413, 'The body is larger than the route takes.'),
   ANSWER_TOO_LARGE: kind(

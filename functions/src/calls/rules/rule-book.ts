@@ -20,6 +20,8 @@ export type RuleBookParts = {
   readonly log: Log
   /** The operator's rules for everybody, which come before all others. */
   readonly operator?: OwnedRules | undefined
+  /** Called after a change of rules by this instance. */
+  readonly written?: () => void
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number
 }
@@ -101,11 +103,14 @@ export class RuleBook {
 
   /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
   written(scope: RuleScope, text: string | undefined): void {
-    if (scope.kind === 'everybody') return this.#shared.put(text)
-    const user = this.#user(scope.uid)
-    user.cached.put(text)
-    // The entry is set again, because only then the cache measures its size.
-    this.#users.set(scope.uid, user)
+    if (scope.kind === 'everybody') this.#shared.put(text)
+    else {
+      const user = this.#user(scope.uid)
+      user.cached.put(text)
+      // The entry is set again, because only then the cache measures its size.
+      this.#users.set(scope.uid, user)
+    }
+    this.#parts.written?.()
   }
 
   #join(user: UserRules, { uid, workflowId }: Caller, session?: CallingSession): RulesInForce {

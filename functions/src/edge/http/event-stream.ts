@@ -6,7 +6,12 @@ import { unreadMeter } from './unread-answers.ts'
 /** Between two events, a comment is sent after so many milliseconds, so that no proxy takes the stream for a dead connection. */
 const COMMENT_MS_MAX = 15_000
 
-export type StreamTimes = { readonly commentMs: number; readonly unreadMs: number }
+export type StreamTimes = {
+  readonly commentMs: number
+  readonly unreadMs: number
+  /** The text of the comments. */
+  readonly comment: string
+}
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
@@ -27,7 +32,8 @@ export class EventStream {
 
   constructor(res: ServerResponse, times: Partial<StreamTimes> = {}) {
     this.#res = res
-    this.#times = { commentMs: COMMENT_MS_MAX, unreadMs: READER_PATIENCE_MS, ...times }
+    const usual = { commentMs: COMMENT_MS_MAX, unreadMs: READER_PATIENCE_MS, comment: 'the call runs' }
+    this.#times = { ...usual, ...times }
     this.#count = unreadMeter(res)
   }
 
@@ -40,10 +46,25 @@ export class EventStream {
     return this.#unread !== undefined
   }
 
-  /** Writes an event. If the reader is behind, returns a promise that resolves when it has caught up or has gone. */
-  send(event: string, data: unknown): Promise<void> | undefined {
+  /** Begins the answer with a comment, before there is an event. */
+  open(): void {
     if (!this.isOpen) this.#open()
-    return this.#write(textOf(event, data))
+    this.#comment()
+  }
+
+  /**
+   * Writes an event, with an id from which its reader may go on later. If the reader is behind, returns a promise that resolves
+   * when it has caught up or has gone.
+   */
+  send(event: string, data: unknown, id?: string): Promise<void> | undefined {
+    if (!this.isOpen) this.#open()
+    return this.#write(`${id === undefined ? '' : `id: ${id}\n`}${textOf(event, data)}`)
+  }
+
+  /** Ends an answer that has no last event. */
+  close(): void {
+    clearInterval(this.#comments)
+    if (!isGone(this.#res)) this.#res.end()
   }
 
   /** Writes the last event. If it is the only one, the answer has these headers too. */
@@ -66,7 +87,7 @@ export class EventStream {
   }
 
   #comment(): void {
-    if (!this.isBehind) void this.#write(': the call runs\n\n')
+    if (!this.isBehind) void this.#write(`: ${this.#times.comment}\n\n`)
   }
 
   #write(text: string): Promise<void> | undefined {

@@ -356,7 +356,11 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   return envelope
 }
 
-function parseNames(query: Query, parameters: readonly string[]): ListQuery['names'] {
+/** The names that a query asks for. Throws PARAMETER_INVALID. */
+export function parseNames(
+  query: Query,
+  parameters: readonly string[] = ['names', 'name', 'only'],
+): ListQuery['names'] {
   const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names

@@ -1,3 +1,4 @@
+import type { Principal } from '../../access/principal.ts'
 import type { SignJobToken } from '../../access/job-token.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Approvals } from '../../calls/approvals/approvals.ts'
@@ -13,6 +14,8 @@ import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
 import type { Agents } from '../../tools/agents/agents.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
+import type { PastViews } from '../../tools/changes/past-views.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
@@ -34,6 +37,7 @@ export type RouteParts = ItemWorkflows & {
   /** The catalog without the tools that rules hide. */
   readonly listed: RuledCatalog
   readonly search: ToolSearch
+  readonly changes: { readonly feeds: ChangeFeeds<Principal>; readonly views: PastViews<Principal> }
   readonly ruleBook: RuleBook
   readonly usageRanks: UsageRanks
   readonly ruleWriter: RuleWriter

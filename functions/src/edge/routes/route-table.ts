@@ -3,6 +3,7 @@ import { agentRoutes } from './agents.ts'
 import { auditRoutes } from './audit.ts'
 import { approvalRoutes } from './approvals.ts'
 import { callRoutes } from './calls.ts'
+import { changesRoute } from './changes.ts'
 import { definitionRoutes } from './definitions.ts'
 import { folderRoutes } from './folder.ts'
 import { frontPageRoute } from './front-page.ts'
@@ -24,6 +25,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...approvalRoutes(parts),
     ...invocationRoutes(parts),
     explainRoute(parts),
+    changesRoute(parts),
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),

@@ -24,6 +24,9 @@ const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.
 /** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier. */
 const DEADLINE_MS_MAX = 50_000
 
+/** The change feeds of an instance, which serves 80 requests at once: most of these are kept for calls and lists. */
+const FEEDS_MAX = { perUser: 10, all: 20 } as const
+
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
 const NO_RUNNER_IN_EMULATOR =
   'The emulators have no runner: start them with npm run dev, or set RUNNER_URL and RUNNER_SECRET of a runner.'
@@ -41,6 +44,7 @@ export function cloudServices(config: Config, log: Log): Services {
     governance: firestoreGovernance(connection, config.sealing),
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
+    feedBounds: FEEDS_MAX,
     // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
     isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,
     runner: namedRunner(config.runner, log) ?? absentRunner(isEmulator ? NO_RUNNER_IN_EMULATOR : NO_RUNNER),

@@ -105,6 +105,7 @@ export async function serve(
       withoutRunner: health.status === 'absent' ? health.reason : undefined,
       watched: toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined,
       async stop() {
+        services.changes.feeds.close()
         await stopListening(listening)
         await release()
       },

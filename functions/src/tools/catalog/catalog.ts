@@ -19,6 +19,8 @@ type Sources = {
 type Options = {
   readonly now?: () => number
   readonly report: LayerReport
+  /** Called after a change of a layer by this instance. */
+  readonly written?: () => void
   readonly userLayerBytesMax?: number
 }
 
@@ -38,9 +40,11 @@ export class Catalog {
   readonly #file: LayerCache
   readonly #users: LRUCache<string, UserCatalog>
   readonly #newUserLayer: (uid: string) => LayerCache
+  readonly #written: () => void
 
   constructor(sources: Sources, options: Options) {
     const layerOptions = { now: options.now ?? (() => performance.now()), report: options.report }
+    this.#written = options.written ?? (() => undefined)
     this.#global = new LayerCache('global', sources.global, layerOptions)
     this.#file = new LayerCache('file', sources.file, layerOptions)
     this.#users = new LRUCache({
@@ -75,6 +79,7 @@ export class Catalog {
     if (layer.kind === 'file') this.#file.markWritten()
     else if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.layer.markWritten()
+    this.#written()
   }
 
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {

@@ -150,7 +150,11 @@ export function answerTooLarge(): ToolrackError {
   )
 }
 
-function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): boolean {
+/** True for an entry with one of the tags and one of the categories, after the position. */
+export function matches(
+  entry: CatalogEntry,
+  { tags, categories, after }: Pick<ListQuery, 'tags' | 'categories' | 'after'>,
+): boolean {
   return (
     (after === undefined || inOrder(entry, after) > 0) &&
     (tags.size === 0 || entry.tags.some((tag) => tags.has(tag))) &&
@@ -158,7 +162,8 @@ function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): b
   )
 }
 
-function named(view: CatalogView, names: ReadonlySet<string>) {
+/** The visible entries with these names, and the names that no visible tool has. */
+export function named(view: CatalogView, names: ReadonlySet<string>) {
   const found = new Set<CatalogEntry>()
   const missing = { unknown: [] as string[], leftOut: [] as string[] }
   for (const requested of names) {

@@ -1,0 +1,137 @@
+import { ToolrackError } from '@toolrack/contract'
+import { parseObject } from '../../parse-object.ts'
+import { findBearerToken } from '../../access/authenticate.ts'
+import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { layersText } from '../../tools/catalog/list-answer.ts'
+import { FILTER_VALUES_MAX } from '../../tools/catalog/list-query.ts'
+import type { Feed } from '../../tools/changes/change-feeds.ts'
+import { isRevision } from '../../tools/changes/past-views.ts'
+import { changesBetween, feedRevision, isEmpty } from '../../tools/changes/tool-changes.ts'
+import type { FeedFilter, ToolChanges } from '../../tools/changes/tool-changes.ts'
+import { callAnswer } from '../http/accept.ts'
+import { callerGone } from '../http/caller.ts'
+import { EventStream } from '../http/event-stream.ts'
+import { invalidParameter, Query } from '../http/query.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import { parseNames } from './list-tools.ts'
+import type { RouteParts } from './route-parts.ts'
+
+/** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
+export const POLL_MS = 25_000
+
+type Parts = Pick<RouteParts, 'changes' | 'isBehindBuffer'>
+type Asked = { readonly since: string | undefined; readonly filter: FeedFilter }
+type Request = KnownRequest<'/tools/changes', Asked>
+type ChangeRequest = Request & { readonly feed: Feed; readonly present: CatalogView }
+
+/** `GET /tools/changes`: what has changed in the caller's list since a revision, or as soon as something changes. */
+export function changesRoute({ changes, isBehindBuffer = () => false }: Parts): Route {
+  return route({
+    method: 'GET',
+    path: '/tools/changes',
+    ask: askedChanges,
+    action: { verb: 'read' },
+    async handle(request: Request) {
+      const { principal, req, res } = request
+      const { wants, takesJson } = callAnswer(req.headers.accept)
+      const isBuffered = isBehindBuffer(req)
+      if (wants === 'events' && isBuffered && !takesJson) throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
+      const feed = changes.feeds.open(principal, tokenEnd(req.headers.authorization))
+      const gone = callerGone(res)
+      gone.addEventListener('abort', () => feed.end(), { once: true })
+      if (gone.aborted) feed.end()
+      try {
+        const present = await changes.views.present(principal)
+        refuseLost(present)
+        const known = { ...request, feed, present }
+        if (wants === 'events' && !isBuffered) await stream(changes, known)
+        else await poll(changes, known)
+      } finally {
+        feed.end()
+      }
+    },
+  })
+}
+
+/** Answers a poll: at once if there is a change, or if the caller names no revision. */
+async function poll({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
+  const { principal, asked, feed, present, res } = request
+  const { since, filter } = asked
+  if (since === undefined) return sendChanges(request, changesBetween(present, present, filter))
+  let last = await views.at(principal, since)
+  if (!last) throw new ToolrackError('REVISION_UNKNOWN')
+  const clock = setTimeout(() => feed.end(), POLL_MS).unref()
+  try {
+    for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
+      const changes = changesBetween(last, view, filter)
+      if (!isEmpty(changes)) return sendChanges(request, changes)
+      last = view
+    }
+  } finally {
+    clearTimeout(clock)
+  }
+  res.writeHead(204, { ...NOT_STORED, 'X-Tools-Revision': feedRevision(last) }).end()
+}
+
+/** Sends each change as an event. A slow reader gets the changes that it has missed as one event, when it has caught up. */
+async function stream({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
+  const { principal, asked, feed, present, res } = request
+  const { since, filter } = asked
+  const events = new EventStream(res, { comment: 'no change' })
+  let last = since === undefined ? present : await views.at(principal, since)
+  events.open()
+  if (!last) await events.send('reset', { revision: feedRevision(present) }, feedRevision(present))
+  else if (since === undefined) await sendEvent(events, changesBetween(present, present, filter))
+  last ??= present
+  for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
+    const changes = changesBetween(last, view, filter)
+    if (!isEmpty(changes)) await sendEvent(events, changes)
+    last = view
+  }
+  events.close()
+}
+
+function sendEvent(events: EventStream, changes: ToolChanges): Promise<void> | undefined {
+  return events.send('changes', changes, changes.revision)
+}
+
+function sendChanges({ res }: Request, changes: ToolChanges): void {
+  sendJson(res, 200, changes, { ...NOT_STORED, 'X-Tools-Revision': changes.revision })
+}
+
+const NOT_STORED = { 'Cache-Control': 'private, no-store' }
+
+function askedChanges({ search, req }: FoundRequest): Asked {
+  const query = new Query(search, ['since', 'names', 'name', 'only', 'tags', 'category'])
+  const since = query.one('since')
+  if (since !== undefined && !isRevision(since))
+    throw invalidParameter('since', 'is no revision; take it from X-Tools-Revision or from a change')
+  // A reader that connects again sends the id of its last event, and the same address as before.
+  const lastId = req.headers['last-event-id']?.toString()
+  if (lastId !== undefined && !isRevision(lastId))
+    throw new ToolrackError('HEADER_INVALID', 'Last-Event-ID is no revision; leave it out, and list again.')
+  const filter = {
+    names: parseNames(query),
+    tags: query.set('tags', FILTER_VALUES_MAX),
+    categories: query.set('category', FILTER_VALUES_MAX),
+  }
+  return { since: lastId ?? since, filter }
+}
+
+/** Throws LAYER_UNAVAILABLE if a part of the list is missing: its tools would otherwise look removed. */
+function refuseLost(view: CatalogView): void {
+  if (view.lostLayers.length === 0 && !view.hasLostRules) return
+  const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
+  throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
+}
+
+/** When the token of a request ends, in milliseconds since 1970. The token is already verified. The local token never ends. */
+function tokenEnd(authorization: string | undefined): number {
+  const [, payload = ''] = findBearerToken(authorization)?.split('.') ?? []
+  const exp = parseObject(Buffer.from(payload, 'base64url').toString())?.['exp']
+  return typeof exp === 'number' ? exp * 1_000 : Infinity
+}
+
+const NO_STREAM =
+  "Hosting passes on an answer only when it is whole, so it can stream no events. Call the function's own URL, or accept application/json to wait for one change at a time."

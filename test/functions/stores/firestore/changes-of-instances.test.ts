@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals'
+import type { ToolChanges } from '../../../../functions/src/tools/changes/tool-changes.ts'
+import { feedReader } from '../../../support/change-events.ts'
+import { tool } from '../../../support/definition-changes.ts'
+import { connectionTo, describeOnEmulator, newProject } from '../../../support/firestore-emulator.ts'
+import { firestoreService, type FirestoreService } from '../../../support/firestore-service.ts'
+
+const EVENTS = { headers: { Accept: 'text/event-stream' } }
+const CHANGES = '/workflows/tools/changes'
+
+async function write(service: FirestoreService, name: string, description?: string, layer = 'user') {
+  const body = JSON.stringify(tool(name, description))
+  const path = `/workflows/tools/defs/${name}?layer=${layer}`
+  expect([200, 201]).toContain((await service.fetch(path, { method: 'PUT', body })).status)
+}
+
+const json = async (answer: Response): Promise<ToolChanges> => (await answer.json()) as ToolChanges
+
+describeOnEmulator('changes of several instances over Firestore', () => {
+  test('a write of one instance is an event on the other, for the layer of the user and for that of all', async () => {
+    const projectId = newProject()
+    await using one = await firestoreService(connectionTo(projectId), { hasRules: true })
+    await using other = await firestoreService(connectionTo(projectId), { hasRules: true })
+    const next = feedReader(await other.fetch(CHANGES, EVENTS))
+    expect(await next()).toMatchObject({ data: { added: [], changed: [], removed: [] } })
+    await write(one, 'mine')
+    expect(await next()).toMatchObject({ data: { added: [{ name: 'mine' }] } })
+    await write(one, 'ours', undefined, 'global')
+    expect(await next()).toMatchObject({ data: { added: [{ name: 'ours' }] } })
+    const body = JSON.stringify({ rules: [{ effect: 'deny', tool: 'ours' }] })
+    await one.fetch('/workflows/rules/user/ann', { method: 'PUT', body })
+    expect(await next()).toMatchObject({ data: { added: [], changed: [], removed: ['ours'] } })
+  })
+
+  test('an instance that has seen nothing answers since an older revision, and refuses one of another store', async () => {
+    const projectId = newProject()
+    await using one = await firestoreService(connectionTo(projectId))
+    await write(one, 'kept')
+    await write(one, 'going')
+    const since = (await json(await one.fetch(CHANGES))).revision
+    await write(one, 'kept', 'Other.')
+    await write(one, 'coming')
+    await one.fetch('/workflows/tools/defs/going', { method: 'DELETE' })
+    await using late = await firestoreService(connectionTo(projectId))
+    expect(await json(await late.fetch(`${CHANGES}?since=${since}`))).toMatchObject({
+      added: [{ name: 'coming' }],
+      changed: [{ name: 'kept' }],
+      removed: ['going'],
+    })
+    await using stranger = await firestoreService(connectionTo(newProject()))
+    await write(stranger, 'kept')
+    expect((await stranger.fetch(`${CHANGES}?since=${since}`)).status).toBe(410)
+  })
+})

@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals'
+import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
+import { ChangeFeeds } from '../../../../functions/src/tools/changes/change-feeds.ts'
+import { catalogView } from '../../../support/catalog-view.ts'
+import { tool } from '../../../support/definition-changes.ts'
+import { until } from '../../../support/until.ts'
+
+const BEFORE = catalogView({ file: [tool('a')] })
+const AFTER = catalogView({ file: [tool('a'), tool('b')] })
+
+/** Feeds of a catalog whose view the test sets. */
+class Scripted {
+  view: CatalogView = BEFORE
+  now = 0
+  looks = 0
+  readonly feeds: ChangeFeeds
+
+  constructor(bounds = { perUser: 2, all: 3 }) {
+    const present = (): CatalogView => {
+      this.looks += 1
+      return this.view
+    }
+    this.feeds = new ChangeFeeds({ views: { present }, now: () => this.now, bounds })
+  }
+}
+
+test('equal callers share one look, and all of them are woken', async () => {
+  const scripted = new Scripted({ perUser: 50, all: 50 })
+  const feeds = Array.from({ length: 50 }, () => scripted.feeds.open({ uid: 'ann' }))
+  const told = Promise.all(feeds.map((feed) => feed.after(BEFORE)))
+  scripted.view = AFTER
+  scripted.feeds.wake()
+  expect(await told).toEqual(feeds.map(() => AFTER))
+  expect(scripted.looks).toBe(1)
+  for (const feed of feeds) feed.end()
+  expect(scripted.feeds.state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
+})
+
+test('callers with another grant or workflow do not share a view', () => {
+  const { feeds } = new Scripted()
+  const grant = { id: 'g', tools: new Map() }
+  const open = [{ uid: 'ann' }, { uid: 'ann', grant, workflowId: 'w' }, { uid: 'bob' }].map((viewer) =>
+    feeds.open(viewer),
+  )
+  expect(feeds.state.groups).toBe(3)
+  for (const feed of open) feed.end()
+})
+
+test('a layer that cannot be read is no change', async () => {
+  const scripted = new Scripted()
+  const feed = scripted.feeds.open({ uid: 'ann' })
+  let told: CatalogView | undefined
+  const telling = feed.after(BEFORE).then((view) => (told = view))
+  scripted.view = catalogView({ file: 'error' })
+  const { looks } = scripted
+  scripted.feeds.wake()
+  await until(
+    () => Promise.resolve(scripted.looks),
+    (count) => count > looks + 1,
+  )
+  expect(told).toBeUndefined()
+  scripted.view = AFTER
+  expect(await telling).toBe(AFTER)
+  feed.end()
+})
+
+test('the places of one user and of all users are bounded, and a feed that ends gives its place back once', () => {
+  const { feeds } = new Scripted()
+  const first = feeds.open({ uid: 'ann' })
+  const others = [feeds.open({ uid: 'ann' })]
+  expect(() => feeds.open({ uid: 'ann' })).toThrow('You have 2 change feeds open')
+  others.push(feeds.open({ uid: 'bob' }))
+  expect(() => feeds.open({ uid: 'cleo' })).toThrow('As many change feeds')
+  first.end()
+  first.end()
+  others.push(feeds.open({ uid: 'cleo' }))
+  expect(feeds.state.feeds).toBe(3)
+  expect(() => feeds.open({ uid: 'dora' })).toThrow('As many change feeds')
+  for (const feed of others) feed.end()
+  expect(feeds.state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
+})
+
+test('feeds end with their token and when the service stops, and later ones end at once', async () => {
+  const scripted = new Scripted()
+  const expiring = scripted.feeds.open({ uid: 'ann' }, 1_000)
+  const staying = scripted.feeds.open({ uid: 'ann' })
+  scripted.now = 1_000
+  expect(await expiring.after(BEFORE)).toBe(undefined)
+  expect(scripted.feeds.state.feeds).toBe(1)
+  const waiting = staying.after(BEFORE)
+  scripted.feeds.close()
+  expect(await waiting).toBeUndefined()
+  expect(await scripted.feeds.open({ uid: 'ann' }).after(BEFORE)).toBeUndefined()
+  expect(scripted.feeds.state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
+})
