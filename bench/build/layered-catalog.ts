@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
 import { listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
-import { parseListQuery } from '../../functions/src/edge/routes/list-tools.ts'
+import { parseListQuery } from '../../functions/src/edge/routes/list-parameters.ts'
 
 /** Builds the list of these names. */
 export type Build = (names: readonly string[]) => Buffer

@@ -14,7 +14,7 @@ import { EventStream } from '../http/event-stream.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import { parseNames } from './list-tools.ts'
+import { parseNames } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */

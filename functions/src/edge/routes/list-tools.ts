@@ -1,13 +1,11 @@
-import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } from '@toolrack/contract'
-import type { Dialect } from '@toolrack/contract'
+import { dialectRules, isToolName, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
-import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
+import type { ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
@@ -17,7 +15,6 @@ import { invalidParameter, Query } from '../http/query.ts'
 import { billText } from '../../tools/catalog/counted-answer.ts'
 import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
-import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
@@ -31,7 +28,8 @@ import {
   type NarrowedList,
 } from './list-narrowing.ts'
 import { checkedSession } from './asked-session.ts'
-import { countedAnswerOf, countingIn, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
+import { countedAnswerOf, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
+import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, mayRank, parseListQuery } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -172,11 +170,6 @@ export function explainRoute(parts: RouteParts): Route {
   })
 }
 
-/** False if the query certainly has no `q`, so that most lists do not parse it here. */
-function mayRank(search: string): boolean {
-  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
-}
-
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
   if (isNotModified(req.headers['if-none-match'], list.etag))
     return void res.writeHead(304, list.headers).end()
@@ -272,98 +265,6 @@ function sentList(
     headers: Object.entries(headers).flat(),
     bodyHeaders: Object.entries(bodyHeaders).flat(),
   }
-}
-
-const FILTERS = [
-  'names',
-  'name',
-  'only',
-  'tags',
-  'category',
-  'q',
-  'with',
-  'loaded',
-  'dialect',
-  'envelope',
-  'strict',
-] as const
-/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
-const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
-const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
-
-/** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
-export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], envelope)
-}
-
-function listQueryIn(query: Query, nameParameters: readonly string[], envelope: Envelope): ListQuery {
-  const cursor = query.one('cursor')
-  const after = cursor === undefined ? undefined : readCursor(cursor)
-  if (cursor !== undefined && !after)
-    throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
-  const dialect = query.optional('dialect', DIALECTS)
-  const q = parseSearchText(query)
-  if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
-  const limit = query.integer('limit', 1, PAGE_MAX)
-  const loaded = parseLoaded(query)
-  if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
-    throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
-  return {
-    names: parseNames(query, nameParameters),
-    tags: query.set('tags', FILTER_VALUES_MAX),
-    categories: query.set('category', FILTER_VALUES_MAX),
-    dialect,
-    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
-    strict: query.flag('strict'),
-    limit,
-    q,
-    withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
-    loaded,
-    after,
-    ...countingIn(query),
-  }
-}
-
-/** What a list can have only if it is asked for. */
-const WITH = ['search'] as const
-
-const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
-
-function parseSearchText(query: Query): string | undefined {
-  const q = query.one('q')
-  if (q === undefined) return undefined
-  if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
-  if (q.length > QUERY_LENGTH_MAX)
-    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
-  return q
-}
-
-function parseLoaded(query: Query): readonly string[] {
-  const names = parseNameFilter(query.all('loaded'))
-  if (names === 'all') return []
-  if ('fault' in names) throw invalidParameter('loaded', names.fault)
-  return [...names]
-}
-
-/** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */
-function envelopeIn(dialect: Dialect, query: Query): Envelope {
-  const envelope = query.choice('envelope', ENVELOPES, 'array')
-  if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
-    const allowed = DIALECTS.filter((one) => dialectRules(one).allowsItems)
-    const fault = `must be array in this dialect; items go with ${allowed.join(' and ')}`
-    throw invalidParameter('envelope', fault)
-  }
-  return envelope
-}
-
-/** The names that a query asks for. Throws PARAMETER_INVALID. */
-export function parseNames(
-  query: Query,
-  parameters: readonly string[] = ['names', 'name', 'only'],
-): ListQuery['names'] {
-  const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
-  if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
-  return names
 }
 
 /** The longest address in a `Link` header. HTTP clients may refuse headers above 16 KB. */
