@@ -16,6 +16,7 @@ export const PARAMETERS = {
   TOOLRACK_JOB_AUDIENCES: ['', 'Audiences that their tokens may be for, separated by commas.'],
   TOOLRACK_CONFIG: ['', 'A JSON file of settings, relative to the folder of the functions.'],
   TOOLRACK_DEFS_DIR: ['', 'A folder of definition files, relative to the folder of the functions.'],
+  TOOLRACK_AGENTS_DIR: ['', 'A folder of agents in files, relative to the folder of the functions.'],
   TOOLRACK_RULES_FILE: ['', 'A file of rules for everybody, relative to the folder of the functions.'],
   TOOLRACK_AUDIT: ['', 'The audit trail: on, required or off.'],
   TOOLRACK_AUDIT_DAYS: ['', 'The whole days for which its records are kept.'],

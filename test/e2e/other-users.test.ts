@@ -87,6 +87,8 @@ beforeAll(async () => {
   const agent = { name: 'hers', description: SECRET, workflowName: SECRET, tools: [SECRET] }
   expect((await ask(ANN, 'POST', '/agents', JSON.stringify(agent))).status).toBe(201)
   expect((await ask(ANN, 'PUT', '/agents/session/hers-session', '{"agentId":"hers"}')).status).toBe(200)
+  const session = JSON.stringify({ selection: ['hers'], room: SECRET })
+  expect((await ask(ANN, 'PUT', '/sessions/talk', session)).status).toBe(201)
   const scope = JSON.stringify({ scope: `hers,tag:${SECRET}` })
   expect((await ask(ANN, 'PUT', '/scopes/room/r7', scope)).status).toBe(201)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
@@ -129,6 +131,14 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
     [`/tools/invocations/${INVOCATION}/log`],
     [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],
   ],
+  'GET /sessions': [['/sessions']],
+  'GET /sessions/:id': [['/sessions/talk'], ['/sessions/..%2F..%2Fann%2Ftalk']],
+  'GET /sessions/:id/tools': [['/sessions/talk/tools']],
+  // Each user has ids of their own, so another id shows the same.
+  'PUT /sessions/:id': [['/sessions/own', '{"selection":"none"}']],
+  'DELETE /sessions/:id': [['/sessions/talk']],
+  'POST /sessions/:id/fork': [['/sessions/talk/fork', '{"id":"fork"}']],
+  'POST /sessions/:id/messages': [['/sessions/talk/messages', '{}']],
   'GET /approvals': [['/approvals'], ['/approvals?tool=hers']],
   'GET /approvals/:id': [['/approvals/APPROVAL']],
   'POST /approvals/:id': [['/approvals/APPROVAL', '{"decision":"once"}']],
@@ -198,6 +208,7 @@ async function hers(): Promise<string> {
     '/tools/list?names=hers',
     '/tools/modules/notes',
     `/approvals/${approval}`,
+    '/sessions/talk',
     '/agents',
     '/agents/session/hers-session',
     '/agents/session/hers-session/tools',
