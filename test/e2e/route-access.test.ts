@@ -165,6 +165,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     [OTHER_CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '404 INVOCATION_NOT_FOUND')],
   ],
   'GET /tools/explain': [['', '?name=hers', null, EVERYBODY]],
+  'POST /tools/wrap': [['', '', json({ targetTokens: 100, layers: [] }), EVERYBODY]],
   'GET /tools/defs': [
     ['', '', null, EVERYBODY],
     ['', '?layer=global', null, EVERYBODY],
