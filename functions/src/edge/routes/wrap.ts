@@ -1,5 +1,6 @@
 import { composeWrap, dialectRules, guideText, modelProfile, nameIn, ToolrackError } from '@toolrack/contract'
 import type { Dialect, FittedTools, ModelProfile, Wrap } from '@toolrack/contract'
+import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
 import { LongWork } from '../../loop-turn.ts'
 import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
@@ -22,6 +23,8 @@ import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
+/** Bytes of the tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
+const TOOLS_BYTES_MAX = 8 * 1024 * 1024
 const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at a time.'
 
 /**
@@ -33,6 +36,10 @@ export function wrapRoute(parts: RouteParts): Route {
     { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
+  const answers: Answers = new LRUCache({
+    maxSize: TOOLS_BYTES_MAX,
+    sizeCalculation: ({ body, placed }, key) => 1_024 + body.length + 2 * key.length + 200 * placed.length,
+  })
   return route({
     method: 'POST',
     path: '/tools/wrap',
@@ -42,7 +49,7 @@ export function wrapRoute(parts: RouteParts): Route {
     async handle(request) {
       const { principal, res } = request
       const asked = wrapInBody(await readObject(request, 'bulk'))
-      const compose = () => wrapped(parts, asked, principal)
+      const compose = () => wrapped(parts, answers, asked, principal)
       const { wrap, headers } = await composing.run(principal.uid, compose, callerGone(res))
       sendJson(res, 200, wrap, { 'Cache-Control': 'private, no-store', ...headers })
     },
@@ -52,7 +59,15 @@ export function wrapRoute(parts: RouteParts): Route {
 /** The tools of a prompt, with how many are on each rung. */
 type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 'used' | 'budget'> }
 
-async function wrapped(parts: RouteParts, asked: AskedWrap, principal: KnownRequest['principal']) {
+/** The lists of tools, by everything that decides them. */
+type Answers = LRUCache<string, CountedAnswer>
+
+async function wrapped(
+  parts: RouteParts,
+  answers: Answers,
+  asked: AskedWrap,
+  principal: KnownRequest['principal'],
+) {
   const narrowing = await narrowingOf(parts, principal, asked.narrowing)
   const whole = await parts.listed.view(principal, narrowing?.session)
   const narrowed = narrowing && (await narrowInTurns(whole, narrowing, principal))
@@ -66,8 +81,13 @@ async function wrapped(parts: RouteParts, asked: AskedWrap, principal: KnownRequ
   let quarantined: string | undefined
 
   async function fitTools(tokens: number): Promise<FittedTools<WrappedTools>> {
-    const query = parseListQuery(searchOf(tokens, dialect), parts.envelope)
-    const answer = await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, bounds)
+    const search = searchOf(tokens, dialect)
+    const revisions = [whole.revision, narrowing?.revision, rank.revision]
+    const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
+    const query = parseListQuery(search, parts.envelope)
+    const answer =
+      answers.get(key) ?? (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, bounds))
+    answers.set(key, answer)
     quarantined = answer.quarantined
     return fitted(answer, asked.guide ? guideOf(answer, dialect) : undefined)
   }

@@ -192,3 +192,13 @@ test("another user's session and scope are not there", async () => {
   const body = { targetTokens: 1, layers: [], session: 'hers' }
   expect((await ask('bob', 'POST /tools/wrap', { body })).status).toBe(404)
 })
+
+test('a new definition is in the next prompt of its user, and in no other', async () => {
+  const body = { targetTokens: 4_000, scope: 'ccc,aaa' }
+  const [ann, admin] = [await wrap(body), await wrap(body, 'admin')]
+  expect([ann.names, admin.names]).toEqual([['aaa'], ['aaa']])
+  const made = { ...granted[0], function: { ...granted[0]?.function, name: 'ccc' } }
+  expect((await ask('ann', 'POST /tools/defs', { body: [made] })).status).toBe(200)
+  expect((await wrap(body)).names).toEqual(['ccc', 'aaa'])
+  expect((await wrap(body, 'admin')).names).toEqual(['aaa'])
+})
