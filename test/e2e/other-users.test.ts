@@ -171,6 +171,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'GET /agents/session/:sessionId/tools': [['/agents/session/hers-session/tools']],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/changes': [['/tools/changes']],
+  'POST /tools/wrap': [['/tools/wrap', '{"targetTokens":4000,"layers":[]}']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
   'GET /tools/defs/:name': [

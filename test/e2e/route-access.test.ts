@@ -166,6 +166,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   ],
   'GET /tools/explain': [['', '?name=hers', null, EVERYBODY]],
   'GET /tools/changes': [['', '', null, EVERYBODY]],
+  'POST /tools/wrap': [['', '', json({ targetTokens: 100, layers: [] }), EVERYBODY]],
   'GET /tools/defs': [
     ['', '', null, EVERYBODY],
     ['', '?layer=global', null, EVERYBODY],

@@ -18,3 +18,6 @@ export { ToolDispatcher, type ToolDispatcherOptions } from './tool-dispatcher.ts
 export type { Answered, Dispatched, DryRun, InvokeOptions, PendingCall } from './tool-dispatcher.ts'
 export type { ApprovalDecision, AskedApproval, OnApproval, WaitingCall } from './wait-for-approval.ts'
 export type { FallbackReason, LayerState, ListTokens, ToolList } from './tool-list.ts'
+export { ToolWraps, type BuildOptions, type Prompt, type PromptBill } from './tool-wraps.ts'
+export type { ToolWrapsOptions, WrapBuilder } from './tool-wraps.ts'
+export { estimateTokens, type CountTokens } from './local-wrap.ts'

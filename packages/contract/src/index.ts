@@ -35,5 +35,17 @@ export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
 export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'
 export type { AnthropicTool } from './vendors/anthropic.ts'
 export type { GeminiTool } from './vendors/gemini.ts'
+export { modelProfile, type ModelProfile } from './vendors/model-profiles.ts'
 export { CALL_FORMATS, dialectRules, DIALECTS, hasListedShape, writeCall } from './vendors/registry.ts'
 export type { CallFormatName, Dialect, DialectTools, ToolOf } from './vendors/registry.ts'
+export { composeWrap, SYSTEM_LAYER, TOOLS_PRIORITY, WRAP_LAYERS } from './wrap/compose-wrap.ts'
+export type {
+  BilledLayer,
+  FittedTools,
+  LayerOutcome,
+  Wrap,
+  WrapBill,
+  WrapLayer,
+} from './wrap/compose-wrap.ts'
+export { guideText, type GuidedTool } from './wrap/guide-text.ts'
+export { firstSentence } from './wrap/sentences.ts'

@@ -2,7 +2,7 @@ import { dialectRules } from '@toolrack/contract'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { countedAnswer, type CountedAnswer } from '../../tools/catalog/counted-answer.ts'
-import type { PlacedTool } from '../../tools/catalog/place-tools.ts'
+import type { PlacedTool, ToolBounds } from '../../tools/catalog/place-tools.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
 import type { Rung } from '../../tools/tokens/rungs.ts'
 import { tokenCounter } from '../../tools/tokens/token-counter.ts'
@@ -47,6 +47,7 @@ export async function countedAnswerOf(
   parts: RouteParts,
   { view, query, narrowing, rank }: CountedList,
   found: readonly CatalogEntry[] | undefined,
+  bounds?: ToolBounds,
 ): Promise<CountedAnswer> {
   const dialect = query.dialect === undefined ? undefined : dialectRules(query.dialect)
   const counting = {
@@ -54,6 +55,7 @@ export async function countedAnswerOf(
     count: await tokenCounter(),
     pinned: narrowing?.pinned ?? NOTHING_PINNED,
     rank,
+    bounds,
   }
   return countedAnswer(view, query, dialect, parts, counting, found)
 }

@@ -16,6 +16,7 @@ import { sessionRoutes } from './sessions.ts'
 import { scopeRoutes } from './scopes.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
+import { wrapRoute } from './wrap.ts'
 
 /** Every route. The route that lists tools comes first, because it is requested before each call of a model. */
 export function routeTable(parts: RouteParts): readonly TableRow[] {
@@ -26,6 +27,7 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     ...invocationRoutes(parts),
     explainRoute(parts),
     changesRoute(parts),
+    wrapRoute(parts),
     ...definitionRoutes(parts),
     ...moduleRoutes(parts),
     tokenRoute(parts),

@@ -10,7 +10,7 @@ import { aliasFault } from './explain-dialects.ts'
 import { isOmittedFrom, joinedAnswer, markOf, withSearch, workflowOf } from './list-answer.ts'
 import type { ItemWorkflows, ListAnswer } from './list-answer.ts'
 import type { ListQuery } from './list-query.ts'
-import { placeTools, type PlacedTool, type SizedTool } from './place-tools.ts'
+import { placeTools, type PlacedTool, type SizedTool, type ToolBounds } from './place-tools.ts'
 import type { FragmentSize, RungFragments } from './rung-fragments.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
@@ -31,6 +31,7 @@ export type Counting = {
   readonly count: CountTokens
   readonly pinned: ReadonlySet<string>
   readonly rank: UsageRank
+  readonly bounds?: ToolBounds | undefined
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -120,7 +121,7 @@ function place(
   dialect: DialectRules | undefined,
   tools: ReadonlyMap<Listed, SizedTool>,
   joined: JoinedTokens,
-  { pinned, rank, count }: Counting,
+  { pinned, rank, count, bounds }: Counting,
 ): readonly PlacedTool[] {
   const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
   const mark = deferral && markOf(deferral)
@@ -136,7 +137,7 @@ function place(
   const asked = new Set([...pinned, ...first.map(({ entry }) => entry.name)])
   const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)
   const order = { pinned: asked, rank, search }
-  return placeTools([...first, ...others], order, query.budget ?? 0, open, joined)
+  return placeTools([...first, ...others], order, query.budget ?? 0, open, joined, bounds)
 }
 
 function sizeOf(fragment: Buffer, count: CountTokens): FragmentSize {

@@ -1,5 +1,5 @@
 import type { JoinedTokens } from '../tokens/joined-tokens.ts'
-import { climb, type RungCost, type Standing } from '../tokens/ladder.ts'
+import { climb, WITHOUT_DEFERRED, type RungCost, type Standing } from '../tokens/ladder.ts'
 import type { Rung } from '../tokens/rungs.ts'
 import type { UsageRank } from '../usage/usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
@@ -34,13 +34,17 @@ export type ToolOrder = {
   readonly search: readonly string[] | undefined
 }
 
-/** Places the tools of a list. `open` is what the list takes without them. The result is in the order of the ladder. */
+/** What a model can do with tools, beside the budget. */
+export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
+
+/** Places the tools of a list. Above `toolsMax`, the last in the order are dropped. `open` is what the list takes without them. The result is in the order of the ladder. */
 export function placeTools(
   tools: readonly SizedTool[],
   { pinned, rank, search }: ToolOrder,
   budget: number,
   open: number,
   joined: JoinedTokens,
+  { toolsMax = Infinity, defers = true }: ToolBounds = {},
 ): readonly PlacedTool[] {
   const found = new Map(search?.map((name, at) => [name, at]))
   const ordered = tools
@@ -53,7 +57,9 @@ export function placeTools(
       return { entry: tool.entry, because, group, at, costs: costsOf(tool, joined) } as const
     })
     .toSorted((a, b) => a.group - b.group || compare(a.at, b.at) || compare(a.entry.name, b.entry.name))
-  const standings = climb(ordered, { tokens: budget, bytes: PAGE_BYTES_MAX }, open)
+  const room = { tokens: budget, bytes: PAGE_BYTES_MAX }
+  const admitted = ordered.slice(0, toolsMax)
+  const standings = climb(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
   return ordered.map(({ entry, because, costs: { full, short, deferred } }, index) => {
     const tokens = { full: full.tokens, short: short.tokens, deferred: deferred.tokens }
     const { rung, needs = {} } = standings[index] ?? {}

@@ -20,6 +20,8 @@ export const STEP_TOKENS_MAX = 2_000
 
 /** The rungs from the lowest to the highest. */
 const UPWARDS: readonly Rung[] = ['deferred', 'short', 'full']
+/** The rungs of a list for a model that cannot use tools by name only. */
+export const WITHOUT_DEFERRED: readonly Rung[] = ['short', 'full']
 
 /** The turn of the first large step, after the turns of all groups. */
 const LARGE_TURN = 1_000
@@ -35,11 +37,16 @@ export type Standing = { readonly rung: Rung | undefined; readonly needs: { read
  * Tools climb in steps, and the order of the steps does not depend on the room. They are done in this order until one does not fit. So
  * more room never gives a tool a lower rung.
  */
-export function climb(tools: readonly Climber[], room: RungCost, open: number): readonly Standing[] {
+export function climb(
+  tools: readonly Climber[],
+  room: RungCost,
+  open: number,
+  rungs: readonly Rung[] = UPWARDS,
+): readonly Standing[] {
   const standings = tools.map(() => ({ rung: undefined as Rung | undefined, needs: {} as Standing['needs'] }))
   let used: RungCost = { tokens: open, bytes: 0 }
   let fits = true
-  for (const { tool, rung, added } of inOrder(tools.flatMap(stepsOf))) {
+  for (const { tool, rung, added } of inOrder(tools.flatMap((one, tool) => stepsOf(one, tool, rungs)))) {
     used = { tokens: used.tokens + added.tokens, bytes: used.bytes + added.bytes }
     fits &&= used.tokens <= room.tokens && used.bytes <= room.bytes
     const standing = standings[tool]
@@ -63,9 +70,9 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
 }
 
 /** The steps of one tool. A rung that takes no less than a higher one is left out. */
-function stepsOf({ group, costs }: Climber, tool: number): readonly Step[] {
-  const rungs = UPWARDS.filter((rung, at) =>
-    UPWARDS.slice(at + 1).every((higher) => costs[rung].tokens < costs[higher].tokens),
+function stepsOf({ group, costs }: Climber, tool: number, allowed: readonly Rung[]): readonly Step[] {
+  const rungs = allowed.filter((rung, at) =>
+    allowed.slice(at + 1).every((higher) => costs[rung].tokens < costs[higher].tokens),
   )
   let from = NOTHING
   let isLarge = false

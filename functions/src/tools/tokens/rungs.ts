@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '@toolrack/contract'
+import { firstSentence, type ToolDefinition } from '@toolrack/contract'
 
 /** The forms of a tool in a list, from the longest to the shortest. A tool that is in none of them is `dropped`. */
 export const RUNGS = ['full', 'short', 'deferred'] as const
@@ -6,9 +6,6 @@ export type Rung = (typeof RUNGS)[number]
 
 /** The same schema that every tool without parameters has in a list. */
 const NO_PARAMETERS = { type: 'object', properties: {}, required: [] }
-
-/** The end of a sentence: a mark before white space that no small letter follows (so not `e.g. this`), or the end of a line. */
-const SENTENCE_END = /[.!?](?=\s+[^\s\p{Ll}])|[。！？]|\s*[\r\n]/u
 
 /** A definition as it is listed on a rung. `short`: only the first sentence of its description. `deferred`: only its name. */
 export function atRung(definition: ToolDefinition, rung: Rung): ToolDefinition {
@@ -22,11 +19,4 @@ export function atRung(definition: ToolDefinition, rung: Rung): ToolDefinition {
 /** A tool of which a list says only the name. */
 export function deferred(name: string): ToolDefinition {
   return { type: 'function', function: { name, description: '', parameters: NO_PARAMETERS } }
-}
-
-/** The first sentence of a text. The whole text if it has only one. */
-export function firstSentence(text: string): string {
-  const begin = text.trimStart()
-  const end = SENTENCE_END.exec(begin)
-  return end ? begin.slice(0, end.index + end[0].trimEnd().length) : text
 }

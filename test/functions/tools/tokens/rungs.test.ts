@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { atRung, firstSentence } from '../../../../functions/src/tools/tokens/rungs.ts'
+import { firstSentence } from '@toolrack/contract'
+import { atRung } from '../../../../functions/src/tools/tokens/rungs.ts'
 
 test.each([
   ['One sentence.', 'One sentence.'],

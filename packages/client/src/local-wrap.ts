@@ -1,0 +1,92 @@
+import { composeWrap, guideText, isJsonObject } from '@toolrack/contract'
+import type { FittedTools, GuidedTool, JsonObject, WrapLayer } from '@toolrack/contract'
+
+export type CountTokens = (text: string) => number | Promise<number>
+
+/** The bytes of UTF-8 that the estimate takes for a token. English text has about four. */
+const BYTES_PER_TOKEN = 2
+
+/**
+ * More tokens than usual texts and tools take: one for every two bytes of UTF-8. A text of only marks or random letters can take more, at
+ * most one for each byte.
+ */
+export function estimateTokens(text: string): number {
+  return Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN)
+}
+
+export type LocalWrap = {
+  readonly targetTokens: number
+  readonly toolsTokens?: number | undefined
+  readonly toolsMax?: number | undefined
+  readonly guide?: boolean | undefined
+  readonly layers: readonly WrapLayer[]
+}
+
+type Listed = { readonly tools: readonly JsonObject[]; readonly dropped: number }
+
+/** Composes a prompt from tools that are listed already. Tools are whole or dropped: those that fit stay, in the order of the list. */
+export async function localWrap(listed: readonly JsonObject[], asked: LocalWrap, count: CountTokens) {
+  const {
+    text,
+    tools: kept,
+    bill,
+  } = await composeWrap<Listed>({
+    ...asked,
+    count,
+    fitTools: (room) => fitted(listed, room, asked, count),
+  })
+  const declared = declaredIn(kept.tools)
+  const tools = { full: declared.length, short: 0, deferred: 0, dropped: kept.dropped }
+  return { text, tools: kept.tools, bill: { ...bill, tools } }
+}
+
+async function fitted(
+  listed: readonly JsonObject[],
+  room: number,
+  { toolsMax = Infinity, guide }: LocalWrap,
+  count: CountTokens,
+): Promise<FittedTools<Listed>> {
+  const all = declaredIn(listed)
+  const isInOneTool = all !== listed
+  const listOf = (some: readonly JsonObject[]): readonly JsonObject[] =>
+    isInOneTool && some.length > 0 ? [{ functionDeclarations: some }] : some
+  const kept: JsonObject[] = []
+  let used = 0
+  for (const tool of all) {
+    const tokens = kept.length < toolsMax ? await count(JSON.stringify(tool)) : Infinity
+    if (used + tokens > room) continue
+    kept.push(tool)
+    used += tokens
+  }
+  // The brackets and commas of the list take some more.
+  let tokens = await count(JSON.stringify(listOf(kept)))
+  while (kept.length > 0 && tokens > room) {
+    kept.pop()
+    tokens = await count(JSON.stringify(listOf(kept)))
+  }
+  const dropped = all.length - kept.length
+  return {
+    tools: { tools: listOf(kept), dropped },
+    tokens: kept.length === 0 ? 0 : tokens,
+    outcome: dropped === 0 ? 'whole' : kept.length === 0 ? 'dropped' : 'cut',
+    guide: guide ? guideText(kept.map(guided)) : undefined,
+  }
+}
+
+/** The tools of a list. A list of Gemini has one tool with all declarations. */
+function declaredIn(tools: readonly JsonObject[]): readonly JsonObject[] {
+  const declarations = tools[0]?.['functionDeclarations']
+  return Array.isArray(declarations) ? (declarations as readonly JsonObject[]) : tools
+}
+
+/** The parts of a tool in any dialect. */
+function guided(tool: JsonObject): GuidedTool {
+  const described = isJsonObject(tool['function']) ? tool['function'] : tool
+  const { name, description, parameters, input_schema, inputSchema, parametersJsonSchema } = described
+  const schema = parameters ?? input_schema ?? inputSchema ?? parametersJsonSchema
+  return {
+    name: typeof name === 'string' ? name : '',
+    description: typeof description === 'string' ? description : '',
+    parameters: isJsonObject(schema) ? schema : {},
+  }
+}

@@ -1,0 +1,48 @@
+import type { Dialect } from './registry.ts'
+
+/** What a model can do with tools. */
+export type ModelProfile = {
+  /** The dialect of its vendor's `tools` field. */
+  readonly dialect: Dialect
+  /** The most tools that it is given. */
+  readonly toolsMax: number
+  /** True if tools may be listed by name only. A small model calls such a tool without arguments, and does not load it first. */
+  readonly defers: boolean
+}
+
+/**
+ * The most functions of one request in the documents of OpenAI and of Gemini. Those of Anthropic and Mistral name no number, so the same
+ * is assumed.
+ */
+const VENDOR_TOOLS_MAX = 128
+/** Models choose worse beyond 30 to 50 tools. Which models count as small is an estimate; `maxTools` of a request wins. */
+const SMALL_TOOLS_MAX = 30
+
+/** By the beginning of a model's name. The longest one that fits is used. */
+const PROFILES: Readonly<Record<string, ModelProfile>> = {
+  'gpt-': { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  'gpt-3.5': { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+  chatgpt: { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  o1: { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  o3: { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  o4: { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  claude: { dialect: 'anthropic', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  gemini: { dialect: 'gemini', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  gemma: { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+  llama: { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+  mistral: { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
+  ministral: { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+  qwen: { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+  phi: { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
+}
+
+/**
+ * The profile of a model, whatever the case of its name. A gateway may put the vendor before the name, as in `openai/gpt-4o`. Undefined
+ * if no beginning fits.
+ */
+export function modelProfile(model: string): ModelProfile | undefined {
+  const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
+  const fitting = Object.keys(PROFILES).filter((prefix) => name.startsWith(prefix))
+  const [longest] = fitting.toSorted((a, b) => b.length - a.length)
+  return longest === undefined ? undefined : PROFILES[longest]
+}

@@ -1,0 +1,25 @@
+import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
+import { firstSentence } from './sentences.ts'
+
+/** A tool as the guide shows it: with the name under which the model calls it. */
+export type GuidedTool = {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+/** A section of a prompt with a line for each tool: its name, its arguments, and the first sentence of its description. */
+export function guideText(tools: readonly GuidedTool[]): string | undefined {
+  if (tools.length === 0) return undefined
+  return ['## Your functions', '', ...tools.map(line)].join('\n')
+}
+
+/** Such as `- **search**(query, limit?): Searches the web.` A question mark stands behind an argument that can be left out. */
+function line({ name, description, parameters }: GuidedTool): string {
+  const { properties, required } = parameters
+  const needed = new Set(required !== undefined && isJsonArray(required) ? required : [])
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  const shown = names.map((argument) => (needed.has(argument) ? argument : `${argument}?`))
+  const said = firstSentence(description).trim()
+  return `- **${name}**(${shown.join(', ')})${said === '' ? '' : `: ${said}`}`
+}
