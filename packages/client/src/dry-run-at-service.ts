@@ -4,6 +4,8 @@ import {
   parsedJson,
   toolFailure,
   toolResult,
+  type JsonObject,
+  type RuleOwner,
   type ToolResult,
 } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
@@ -11,6 +13,29 @@ import { inTime } from './in-time.ts'
 import { resultOrError, type CallBody } from './invoke-at-service.ts'
 import { failureOf } from './run-at-service.ts'
 import { withNetworkErrors, type Service } from './service.ts'
+
+/** What a service would do with a call. `rule` is the index of the rule of `owner` that has decided, or null for its default. */
+export type DryRun = {
+  readonly decision: 'allow' | 'ask'
+  readonly owner: { readonly kind: RuleOwner['kind']; readonly id: string } | null
+  readonly rule: number | null
+  /** A sentence. */
+  readonly reason: string
+  /** What a call of the tool does, as far as it is known. */
+  readonly effects: readonly string[]
+  /** The limits of the call. None for a tool that runs in this program. */
+  readonly limits: JsonObject
+}
+
+/** The dry run of a tool that has a Runner. */
+export const RUNS_HERE: DryRun = {
+  decision: 'allow',
+  owner: null,
+  rule: null,
+  reason: 'The tool runs in this program, where no rules of a service apply.',
+  effects: ['opaque'],
+  limits: {},
+}
 
 /**
  * Asks the service what it would do with a call. The decision is the `data` of the result; what would be refused is the failure

@@ -1,5 +1,5 @@
 import { composeWrap, guideText, isJsonObject } from '@toolrack/contract'
-import type { FittedTools, GuidedTool, JsonObject, WrapLayer } from '@toolrack/contract'
+import type { FittedTools, GuidedTool, JsonObject, WrapBill, WrapLayer } from '@toolrack/contract'
 
 export type CountTokens = (text: string) => number | Promise<number>
 
@@ -24,8 +24,25 @@ export type LocalWrap = {
 
 type Listed = { readonly tools: readonly JsonObject[]; readonly dropped: number }
 
+type LocallyWrapped = {
+  readonly text: string
+  readonly tools: readonly JsonObject[]
+  readonly bill: WrapBill & {
+    readonly tools: {
+      readonly full: number
+      readonly short: 0
+      readonly deferred: 0
+      readonly dropped: number
+    }
+  }
+}
+
 /** Composes a prompt from tools that are listed already. Tools are whole or dropped: those that fit stay, in the order of the list. */
-export async function localWrap(listed: readonly JsonObject[], asked: LocalWrap, count: CountTokens) {
+export async function localWrap(
+  listed: readonly JsonObject[],
+  asked: LocalWrap,
+  count: CountTokens,
+): Promise<LocallyWrapped> {
   const {
     text,
     tools: kept,
@@ -36,7 +53,7 @@ export async function localWrap(listed: readonly JsonObject[], asked: LocalWrap,
     fitTools: (room) => fitted(listed, room, asked, count),
   })
   const declared = declaredIn(kept.tools)
-  const tools = { full: declared.length, short: 0, deferred: 0, dropped: kept.dropped }
+  const tools = { full: declared.length, short: 0, deferred: 0, dropped: kept.dropped } as const
   return { text, tools: kept.tools, bill: { ...bill, tools } }
 }
 

@@ -1,7 +1,8 @@
 import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { orAborted } from './in-time.ts'
-import type { Dispatched, ToolDispatcher } from './tool-dispatcher.ts'
+import type { Dispatched } from './model-calls.ts'
+import type { ToolDispatcher } from './tool-dispatcher.ts'
 
 /** An endpoint of OpenAI's Chat Completions API. */
 export type ChatModel = {

@@ -1,26 +1,11 @@
-import {
-  answerCalls,
-  CALL_FORMATS,
-  findCalls,
-  isCallId,
-  isToolName,
-  toolFailure,
-  toolResult,
-} from '@toolrack/contract'
-import type {
-  AnsweredCall,
-  CallFormat,
-  CallFormatName,
-  FoundCall,
-  JsonObject,
-  JsonValue,
-  Layer,
-} from '@toolrack/contract'
-import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
+import { answerCalls, isToolName, toolFailure, toolResult } from '@toolrack/contract'
+import type { JsonObject, JsonValue, ReportedResult, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
-import { dryRunAtService } from './dry-run-at-service.ts'
-import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
+import { dryRunAtService, RUNS_HERE, type DryRun } from './dry-run-at-service.ts'
+import { optionInvalid, ToolsError } from './errors.ts'
 import { invokeAtService, type CallBody, type CallEvent, type CallOptions } from './invoke-at-service.ts'
+import { callsIn, messagesOf, pendingCall } from './model-calls.ts'
+import type { Answered, Dispatched, ReadCall } from './model-calls.ts'
 import { checkKey, runAtService, type DispatchOptions, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
@@ -36,64 +21,11 @@ export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   readonly onApproval?: OnApproval | undefined
 }
 
-/** The messages that answer a model's calls. */
-export type Answered<Message extends object = JsonObject> = {
-  /** The format of the calls, or null if there was no call. */
-  readonly format: CallFormatName | null
-  /** The messages to append after the model's answer. They have the vendor's shape and the order of the calls. */
-  readonly messages: Message[]
-}
-
-/** The results of a model's calls. If calls are pending, append the messages of `complete`, and not these. */
-export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
-  /** One result for each call that is not pending, in the order of the calls. */
-  readonly results: readonly CallResult[]
-  /** The calls of workflows for which there is no Runner, and calls that wait for an approval. The caller gives their results to `complete`. */
-  readonly pending: readonly PendingCall[]
-}
-
-export type PendingCall = PendingKind &
-  Omit<CallResult, 'result'> & {
-    /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
-    readonly layer: Layer
-    /** The arguments as an object. The service does not check them against the schema. */
-    readonly arguments: JsonObject
-    /** The call as the model wrote it. */
-    readonly call: JsonObject
-  }
-
-type PendingKind =
-  | { readonly kind: 'workflow'; readonly workflowName: string }
-  /** When the approval is given, `invoke` with `approval: approval.id` makes the call. */
-  | { readonly kind: 'approval'; readonly approval: AskedApproval; readonly workflowName?: undefined }
-
 export type InvokeOptions = CallOptions & {
   /** Called with what the tool prints, while it runs. If a callback throws, the call is broken off. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined
-}
-
-/** What a service would do with a call. `rule` is the index of the rule of `owner` that has decided, or null for its default. */
-export type DryRun = {
-  readonly decision: 'allow' | 'ask'
-  readonly owner: { readonly kind: 'everybody' | 'user' | 'workflow'; readonly id: string } | null
-  readonly rule: number | null
-  /** A sentence. */
-  readonly reason: string
-  /** What a call of the tool does, as far as it is known. */
-  readonly effects: readonly string[]
-  /** The limits of the call. None for a tool that runs in this program. */
-  readonly limits: JsonObject
-}
-
-const RUNS_HERE: DryRun = {
-  decision: 'allow',
-  owner: null,
-  rule: null,
-  reason: 'The tool runs in this program, where no rules of a service apply.',
-  effects: ['opaque'],
-  limits: {},
 }
 
 /** Runs a model's calls. A call runs in this program if it has a Runner, otherwise at the service. */
@@ -288,49 +220,6 @@ export class ToolDispatcher {
     if (call.fault !== undefined) return toolFailure('CALLS_INVALID', `The call ${call.fault}.`)
     return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
-}
-
-/** Throws CALLS_INVALID. */
-function callsIn(answer: object) {
-  const found = findCalls(answer as JsonValue, CALL_FORMATS)
-  if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
-  const { format, items } = found
-  return { format, calls: format ? items.map((item) => readCall(format, item, items)) : [] }
-}
-
-function messagesOf<Message extends object>(
-  format: CallFormat<CallFormatName>,
-  answered: readonly AnsweredCall[],
-): Answered<Message> {
-  return {
-    format: format.name,
-    messages: [...format.messages(answered)] as readonly object[] as Message[],
-  }
-}
-
-/** A call, and its fault if it cannot be run. The text of the fault is written after "the call". */
-type ReadCall = ToolCall & { readonly fault?: string }
-
-/** Reads a call. The call has a fault if it cannot be read or if another call has the same id. A call may have no id. */
-function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
-  const sentId = format.id(item)
-  const id = isCallId(sentId) ? sentId : undefined
-  const read = format.read(item)
-  const { nullMeansOmitted } = format
-  const call = { index, item, id, name: '', arguments: { text: '' }, nullMeansOmitted }
-  if (typeof read === 'string') return { ...call, fault: read }
-  const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
-  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
-}
-
-/** Undefined if the tool is not a workflow and no approval is asked. */
-function pendingCall(
-  { index, id, item }: ReadCall,
-  { name, layer, workflowName, approval, arguments: args }: LeftCall,
-): PendingCall | undefined {
-  const call = { index, id: id ?? null, name, layer, arguments: args, call: item }
-  if (approval) return { ...call, kind: 'approval', approval }
-  return workflowName === undefined ? undefined : { ...call, kind: 'workflow', workflowName }
 }
 
 function unsupported(name: string): ToolResult {

@@ -1,0 +1,88 @@
+import { CALL_FORMATS, findCalls, isCallId } from '@toolrack/contract'
+import type {
+  AnsweredCall,
+  CallFormat,
+  CallFormatName,
+  FoundCall,
+  JsonObject,
+  JsonValue,
+  Layer,
+  ToolCall,
+} from '@toolrack/contract'
+import { ToolsError, type CallResult } from './errors.ts'
+import type { LeftCall } from './run-at-service.ts'
+import type { AskedApproval } from './wait-for-approval.ts'
+
+/** The messages that answer a model's calls. */
+export type Answered<Message extends object = JsonObject> = {
+  /** The format of the calls, or null if there was no call. */
+  readonly format: CallFormatName | null
+  /** The messages to append after the model's answer. They have the vendor's shape and the order of the calls. */
+  readonly messages: Message[]
+}
+
+/** The results of a model's calls. If calls are pending, append the messages of `complete`, and not these. */
+export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
+  /** One result for each call that is not pending, in the order of the calls. */
+  readonly results: readonly CallResult[]
+  /** The calls of workflows for which there is no Runner, and calls that wait for an approval. The caller gives their results to `complete`. */
+  readonly pending: readonly PendingCall[]
+}
+
+export type PendingCall = PendingKind &
+  Omit<CallResult, 'result'> & {
+    /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
+    readonly layer: Layer
+    /** The arguments as an object. The service does not check them against the schema. */
+    readonly arguments: JsonObject
+    /** The call as the model wrote it. */
+    readonly call: JsonObject
+  }
+
+type PendingKind =
+  | { readonly kind: 'workflow'; readonly workflowName: string }
+  /** When the approval is given, `invoke` with `approval: approval.id` makes the call. */
+  | { readonly kind: 'approval'; readonly approval: AskedApproval; readonly workflowName?: undefined }
+
+/** The calls of a model's answer, and their format. Throws CALLS_INVALID. */
+export function callsIn(answer: object) {
+  const found = findCalls(answer as JsonValue, CALL_FORMATS)
+  if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
+  const { format, items } = found
+  return { format, calls: format ? items.map((item) => readCall(format, item, items)) : [] }
+}
+
+export function messagesOf<Message extends object>(
+  format: CallFormat<CallFormatName>,
+  answered: readonly AnsweredCall[],
+): Answered<Message> {
+  return {
+    format: format.name,
+    messages: [...format.messages(answered)] as readonly object[] as Message[],
+  }
+}
+
+/** A call, and its fault if it cannot be run. The text of the fault is written after "the call". */
+export type ReadCall = ToolCall & { readonly fault?: string }
+
+/** Reads a call. The call has a fault if it cannot be read or if another call has the same id. A call may have no id. */
+function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
+  const sentId = format.id(item)
+  const id = isCallId(sentId) ? sentId : undefined
+  const read = format.read(item)
+  const { nullMeansOmitted } = format
+  const call = { index, item, id, name: '', arguments: { text: '' }, nullMeansOmitted }
+  if (typeof read === 'string') return { ...call, fault: read }
+  const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
+  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
+}
+
+/** Undefined if the tool is not a workflow and no approval is asked. */
+export function pendingCall(
+  { index, id, item }: ReadCall,
+  { name, layer, workflowName, approval, arguments: args }: LeftCall,
+): PendingCall | undefined {
+  const call = { index, id: id ?? null, name, layer, arguments: args, call: item }
+  if (approval) return { ...call, kind: 'approval', approval }
+  return workflowName === undefined ? undefined : { ...call, kind: 'workflow', workflowName }
+}
