@@ -17,7 +17,7 @@ function silentOnce() {
   const service = new Service({
     service: 'http://127.0.0.1:1',
     token: 't',
-    fetch: fetch as typeof globalThis.fetch,
+    fetch,
   })
   return { service, asked: () => asked }
 }

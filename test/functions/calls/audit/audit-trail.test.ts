@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import type { AuditStore } from '../../../../functions/src/calls/audit/audit-store.ts'
 import type { AuditEvent } from '../../../../functions/src/calls/audit/record.ts'
 import { SqliteAuditStore } from '../../../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
@@ -22,9 +23,9 @@ test('an event that is recorded while the one before it has just been written is
 })
 
 test('an event that is lost while a commit is under way is told by the next record', async () => {
-  const store = new SqliteAuditStore(':memory:')
+  const store: AuditStore = new SqliteAuditStore(':memory:')
   const { promise: open, resolve } = Promise.withResolvers<void>()
-  const append: typeof store.append = (records) => open.then(() => store.append(records))
+  const append: AuditStore['append'] = (records) => open.then(() => store.append(records))
   const trail = memoryAudit({ store: { ...store, isImmediate: false, append } })
   for (let count = 0; count < 1_200; count += 1) await trail.record(event)
   resolve()
