@@ -1,6 +1,7 @@
 import type { JsonObject, ToolResult } from '@toolrack/contract'
-import { ServiceError, ToolsError } from './errors.ts'
-import { orAborted } from './in-time.ts'
+import { ServiceError, timedOut, ToolsError } from './errors.ts'
+import { inTime, orAborted } from './in-time.ts'
+import { pause } from './retry.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
 /** The approval that a call waits for. `expiresAt` is RFC 3339, UTC. */
@@ -22,6 +23,9 @@ export type ApprovalDecision = 'once' | 'session' | 'always' | 'deny'
 /** The pause between two questions whether somebody has decided, in milliseconds. */
 const PAUSE_MS = 1_000
 
+/** A question that is not answered in this time is asked again: a connection that has died must not hold up the call for ever. */
+const QUESTION_DEADLINE_MS = 10_000
+
 /** An approval is pending for 15 minutes. After this time the client no longer asks, even if the service cannot be reached. */
 const WAIT_MS_MAX = 16 * 60_000
 
@@ -38,8 +42,7 @@ export async function waitForApproval(
   const signal = caller ?? new AbortController().signal
   const endsMs = Date.now() + WAIT_MS_MAX
   if (decision) await orAborted(caller, decide(service, path, decision, signal))
-  while (Date.now() < endsMs && (await orAborted(caller, isPending(service, path, signal))))
-    await orAborted(caller, new Promise((resolve) => setTimeout(resolve, PAUSE_MS)))
+  while (Date.now() < endsMs && (await isPending(service, path, signal))) await pause(PAUSE_MS, signal)
   return true
 }
 
@@ -56,11 +59,15 @@ async function decide(service: Service, path: string, decision: string, signal: 
 }
 
 /** True also if the service cannot be reached now. False if it refuses the question: the call then gets the reason. */
-async function isPending(service: Service, path: string, signal: AbortSignal): Promise<boolean> {
-  try {
+async function isPending(service: Service, path: string, caller: AbortSignal): Promise<boolean> {
+  const question = async (signal: AbortSignal): Promise<string> => {
     const { response } = await service.ask(path, await service.token(), signal, () => ({ method: 'GET' }))
     const approval = await withNetworkErrors(signal, () => response.json() as Promise<{ status: string }>)
-    return approval.status === 'pending'
+    return approval.status
+  }
+  try {
+    const late = () => timedOut(QUESTION_DEADLINE_MS)
+    return (await inTime(QUESTION_DEADLINE_MS, late, question, caller)) === 'pending'
   } catch (error) {
     if (error instanceof ServiceError) return true
     if (error instanceof ToolsError && error.code === 'SERVICE_REFUSED') return false

@@ -145,27 +145,36 @@ export class Approvals {
     return known.flatMap((one) => (isErased(one, nowMs) ? [] : shown(one, nowMs))).toReversed()
   }
 
-  /** An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if they cannot be read. */
+  /**
+   * An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if the arguments cannot be
+   * read or are no longer kept.
+   */
   async find(uid: string, id: string): Promise<ShownApproval & { readonly arguments: ApprovalArguments }> {
-    const found = (await this.list(uid)).find((one) => one.id === id)
-    const args = found && (await this.#arguments(uid, id))
-    if (!args) throw new ToolrackError('APPROVAL_NOT_FOUND')
+    const found = await this.#find(uid, id)
+    const args = await this.#arguments(uid, id)
+    if (!args) throw new ToolrackError('APPROVAL_CONFLICT', NOT_KEPT)
     return { ...found, arguments: args }
   }
 
-  /** As `find`, and without the arguments if they cannot be read: such an approval can still be denied and cancelled. */
+  /** As `find`, and without the arguments if there are none to read: such an approval can still be denied and cancelled. */
   async findReadable(
     uid: string,
     id: string,
   ): Promise<ShownApproval & { readonly arguments?: ApprovalArguments }> {
-    const found = (await this.list(uid)).find((one) => one.id === id)
-    if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+    const found = await this.#find(uid, id)
     try {
-      return await this.find(uid, id)
+      const args = await this.#arguments(uid, id)
+      return args ? { ...found, arguments: args } : found
     } catch (error) {
-      if (isToolrackError(error) && error.code === 'APPROVAL_CONFLICT') return found
+      if (isRefusal(error)) return found
       throw error
     }
+  }
+
+  async #find(uid: string, id: string): Promise<ShownApproval> {
+    const found = (await this.list(uid)).find((one) => one.id === id)
+    if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+    return found
   }
 
   /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
@@ -238,6 +247,10 @@ const USED = 'The approval was used by another call; nothing was run. Make the c
 
 const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
+
+const NOT_KEPT =
+  'The arguments of the approval are no longer kept: Firestore erases them a day after the decision. The approval itself can be cancelled.'
+
 const OTHER_SESSION =
   'The approval is for a call through another session; nothing was run. Make the call without it to ask again.'
 

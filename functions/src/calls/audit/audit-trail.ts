@@ -194,11 +194,13 @@ export class AuditTrail {
     try {
       if (this.#head === undefined) await this.#readHead()
       const before = this.#head
+      const told = this.#lostSinceRecord
       const records = this.#sealedAfter(before ?? null, batch)
       await store.append(records)
       const last = records.at(-1)
       if (last) this.#head = last
-      this.#lostSinceRecord = 0
+      // Events can be lost during the commit. The next record says so.
+      this.#lostSinceRecord -= told
       if (this.#isFailing) log.info('audit records can be kept again')
       this.#isFailing = false
       copy?.(records.map(({ text }) => text))

@@ -42,7 +42,7 @@ export function changesRoute({ changes, isBehindBuffer = () => false }: Parts): 
       gone.addEventListener('abort', () => feed.end(), { once: true })
       if (gone.aborted) feed.end()
       try {
-        const present = await changes.views.present(principal)
+        const present = await feed.look()
         refuseLost(present)
         const known = { ...request, feed, present }
         if (wants === 'events' && !isBuffered) await stream(changes, known)

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { eraseAtMs, type Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
-import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
+import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {
   read: 'SELECT text FROM approvals WHERE uid = ?',
@@ -30,18 +30,16 @@ export class SqliteApprovalStore implements ApprovalStore {
   arguments = async (uid: string, id: string): Promise<string | undefined> =>
     this.#guarded(() => textOf(this.#statements.arguments.get(uid, id)))
 
-  change = async <Result>(
+  change = <Result>(
     uid: string,
     nowMs: number,
     plan: (approvals: readonly Approval[]) => PlannedApprovals<Result>,
   ): Promise<Result> =>
-    this.#guarded(() =>
-      inTransaction(this.#database, 'IMMEDIATE', () => {
-        const { result, change } = plan(this.#read(uid))
-        if (change) this.#write(uid, nowMs, change)
-        return result
-      }),
-    )
+    inTransactionWhenFree(this.#database, 'IMMEDIATE', () => {
+      const { result, change } = plan(this.#read(uid))
+      if (change) this.#write(uid, nowMs, change)
+      return result
+    })
 
   #read(uid: string): readonly Approval[] {
     const text = textOf(this.#statements.read.get(uid))

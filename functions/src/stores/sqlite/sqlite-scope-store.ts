@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PlannedScope, ScopeOwner, ScopeStore, ScopeTotals } from '../../tools/scopes/scope-store.ts'
-import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
+import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {
   read: 'SELECT text FROM scopes WHERE uid = ? AND kind = ? AND id = ?',
@@ -32,12 +32,12 @@ export class SqliteScopeStore implements ScopeStore {
       return rows.map(({ kind, id, text }) => ({ owner: { kind, id }, text }))
     })
 
-  change = async <Result>(
+  change = <Result>(
     uid: string,
     owner: ScopeOwner,
     plan: (text: string | undefined, totals: ScopeTotals) => PlannedScope<Result>,
   ): Promise<Result> =>
-    this.#guarded(() => inTransaction(this.#database, 'IMMEDIATE', () => this.#change(uid, owner, plan)))
+    inTransactionWhenFree(this.#database, 'IMMEDIATE', () => this.#change(uid, owner, plan))
 
   #read(uid: string, { kind, id }: ScopeOwner): string | undefined {
     return (this.#statements.read.get(uid, kind, id) as { readonly text: string } | undefined)?.text

@@ -8,9 +8,6 @@ const SQL = {
     ON CONFLICT DO UPDATE SET day = excluded.day, text = excluded.text WHERE excluded.day > tool_usage.day`,
 } as const
 
-/** The milliseconds for which a write waits for another program that has locked the database. */
-const BUSY_MS = 1_000
-
 /** The use of tools in the embedded database, which `openGovernance` has opened. */
 export class SqliteUsageStore implements UsageStore {
   readonly #database: DatabaseSync
@@ -31,15 +28,10 @@ export class SqliteUsageStore implements UsageStore {
   }
 
   keepFirst = (uid: string, usage: KeptUsage): Promise<KeptUsage> =>
-    inTransactionWhenFree(
-      this.#database,
-      'IMMEDIATE',
-      () => {
-        this.#statements.keep.run(uid, usage.day, usage.text)
-        return this.#read(uid) ?? usage
-      },
-      BUSY_MS,
-    )
+    inTransactionWhenFree(this.#database, 'IMMEDIATE', () => {
+      this.#statements.keep.run(uid, usage.day, usage.text)
+      return this.#read(uid) ?? usage
+    })
 
   #read(uid: string): KeptUsage | undefined {
     return this.#statements.read.get(uid) as KeptUsage | undefined

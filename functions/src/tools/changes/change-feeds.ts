@@ -18,18 +18,33 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same. */
-type Group<Sees> = { readonly viewer: Sees; view: CatalogView | undefined; readonly feeds: Set<Feed> }
+/** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
+type Group<Sees> = {
+  readonly viewer: Sees
+  view: CatalogView | undefined
+  lookedAt: number
+  readonly feeds: Set<Feed>
+}
+
+type Look = () => CatalogView | Promise<CatalogView>
 
 /** A place that somebody has who waits for changes. */
 export class Feed {
+  /** What the viewer sees now. No later view of the feed is older. */
+  readonly look: Look
+  readonly endsAt: number
   readonly #present: () => CatalogView | undefined
   readonly #leave: (feed: Feed) => void
-  readonly endsAt: number
   #wake: (() => void) | undefined
   #isEnded = false
 
-  constructor(present: () => CatalogView | undefined, leave: (feed: Feed) => void, endsAt: number) {
+  constructor(
+    look: Look,
+    present: () => CatalogView | undefined,
+    leave: (feed: Feed) => void,
+    endsAt: number,
+  ) {
+    this.look = look
     this.#present = present
     this.#leave = leave
     this.endsAt = endsAt
@@ -74,6 +89,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   #isLooking = false
   #isWoken = false
   #isClosed = false
+  #looks = 0
 
   constructor(parts: Parts<Sees>) {
     this.#parts = parts
@@ -93,6 +109,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     if (this.#open >= all) throw new ToolrackError('SERVICE_BUSY', TOO_MANY)
     const group = this.#group(viewer)
     const feed = new Feed(
+      () => this.#see(group),
       () => group.view,
       (ended) => this.#left(ended, group),
       endsAt,
@@ -137,22 +154,35 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     for (const feed of group.feeds) if (feed.endsAt <= now) feed.end()
     if (group.feeds.size === 0) return
     try {
-      const present = this.#parts.views.present(group.viewer)
-      const view = present instanceof Promise ? await present : present
-      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
-      if (!view.isWhole || view === group.view) return
-      group.view = view
-      for (const feed of group.feeds) feed.wake()
+      const seen = this.#see(group)
+      if (seen instanceof Promise) await seen
     } catch {
       // The view cannot be read now. The next look tries again.
     }
+  }
+
+  /** Looks at the view of a group, and wakes its feeds if it is another one. A look that began earlier cannot replace it. */
+  #see(group: Group<Sees>): CatalogView | Promise<CatalogView> {
+    this.#looks += 1
+    const look = this.#looks
+    const seen = (view: CatalogView): CatalogView => {
+      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
+      if (!view.isWhole || look < group.lookedAt) return view
+      group.lookedAt = look
+      if (view === group.view) return view
+      group.view = view
+      for (const feed of group.feeds) feed.wake()
+      return view
+    }
+    const present = this.#parts.views.present(group.viewer)
+    return present instanceof Promise ? present.then(seen) : seen(present)
   }
 
   #group(viewer: Sees): Group<Sees> {
     const key = keyOf(viewer)
     const known = this.#groups.get(key)
     if (known) return known
-    const group = { viewer, view: undefined, feeds: new Set<Feed>() }
+    const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>() }
     this.#groups.set(key, group)
     return group
   }
@@ -168,6 +198,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     if (this.#open > 0 || this.#isLooking) return
     clearTimeout(this.#clock)
     this.#clock = undefined
+    this.#isWoken = false
   }
 }
 

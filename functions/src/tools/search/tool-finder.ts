@@ -13,6 +13,7 @@ import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { isFinder } from '../catalog/select-entries.ts'
 import { nearMiss } from '../schemas/near-miss.ts'
+import { firstSentence } from '../tokens/rungs.ts'
 import { readQuery } from './read-query.ts'
 import type { ToolSearch } from './tool-search.ts'
 
@@ -69,7 +70,7 @@ export class ToolFinder implements Finder {
     const properties = parameters['properties']
     return {
       name: this.#nameOf(entry.name),
-      description: firstSentence(description),
+      description: firstSentence(description.slice(0, SENTENCE_LENGTH_MAX)),
       arguments: isJsonObject(properties) ? Object.keys(properties) : [],
     }
   }
@@ -98,11 +99,4 @@ const FINDERS_MAX = 2
 
 function* namesIn(view: CatalogView): Generator<string> {
   for (const { name } of view.entries()) yield name
-}
-
-/** The text up to the first full stop that ends a sentence. */
-export function firstSentence(description: string): string {
-  const text = description.slice(0, SENTENCE_LENGTH_MAX)
-  const end = /[.!?](?=\s)|[。！？]/u.exec(text)
-  return end ? text.slice(0, end.index + 1) : text
 }

@@ -178,7 +178,6 @@ export class SessionWriter {
           ? new ToolrackError('SESSION_NOT_FOUND', NO_PARENT)
           : error
       })
-      sessions.written(uid, next, session)
       next = session.parent
     }
     return sessions.selectionOf(uid, parent)

@@ -62,9 +62,13 @@ export class Sessions {
     return this.#use(uid, known)
   }
 
-  /** The session as the store has it now. Throws SESSION_NOT_FOUND. */
+  /** The session as the store has it now; the next list and the next call obey it. Throws SESSION_NOT_FOUND. */
   async find(uid: string, id: string): Promise<Session> {
+    const cached = this.#cached(uid, id)
+    const { written } = cached
     const session = await this.#parts.store.read(uid, id)
+    // A write meanwhile may be newer than what was read.
+    if (written === cached.written) this.written(uid, id, session)
     if (!session || isOver(session, this.#parts.now())) throw noSession()
     return session
   }

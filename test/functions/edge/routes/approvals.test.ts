@@ -183,6 +183,22 @@ test('an approval whose arguments were sealed with another key can be denied and
   expect((await ask('ann', `DELETE /approvals/${second}`)).status).toBe(204)
 })
 
+test('an always whose arguments Firestore has erased is listed, and can be cancelled', async () => {
+  const id = await pending({ text: 'erased' }, 'bob')
+  await ask('bob', `POST /approvals/${id}`, { body: { decision: 'always' } })
+  await governance.approvals.change('bob', NOW, (known) => ({
+    result: undefined,
+    change: { approvals: known, dropped: [id] },
+  }))
+  expect((await ask('bob', 'GET /approvals?status=always')).body).toMatchObject({
+    items: [{ id, status: 'always' }],
+  })
+  const read = await ask('bob', `GET /approvals/${id}`)
+  expect([read.status, JSON.stringify(read.body)]).toEqual([409, expect.stringContaining('no longer kept')])
+  expect((await ask('bob', `DELETE /approvals/${id}`)).status).toBe(204)
+  expect((await ask('bob', 'GET /approvals?status=always')).body).toEqual({ items: [] })
+})
+
 test('edited arguments that the tool does not take are refused at once, and the approval stays pending', async () => {
   const id = await pending()
   const refused = await ask('ann', `POST /approvals/${id}`, {

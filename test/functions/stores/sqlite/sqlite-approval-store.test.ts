@@ -55,6 +55,17 @@ test('a database that another program locks is STORE_BUSY, and nothing was asked
   for (const each of [database, other]) each.close()
 })
 
+test('a change waits for another program that has locked the database for a moment', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'governance.sqlite')
+  const [database, other] = [openGovernance(path), openGovernance(path)]
+  other.exec('BEGIN IMMEDIATE')
+  const change = new SqliteApprovalStore(database).change('ann', 0, () => ({ result: 'done' }))
+  other.exec('ROLLBACK')
+  expect(await change).toBe('done')
+  for (const each of [database, other]) each.close()
+})
+
 test('the arguments of an approval that was cancelled are not in the bytes of the closed file any more', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'governance.sqlite')

@@ -33,4 +33,17 @@ describe('scopes in SQLite', () => {
     database.close()
     other.close()
   })
+
+  test('a change waits for another program that has locked the database for a moment', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'governance.sqlite')
+    const [database, other] = [openGovernance(path), openGovernance(path)]
+    other.exec('BEGIN IMMEDIATE')
+    const store = new SqliteScopeStore(database)
+    const change = store.change('ann', { kind: 'room', id: '7' }, () => ({ text: 'x', result: 'done' }))
+    other.exec('ROLLBACK')
+    expect(await change).toBe('done')
+    database.close()
+    other.close()
+  })
 })

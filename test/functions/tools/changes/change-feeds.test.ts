@@ -1,6 +1,6 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
-import { ChangeFeeds } from '../../../../functions/src/tools/changes/change-feeds.ts'
+import { ChangeFeeds, LOOK_MS } from '../../../../functions/src/tools/changes/change-feeds.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { until } from '../../../support/until.ts'
@@ -92,4 +92,48 @@ test('feeds end with their token and when the service stops, and later ones end 
   expect(await waiting).toBeUndefined()
   expect(await scripted.feeds.open({ uid: 'ann' }).after(BEFORE)).toBeUndefined()
   expect(scripted.feeds.state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
+})
+
+test('a feed that begins with a newer view than its group has is not told the older one', async () => {
+  const scripted = new Scripted()
+  const early = scripted.feeds.open({ uid: 'ann' })
+  scripted.feeds.wake()
+  await early.after(AFTER)
+  scripted.view = AFTER
+  const late = scripted.feeds.open({ uid: 'ann' })
+  const present = await late.look()
+  expect(present).toBe(AFTER)
+  expect(await early.after(BEFORE)).toBe(AFTER)
+  const telling = late.after(present)
+  late.end()
+  expect(await telling).toBeUndefined()
+  early.end()
+})
+
+test('a look that began before another one cannot bring back an older view', async () => {
+  const slow = Promise.withResolvers<CatalogView>()
+  const views: (CatalogView | Promise<CatalogView>)[] = [slow.promise, AFTER]
+  const present = () => views.shift() ?? AFTER
+  const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
+  const feed = feeds.open({ uid: 'ann' })
+  const first = feed.look()
+  await feed.look()
+  slow.resolve(BEFORE)
+  await first
+  expect(await feed.after(BEFORE)).toBe(AFTER)
+  feed.end()
+})
+
+test('a wake that nobody has waited for does not delay the next one', async () => {
+  const { feeds } = new Scripted()
+  const left = feeds.open({ uid: 'ann' })
+  feeds.wake()
+  left.end()
+  const timeouts = jest.spyOn(globalThis, 'setTimeout')
+  const feed = feeds.open({ uid: 'ann' })
+  feeds.wake()
+  const delays = timeouts.mock.calls.map(([, ms]) => ms)
+  timeouts.mockRestore()
+  expect(delays).toEqual([LOOK_MS, 20])
+  feed.end()
 })

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteSessionStore } from '../../../../functions/src/stores/sqlite/sqlite-session-store.ts'
 import type { SessionStore } from '../../../../functions/src/tools/sessions/session-store.ts'
@@ -36,7 +36,7 @@ function opened(before: (store: SessionStore) => Promise<unknown> = () => Promis
   const writer = new SessionWriter({ store: racing, sessions, now: () => NOW })
   const view = catalogView({ file: ['a', 'b', 'c'].map((name) => tool(name)) })
   const target = { uid: 'ann', id: 's', viewOf: () => view }
-  return { store, writer, sessions, target }
+  return { store, racing, writer, sessions, target }
 }
 
 test('a lock takes the selection that another instance has written since it was read', async () => {
@@ -113,4 +113,21 @@ test('a catalog of more than 5,000 tools cannot be locked as a whole', async () 
   await writer.put(target, ANYTHING, {})
   const locked = writer.lock({ ...target, viewOf: () => large }, undefined)
   await expect(locked).rejects.toMatchObject({ code: 'SELECTION_INVALID' })
+})
+
+test('a parent that is deleted while a child is written stays deleted', async () => {
+  const { store, racing, writer, sessions, target } = opened()
+  await store.change('ann', 'p', NOW, () => ({ result: undefined, session: sessionOf('p') }))
+  const deleted = Promise.withResolvers<void>()
+  const slowRead: SessionStore['read'] = async (uid, id) => {
+    const session = await store.read(uid, id)
+    await deleted.promise
+    return session
+  }
+  jest.spyOn(racing, 'read').mockImplementationOnce(slowRead)
+  const putting = writer.put(target, { ...ANYTHING, parent: 'p' }, {})
+  await writer.delete('ann', 'p', {})
+  deleted.resolve()
+  await expect(putting).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+  await expect(sessions.selectionOf('ann', 'p')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
 })
