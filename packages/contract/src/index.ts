@@ -14,7 +14,7 @@ export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } fro
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
 export { normalisedPath } from './rules/argument-text.ts'
 export { alwaysDenied } from './rules/always-denied.ts'
-export { decideCall, isAbout, undeclaredArguments } from './rules/decide-call.ts'
+export { decideBy, decideCall, isAbout, matchedRules, undeclaredArguments } from './rules/decide-call.ts'
 export type { RuledTool, RuleDecision } from './rules/decide-call.ts'
 export { matchesGlob, type GlobKind } from './rules/glob.ts'
 export { OWNER_KINDS, parseRuleSet, RULE_EFFECTS } from './rules/rule-set.ts'
