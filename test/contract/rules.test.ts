@@ -217,13 +217,13 @@ test('a text of more than 65,536 characters matches a deny and never an allow', 
   expect([allow, deny].map((rules) => decideCall(rules, asked, given).effect)).toEqual(['ask', 'deny'])
 })
 
-test('a path of more than 4,096 characters matches a deny and never an allow, and a hostile glob against a long path ends', () => {
+test('a path of more than 1,024 characters matches a deny and never an allow, and a hostile glob against a long path ends', () => {
   const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
-  const given = { path: `src/${'a'.repeat(4_093)}` }
+  const given = { path: `src/${'a'.repeat(1_021)}` }
   const allow = set({ default: 'ask', rules: [{ effect: 'allow', tool: 'a', args: { path: 'src/*' } }] })
   const deny = set({ rules: [{ effect: 'deny', tool: 'a', args: { path: '*a'.repeat(127) + 'b' } }] })
   expect([allow, deny].map((rules) => decideCall(rules, asked, given).effect)).toEqual(['ask', 'deny'])
-  const shorter = { path: given.path.slice(0, 4_096) }
+  const shorter = { path: given.path.slice(0, 1_024) }
   expect([allow, deny].map((rules) => decideCall(rules, asked, shorter).effect)).toEqual(['allow', 'allow'])
 })
 

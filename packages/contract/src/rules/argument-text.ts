@@ -8,8 +8,8 @@ export type ArgumentKind = 'path' | 'command' | 'text'
 /** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
 export const RULED_TEXT_LENGTH_MAX = 65_536
 
-/** The same for paths. It is the longest path of Linux. */
-export const RULED_PATH_LENGTH_MAX = 4_096
+/** The same for paths, whose globs take longer to compare. It is the longest path of macOS. */
+export const RULED_PATH_LENGTH_MAX = 1_024
 
 /**
  * The kind of an argument. It is a path if its schema says `format: "path"`, or if its name is `src` or `dst` or ends in `path`.
