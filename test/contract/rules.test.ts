@@ -217,6 +217,50 @@ test('a text of more than 65,536 characters matches a deny and never an allow', 
   expect([allow, deny].map((rules) => decideCall(rules, asked, given).effect)).toEqual(['ask', 'deny'])
 })
 
+test('a path of more than 1,024 characters matches a deny and never an allow, and a hostile glob against a long path ends', () => {
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const given = { path: `src/${'a'.repeat(1_021)}` }
+  const allow = set({ default: 'ask', rules: [{ effect: 'allow', tool: 'a', args: { path: 'src/*' } }] })
+  const deny = set({ rules: [{ effect: 'deny', tool: 'a', args: { path: '*a'.repeat(127) + 'b' } }] })
+  expect([allow, deny].map((rules) => decideCall(rules, asked, given).effect)).toEqual(['ask', 'deny'])
+  const shorter = { path: given.path.slice(0, 1_024) }
+  expect([allow, deny].map((rules) => decideCall(rules, asked, shorter).effect)).toEqual(['allow', 'allow'])
+})
+
+test('globs of many characters hide no tool, instead of making the list wait for a minute', () => {
+  const rules = Array.from({ length: 200 }, (_, at) => ({
+    effect: 'deny',
+    tool: '*',
+    args: { text: letters(0x4e00 + at * 64) },
+  }))
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const all = [...rules, { effect: 'deny', tool: '*', args: { text: '*a*' } }]
+  expect(alwaysDenied(set({ rules: all.slice(1) }), asked)).toBeUndefined()
+})
+
+test('many tools with many arguments are compared as long as there is work left for the rules', () => {
+  const names = Array.from({ length: 10 }, (_, at) => `text${at}`)
+  // Each text matches one of the two globs, so every call is denied; to find that out takes many sets.
+  const rules = Array.from({ length: 200 }, (_, at) => ({
+    effect: at < 20 ? 'ask' : 'deny',
+    tool: '*',
+    args: { [names[at % 10] ?? '']: at < 20 ? 'x' : 'y' },
+  }))
+  const owned = set({ default: 'deny', rules })
+  const tools = Array.from({ length: 400 }, (_, at): RuledTool => {
+    const properties = Object.fromEntries(names.map((name) => [name, { enum: ['y', `z${at}`] }]))
+    return { name: `t${at}`, classes: ['read'], parameters: { properties, required: names } }
+  })
+  const denied = tools.filter((tool) => alwaysDenied(owned, tool) !== undefined)
+  expect(denied.length).toBeGreaterThan(0)
+  expect(denied.length).toBeLessThan(tools.length)
+  expect(tools.every((tool) => decideCall(owned, tool, { text0: 'y' }).effect === 'deny')).toBe(true)
+})
+
+function letters(from: number): string {
+  return String.fromCodePoint(...Array.from({ length: 255 }, (_, at) => from + at))
+}
+
 function set(value: JsonValue): readonly OwnedRules[] {
   const parsed = parseRuleSet(value)
   if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults))

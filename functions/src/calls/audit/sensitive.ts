@@ -1,7 +1,7 @@
 import {
   isJsonObject,
   parsedJson,
-  pointerKeys,
+  referencedSchema,
   valueAt,
   type JsonObject,
   type JsonValue,
@@ -30,6 +30,15 @@ const KEYWORD = 'x-sensitive'
 /** Keywords whose schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'then', 'else', 'if', 'not'] as const
 
+/** Keywords of which each member applies to the same value under a condition. Members of `dependencies` may be lists of names. */
+const CONDITIONAL = ['dependentSchemas', 'dependencies'] as const
+
+/** Keywords that mark a part of a value which cannot be removed alone: the names of its members, and JSON in a text. */
+const OF_A_PART = ['propertyNames', 'contentSchema'] as const
+
+/** References that are not followed. With one of them it is not known what a schema marks. */
+const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
+
 /** The most schemas that are looked at for one value. Of a schema with more, every value is taken as sensitive. */
 const SCHEMAS_MAX = 1_000
 
@@ -54,10 +63,15 @@ function ofSchemas(root: JsonObject, schemas: readonly JsonValue[]): Sensitivity
     if (applied.size >= SCHEMAS_MAX || schema[KEYWORD] === true) return MARKED
     applied.add(schema)
     const { $ref } = schema
-    const keys = typeof $ref === 'string' && $ref.startsWith('#') ? pointerKeys($ref.slice(1)) : undefined
-    const target = keys && valueAt(root, keys)
-    if (target !== undefined) waiting.push(target)
+    if ($ref !== undefined) {
+      const target = referencedSchema(root, $ref)
+      if (!target) return MARKED
+      waiting.push(target)
+    }
+    if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) return MARKED
+    if (OF_A_PART.some((keyword) => JSON.stringify(schema[keyword] ?? null).includes(KEYWORD))) return MARKED
     for (const keyword of SAME_VALUE) waiting.push(...listOf(schema[keyword]))
+    for (const keyword of CONDITIONAL) waiting.push(...membersOf(schema[keyword]))
   }
   if (applied.size === 0) return NOT_SENSITIVE
   const found = [...applied]
@@ -76,16 +90,24 @@ function ofSchemas(root: JsonObject, schemas: readonly JsonValue[]): Sensitivity
   }
 }
 
-function ofProperty({ properties, patternProperties, additionalProperties }: JsonObject, name: string) {
+function ofProperty(schema: JsonObject, name: string) {
+  const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
   const named = isJsonObject(properties) && Object.hasOwn(properties, name) ? listOf(properties[name]) : []
-  const patterns = isJsonObject(patternProperties) ? Object.values(patternProperties) : []
+  const patterns = membersOf(patternProperties)
   // Which pattern a name matches is not computed here: patterns run on another engine.
-  return [...named, ...patterns, ...(named.length > 0 ? [] : listOf(additionalProperties))]
+  const others = [...listOf(additionalProperties), ...listOf(unevaluatedProperties)]
+  return [...named, ...patterns, ...(named.length > 0 ? [] : others)]
 }
 
-function ofItem({ items, prefixItems, contains }: JsonObject, index: number): readonly JsonValue[] {
+function ofItem(schema: JsonObject, index: number): readonly JsonValue[] {
+  const { items, prefixItems, contains, additionalItems, unevaluatedItems } = schema
   const prefix = Array.isArray(prefixItems) ? (prefixItems as readonly JsonValue[])[index] : undefined
-  return [...listOf(prefix), ...listOf(items), ...listOf(contains)]
+  const others = [...listOf(additionalItems), ...listOf(unevaluatedItems)]
+  return [...listOf(prefix), ...listOf(items), ...listOf(contains), ...others]
+}
+
+function membersOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonObject(value) ? Object.values(value) : []
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonValue[] {

@@ -1,6 +1,8 @@
 import {
   alwaysDenied,
+  decideBy,
   decideCall,
+  matchedRules,
   type JsonObject,
   type OwnedRules,
   type RuledTool,
@@ -78,17 +80,15 @@ export const NO_RULES = new RulesInForce([])
 export const EMPTY_BOOK = { of: () => NO_RULES }
 
 function asksOfOwner(one: OwnedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
-  const { effect, ...decision } = decideCall([one], tool, args)
+  const { owner, set } = one
+  const matched = matchedRules(set, tool, args)
+  const { effect, ...decision } = decideBy([one], tool, (rule) => matched.has(rule))
   if (effect !== 'ask') return []
   if (decision.rule === null) return [{ ...decision, says: 'default' }]
-  const { owner, set } = one
-  return set.rules.flatMap((rule, index) => {
-    if (rule.effect !== 'ask') return []
-    // Only this rule still asks. The others stay in the list, so that the decision has the index of the rule.
-    const rules = set.rules.map((other, at) =>
-      at === index ? other : { ...other, effect: 'allow' as const },
-    )
-    const { effect: own, ...asked } = decideCall([{ owner, set: { default: 'allow', rules } }], tool, args)
+  return set.rules.flatMap((rule) => {
+    if (rule.effect !== 'ask' || !matched.has(rule)) return []
+    // Only this rule matches. The others stay in the list, so that the decision has the index of the rule.
+    const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
     return own === 'ask' ? [{ ...asked, says: JSON.stringify(rule) }] : []
   })
 }

@@ -12,8 +12,11 @@ const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
 /** The time for one request, in milliseconds. */
 const REQUEST_DEADLINE_MS = 5_000
 
-/** The most messages that are under way at the same time. The others are lost, because nothing may wait for a webhook. */
-const MESSAGES_MAX = 100
+/**
+ * The most messages that are under way at the same time, of one user and of all. The others are lost, because nothing may wait for a
+ * webhook. A user who asks again and again must not take the places of others.
+ */
+const MESSAGES_MAX = { perUser: 20, all: 100 } as const
 
 /** Sends a signed message about each new approval. No call waits for it, and no call fails because of it. */
 export class ApprovalWebhook {
@@ -22,6 +25,7 @@ export class ApprovalWebhook {
   readonly #pausesMs: readonly number[]
   readonly #now: () => number
   readonly #closed = new AbortController()
+  readonly #byUser = new Map<string, number>()
   #underWay = 0
 
   constructor(
@@ -36,9 +40,13 @@ export class ApprovalWebhook {
   }
 
   announce = ({ id, tool, uid, expiresAt }: NewApproval): void => {
-    if (this.#underWay >= MESSAGES_MAX) return this.#lost(id, 'too many messages are under way')
+    const ofUser = this.#byUser.get(uid) ?? 0
+    if (this.#underWay >= MESSAGES_MAX.all) return this.#lost(id, 'too many messages are under way')
+    if (ofUser >= MESSAGES_MAX.perUser) return this.#lost(id, 'too many messages of its user are under way')
     this.#underWay += 1
-    void this.#deliver(id, JSON.stringify({ type: 'approval.pending', id, tool, uid, expiresAt }))
+    this.#byUser.set(uid, ofUser + 1)
+    const body = JSON.stringify({ type: 'approval.pending', id, tool, uid, expiresAt })
+    void this.#deliver(id, body).finally(() => this.#ended(uid))
   }
 
   /** Gives up the messages that are under way. */
@@ -58,7 +66,6 @@ export class ApprovalWebhook {
     } catch {
       fault = 'the service stops'
     }
-    this.#underWay -= 1
     if (fault !== undefined) this.#lost(id, fault)
   }
 
@@ -85,6 +92,13 @@ export class ApprovalWebhook {
         ? `no answer within ${REQUEST_DEADLINE_MS} ms`
         : 'the webhook cannot be reached'
     }
+  }
+
+  #ended(uid: string): void {
+    this.#underWay -= 1
+    const ofUser = (this.#byUser.get(uid) ?? 1) - 1
+    if (ofUser > 0) this.#byUser.set(uid, ofUser)
+    else this.#byUser.delete(uid)
   }
 
   #lost(id: string, reason: string): void {

@@ -4,8 +4,9 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import { holds, type Precondition } from '../definitions/definition-change.ts'
 import { chosenNames, lockedTools } from './choose-tools.ts'
 import type { SessionStore } from './session-store.ts'
-import { noSession, PARENTS_RULE, type Sessions } from './sessions.ts'
+import { noParent, noSession, PARENTS_RULE, type Sessions } from './sessions.ts'
 import {
+  isChildOf,
   isOver,
   namesOf,
   SESSION_DEPTH_MAX,
@@ -65,7 +66,7 @@ export class SessionWriter {
         return written(present, { ...present, ...asked, selection: present.selection }, nowMs)
       }
       const tools = chosenNames(view, asked.selection, parent)
-      return written(present, unlocked(id, asked, tools, present, key, nowMs), nowMs)
+      return written(present, unlocked(id, asked, tools, parent, present, key, nowMs), nowMs)
     })
   }
 
@@ -84,7 +85,7 @@ export class SessionWriter {
     const nowMs = this.#parts.now()
     const key = randomUUID()
     return this.#change(uid, id, nowMs, (present) => {
-      const forked = unlocked(id, { ...facts, selection: tools }, tools, present, key, nowMs)
+      const forked = unlocked(id, { ...facts, selection: tools }, tools, outer, present, key, nowMs)
       if (present && present.digest !== forked.digest) throw new ToolrackError('NAME_TAKEN', TAKEN)
       return written(present, forked, nowMs)
     })
@@ -99,6 +100,7 @@ export class SessionWriter {
     for (let attempt = 0; attempt < LOCK_ATTEMPTS_MAX; attempt += 1) {
       const seen = await sessions.find(uid, id)
       const parent = await this.#parent(uid, id, seen.parent)
+      if (parent && !isChildOf(seen, parent.key)) throw noParent()
       const view = await viewOf(lineageOf(id, seen, parent))
       if (seen.lockedAt !== null) return lockedAlready(seen, view, asked)
       const selection = asked === undefined ? namesOf(seen) : chosenNames(view, asked, parent)
@@ -204,6 +206,7 @@ function unlocked(
   id: string,
   { model, agent, workflow, room, parent, lockDigests }: AskedSession,
   names: AskedSelection,
+  outer: SessionSelection | undefined,
   present: Session | undefined,
   key: string,
   nowMs: number,
@@ -217,6 +220,7 @@ function unlocked(
     workflow,
     room,
     parent,
+    ...(outer && { parentKey: outer.key }),
     lockDigests,
     selection: kindOf(names),
     tools: typeof names === 'string' ? [] : names.map((name): ChosenTool => ({ name, digest: null })),

@@ -43,6 +43,8 @@ export type SessionHead = SessionFacts & {
   readonly id: string
   /** Differs for each session, also if one with the same id was deleted before. */
   readonly key: string
+  /** The key of the parent. Missing if there is no parent, and of sessions from before it was kept. */
+  readonly parentKey?: string
   /** As it was asked for. `all` follows the catalog until the lock. */
   readonly selection: 'all' | 'none' | 'chosen'
   /** How many tools are chosen or locked. */
@@ -77,6 +79,11 @@ export function tagged(session: Omit<Session, Tags> & Partial<Pick<Session, Tags
   const { usedAtMs: _use, updatedAt: _at, digest: _tag, count: _count, ...content } = session
   const digest: Digest = `sha256:${createHash('sha256').update(canonicalJson(content)).digest('hex')}`
   return { ...session, count: session.tools.length, digest }
+}
+
+/** False if the parent of the session was deleted, and another session has its id now. */
+export function isChildOf({ parentKey }: Pick<SessionHead, 'parentKey'>, parentNow: string): boolean {
+  return parentKey === undefined || parentKey === parentNow
 }
 
 export function headOf({ tools: _tools, ...head }: Session): SessionHead {

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts'
 import { withinMs } from '../../within-ms.ts'
 import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../catalog/layer-cache.ts'
 import type { SessionStore } from './session-store.ts'
-import { isOver, SESSION_DEPTH_MAX, USE_WRITTEN_MS, type Session } from './session.ts'
+import { isChildOf, isOver, SESSION_DEPTH_MAX, USE_WRITTEN_MS, type Session } from './session.ts'
 import type { SessionSelection } from './session-selection.ts'
 
 /** The most sessions in memory, and the most bytes of their tools. */
@@ -87,6 +87,8 @@ export class Sessions {
     for (let next: string | null = id; next !== null && chain.length <= SESSION_DEPTH_MAX;) {
       const cached = this.#cache.get(keyOf(uid, next))
       if (!cached?.session || cached.checkedAt <= since) return undefined
+      const child = chain.at(-1)
+      if (child && !isChildOf(child, cached.session.key)) return undefined
       chain.push(cached.session)
       next = cached.session.parent
     }
@@ -97,7 +99,9 @@ export class Sessions {
     const chain: Session[] = []
     for (let next: string | null = id; next !== null && chain.length <= SESSION_DEPTH_MAX;) {
       const session: Session | undefined = await this.#current(uid, next)
-      if (!session) throw chain.length === 0 ? noSession() : noParent()
+      const child = chain.at(-1)
+      if (!session) throw child ? noParent() : noSession()
+      if (child && !isChildOf(child, session.key)) throw noParent()
       chain.push(session)
       next = session.parent
     }
@@ -250,7 +254,7 @@ export function noSession(): ToolrackError {
   return new ToolrackError('SESSION_NOT_FOUND')
 }
 
-function noParent(): ToolrackError {
+export function noParent(): ToolrackError {
   return new ToolrackError(
     'SESSION_NOT_FOUND',
     'A parent of the session was deleted or has ended, and so has the session. Make a new session.',

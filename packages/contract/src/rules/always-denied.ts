@@ -1,12 +1,18 @@
 import type { JsonObject } from '../json.ts'
 import { argumentKind, globKind } from './argument-text.ts'
-import { matchedSets, valuesOf } from './argument-values.ts'
+import { matchedSets, valuesOf, type Work } from './argument-values.ts'
 import { decideBy, isAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
 import { matchesEveryText } from './glob.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
 /** The most sets of rules that are followed for one tool, one argument after the other. */
 export const MATCHED_SETS_MAX = 2_000
+
+/**
+ * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one glob and one character,
+ * or one rule and one set. Whoever writes rules must not be able to make the lists of everybody wait.
+ */
+export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const
 
 /**
  * The decision by which a tool is denied whatever its arguments are; undefined if there may be arguments with which it is not.
@@ -19,8 +25,19 @@ export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): Rul
   const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
   const isPerhapsDenied = rules.some(({ effect }) => effect === 'deny') || hasDenyingDefault(owned)
   if (!isPerhapsDenied || rules.every(({ args }) => args === undefined)) return undefined
-  const sets = matchedRules(owned, rules, tool.parameters)
-  return sets && deniedTogether(owned, tool, sets)
+  const known = knownOf(owned)
+  const names = new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))
+  const values = [...names].map((name) => valuesOf(name, tool.parameters))
+  const key = JSON.stringify([rules.map((rule) => known.places.get(rule)), values])
+  const decided = known.decided.get(key)
+  if (decided !== undefined) return decided ?? undefined
+  const work = workFor(known)
+  const sets = matchedRules(owned, rules, tool.parameters, work)
+  const isShort = sets !== undefined && work.take(sets.length * rules.length)
+  const decision = isShort ? deniedTogether(owned, tool, sets) : undefined
+  if (known.decided.size >= KNOWN_MAX) known.decided.clear()
+  known.decided.set(key, decision ?? null)
+  return decision
 }
 
 function hasDenyingDefault(owned: readonly OwnedRules[]): boolean {
@@ -40,12 +57,14 @@ function matchedRules(
   owned: readonly OwnedRules[],
   rules: readonly Rule[],
   parameters: JsonObject,
+  work: Work,
 ): readonly Rules[] | undefined {
   let sets: readonly Rules[] = [new Set(rules)]
   for (const name of new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))) {
     const about = rules.filter(({ args }) => args && Object.hasOwn(args, name))
-    const lost = lostRules(owned, about, name, parameters)
+    const lost = lostRules(owned, about, name, parameters, work)
     if (!lost || sets.length * lost.length > MATCHED_SETS_MAX) return undefined
+    if (!work.take(sets.length * lost.length * rules.length)) return undefined
     sets = distinct(
       rules,
       sets.flatMap((set) => lost.map((one) => new Set([...set].filter((rule) => !one.has(rule))))),
@@ -58,6 +77,9 @@ function matchedRules(
 type Known = {
   readonly places: ReadonlyMap<Rule, number>
   readonly lost: Map<string, readonly Rules[] | undefined>
+  /** The decisions by the rules about a tool and the values of its arguments. */
+  readonly decided: Map<string, RuleDecision | null>
+  stepsLeft: number
 }
 const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
 const KNOWN_MAX = 1_000
@@ -68,6 +90,7 @@ function lostRules(
   about: readonly Rule[],
   name: string,
   parameters: JsonObject,
+  work: Work,
 ): readonly Rules[] | undefined {
   const { places, lost } = knownOf(owned)
   const values = valuesOf(name, parameters)
@@ -75,7 +98,7 @@ function lostRules(
   if (!lost.has(key)) {
     if (lost.size >= KNOWN_MAX) lost.clear()
     const globs = about.map(({ effect, args }) => ({ effect, glob: args?.[name] ?? '' }))
-    const sets = matchedSets(values, globs)
+    const sets = matchedSets(values, globs, work)
     lost.set(
       key,
       sets?.map((matched) => new Set(about.filter((_rule, index) => !matched.has(index)))),
@@ -88,9 +111,25 @@ function knownOf(owned: readonly OwnedRules[]): Known {
   const known = KNOWN.get(owned)
   if (known) return known
   const rules = owned.flatMap(({ set }) => set.rules)
-  const made: Known = { places: new Map(rules.map((rule, place) => [rule, place])), lost: new Map() }
+  const made: Known = {
+    places: new Map(rules.map((rule, place) => [rule, place])),
+    lost: new Map(),
+    decided: new Map(),
+    stepsLeft: COMPARED_STEPS_MAX.allTools,
+  }
   KNOWN.set(owned, made)
   return made
+}
+
+function workFor(known: Known): Work {
+  let left = COMPARED_STEPS_MAX.oneTool
+  return {
+    take(steps) {
+      left -= steps
+      known.stepsLeft -= steps
+      return left >= 0 && known.stepsLeft >= 0
+    },
+  }
 }
 
 function distinct(rules: readonly Rule[], sets: readonly Rules[]): readonly Rules[] {

@@ -8,6 +8,9 @@ export type ArgumentKind = 'path' | 'command' | 'text'
 /** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
 export const RULED_TEXT_LENGTH_MAX = 65_536
 
+/** The same for paths, whose globs take longer to compare. It is the longest path of macOS. */
+export const RULED_PATH_LENGTH_MAX = 1_024
+
 /**
  * The kind of an argument. It is a path if its schema says `format: "path"`, or if its name is `src` or `dst` or ends in `path`.
  * It is a command if its schema says `format: "command"`, or if its name is `cmd` or ends in `command`.
@@ -31,14 +34,16 @@ export function matchesArgument(
   effect: RuleEffect,
 ): boolean {
   const isAllow = effect === 'allow'
-  if (typeof value !== 'string' || value.length > RULED_TEXT_LENGTH_MAX) return !isAllow
+  const lengthMax = kind === 'path' ? RULED_PATH_LENGTH_MAX : RULED_TEXT_LENGTH_MAX
+  if (typeof value !== 'string' || value.length > lengthMax) return !isAllow
   if (kind !== 'path') {
     if (isAllow && kind === 'command' && SHELL_SYNTAX.test(value)) return false
     return matchesGlob(glob, value, globKind(kind))
   }
   const path = normalisedPath(value)
   if (isAllow) return !UNCLEAR_PATH.test(value) && matchesGlob(glob, path, 'path')
-  return [path, normalisedPath(value.replaceAll('\\', '/'))].some((one) => matchesFolder(glob, one))
+  if (matchesFolder(glob, path)) return true
+  return value.includes('\\') && matchesFolder(glob, normalisedPath(value.replaceAll('\\', '/')))
 }
 
 export function globKind(kind: ArgumentKind): GlobKind {

@@ -13,6 +13,9 @@ type Matched = ReadonlySet<number>
 /** The most states of all globs of an argument together. Globs that need more are not compared with each other. */
 export const GLOB_STATES_MAX = 500
 
+/** Counts the steps of a comparison. `take` is false if fewer than these are left; then the comparison is given up. */
+export type Work = { readonly take: (steps: number) => boolean }
+
 /**
  * Every set of globs that some value of the argument matches; undefined if there are too many. There may be a few sets too many,
  * never one too few.
@@ -20,12 +23,14 @@ export const GLOB_STATES_MAX = 500
 export function matchedSets(
   { kind, listed, mayBeText, mayBeOther }: Values,
   globs: readonly ArgumentGlob[],
+  work: Work,
 ): readonly Matched[] | undefined {
+  if (!work.take(listed.length * globs.length)) return undefined
   const sets = listed.map((value) =>
     matchedBy(globs, (one) => matchesArgument(one.glob, value, kind, one.effect)),
   )
   if (mayBeOther) sets.push(matchedBy(globs, ({ effect }) => effect !== 'allow'))
-  const ofTexts = mayBeText ? textSets(globs, kind) : []
+  const ofTexts = mayBeText ? textSets(globs, kind, work) : []
   return ofTexts && distinct([...sets, ...ofTexts])
 }
 
@@ -70,8 +75,12 @@ function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) 
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
-function textSets(globs: readonly ArgumentGlob[], kind: ArgumentKind): readonly Matched[] | undefined {
-  const sets = new TextSets(globs, kind).all()
+function textSets(
+  globs: readonly ArgumentGlob[],
+  kind: ArgumentKind,
+  work: Work,
+): readonly Matched[] | undefined {
+  const sets = new TextSets(globs, kind).all(work)
   if (!sets || kind !== 'path' || !globs.some(({ effect }) => effect === 'ask')) return sets
   // A path with backslashes is read in two ways, and what matches either of them matches a deny or an ask.
   const strict = sets.map((set) => new Set([...set].filter((index) => globs[index]?.effect !== 'allow')))
@@ -107,7 +116,7 @@ class TextSets {
     this.#characters = [...named, unnamed(named, 0xe000), unnamed(named, 1)]
   }
 
-  all(): readonly Matched[] | undefined {
+  all(work: Work): readonly Matched[] | undefined {
     const start = {
       positions: this.#matchers.map(({ start: first }) => first),
       path: PATH_START,
@@ -115,12 +124,14 @@ class TextSets {
     }
     const states = new Map([[keyOf(start), start as State]])
     // A map that grows while it is iterated also gives its new entries.
-    for (const state of states.values())
+    for (const state of states.values()) {
+      if (!work.take(this.#characters.length * this.#matchers.length)) return undefined
       for (const character of this.#characters) {
         const next = this.#after(state, character)
         if (next) states.set(keyOf(next), next)
         if (states.size > GLOB_STATES_MAX) return undefined
       }
+    }
     return [...states.values()].flatMap((state) => this.#matched(state) ?? [])
   }
 

@@ -1,7 +1,14 @@
 import { valueAt, type JsonObject } from '../json.ts'
 import { argumentKind, matchesArgument } from './argument-text.ts'
 import { matchesGlob } from './glob.ts'
-import { RULE_EFFECTS, type OwnedRules, type Rule, type RuleEffect, type RuleOwner } from './rule-set.ts'
+import {
+  RULE_EFFECTS,
+  type OwnedRules,
+  type Rule,
+  type RuleEffect,
+  type RuleOwner,
+  type RuleSet,
+} from './rule-set.ts'
 import type { ToolClass } from './tool-classes.ts'
 
 /** What rules need to know of a tool. `parameters` is its schema. */
@@ -91,6 +98,11 @@ function decideOfOwner(
 
 function of({ kind, id }: RuleOwner): string {
   return kind === 'everybody' ? 'for everybody' : `of the ${kind} ${id}`
+}
+
+/** The rules of one owner that match a call. Each rule is compared once, also if several decisions are made from them. */
+export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
+  return new Set(set.rules.filter((rule) => isAbout(rule, tool) && matchesArguments(rule, tool, args)))
 }
 
 function matchesArguments(rule: Rule, tool: RuledTool, args: JsonObject): boolean {

@@ -96,6 +96,23 @@ describe('x-sensitive', () => {
     ['one of several', { properties: { a: { anyOf: [{ type: 'null' }, mark] } } }, { a: CANARY }],
     ['everything', { 'x-sensitive': true }, { a: CANARY }],
     ['a whole object', { properties: { a: { 'x-sensitive': true } } }, { a: { b: [CANARY] } }],
+    ['a dependent schema', { dependentSchemas: { b: { properties: { a: mark } } } }, { b: 'x', a: CANARY }],
+    ['an older one', { dependencies: { b: { properties: { a: mark } }, c: ['b'] } }, { b: 'x', a: CANARY }],
+    ['unevaluated properties', { unevaluatedProperties: mark }, { a: CANARY }],
+    ['unevaluated items', { properties: { a: { unevaluatedItems: mark } } }, { a: [CANARY] }],
+    ['other items', { properties: { a: { items: [{}], additionalItems: mark } } }, { a: ['x', CANARY] }],
+    ['names', { properties: { a: { propertyNames: mark } } }, { a: { [CANARY]: 1 } }],
+    [
+      'an escaped reference',
+      { properties: { a: { $ref: '#/$defs/s%20t' } }, $defs: { 's t': mark } },
+      { a: CANARY },
+    ],
+    [
+      'an anchor',
+      { properties: { a: { $ref: '#s' } }, $defs: { s: { $anchor: 's', ...mark } } },
+      { a: CANARY },
+    ],
+    ['a dynamic reference', { properties: { a: { $dynamicRef: '#s' } }, $defs: { s: mark } }, { a: CANARY }],
     ['a cycle', { properties: { a: { $ref: '#' }, s: mark } }, { a: { a: { s: CANARY } } }],
   ])('of %s', (_what, parameters, args) => {
     expect(isClean(redact(args, NOT_SENSITIVE))).toBe(false)

@@ -375,6 +375,23 @@ test("a sub-agent's session never exceeds its parent, also when the parent is na
   }
 })
 
+test('a new session with the id of a deleted parent gives its tools to no child of the old one', async () => {
+  const parent = await sessionWith(['git:log'])
+  const child = await sessionWith('all', { parent })
+  const grandchild = await sessionWith('all', { parent: child })
+  expect(await listed(grandchild)).toEqual(['git:log'])
+  await ask('ann', `DELETE /sessions/${parent}`)
+  await put(parent, { selection: 'all' })
+  for (const id of [child, grandchild]) {
+    expect((await ask('ann', `GET /sessions/${id}/tools`)).code).toBe('SESSION_NOT_FOUND')
+    expect((await ask('ann', `POST /sessions/${id}/messages`, { body: {} })).code).toBe('SESSION_NOT_FOUND')
+  }
+  // Who makes the child anew has chosen the new parent.
+  expect((await put(child, { parent, selection: ['git:log'] })).status).toBe(200)
+  expect(await listed(child)).toEqual(['git:log'])
+  expect(await listed(grandchild)).toEqual(['git:log'])
+})
+
 test('parents form neither a circle nor a chain of more than eight', async () => {
   const [one, two] = [newId(), newId()]
   expect((await put(one, { parent: one })).code).toBe('BODY_INVALID')

@@ -73,10 +73,32 @@ test('after the last repetition the log says so, and a redirect is not followed'
   expect(other.received).toEqual([])
 })
 
+test('a webhook that never answers holds at most 20 messages of one user, and then those of others', async () => {
+  let answering = false
+  const held: ServerResponse[] = []
+  const { received, url } = await receiver((res) => (answering ? res.end() : held.push(res)))
+  const { hook, warned } = webhook(url)
+  for (let count = 0; count < 21; count += 1) hook.announce(NEW)
+  expect(warned).toEqual([{ approval: 'a1', reason: 'too many messages of its user are under way' }])
+  hook.announce({ ...NEW, uid: 'bob' })
+  expect(warned).toHaveLength(1)
+  await until(() => Promise.resolve(received), is(21))
+  answering = true
+  for (const res of held) res.end()
+  // The places are free again.
+  await until(
+    () => {
+      hook.announce({ ...NEW, id: 'a2' })
+      return Promise.resolve(received)
+    },
+    (all) => all.some(({ body }) => body.includes('a2')),
+  )
+})
+
 test('a webhook that never answers holds at most 100 messages, and `close` gives them up', async () => {
   const { received, url } = await receiver(() => undefined)
   const { hook, warned } = webhook(url)
-  for (let count = 0; count < 101; count += 1) hook.announce(NEW)
+  for (let count = 0; count < 101; count += 1) hook.announce({ ...NEW, uid: `user${count % 10}` })
   expect(warned).toEqual([{ approval: 'a1', reason: 'too many messages are under way' }])
   await until(
     () => Promise.resolve(received),
