@@ -79,6 +79,12 @@ test("a decision that the callback returns is sent with the client's own token",
   })
 })
 
+test('an onApproval that returns something else is a mistake of the program', async () => {
+  const refused = { code: 'OPTION_INVALID', message: expect.stringContaining('onApproval must return') }
+  const ours = dispatcher({ token: APPROVER, onApproval: () => true as never })
+  await expect(ours.invoke('ECHO', { text: 'true' })).rejects.toMatchObject(refused)
+})
+
 test('without onApproval, and if it returns false, the call is pending and can be made later', async () => {
   for (const onApproval of [undefined, notNow]) {
     const ours = dispatcher({ onApproval })

@@ -61,6 +61,16 @@ const urls = (): (string | undefined)[] => server.asked.map(({ url }) => url)
 const NONE = { added: [], changed: [], removed: [] }
 const added = [{ name: 'B', digest: 'sha256:b' }]
 
+test.each(['onChange', 'signal'] as const)(
+  'a watch without %s is a mistake of the program',
+  async (option) => {
+    await expect(told(1, { [option]: undefined })).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining(`${option} must be`),
+    })
+  },
+)
+
 test('events: first the present list, then each change with the list after it', async () => {
   server.answers = [
     events(true, ['1.0.f', 'changes', names()], ['2.0.f', 'changes', names({ added, removed: ['X'] })]),

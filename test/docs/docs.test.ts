@@ -4,10 +4,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TABLE as SETTINGS, VARIABLES } from '../../functions/src/hosts/config.ts'
-import { fileKey } from '../../functions/src/hosts/settings/config-file.ts'
+import { fileKey, isSecret } from '../../functions/src/hosts/settings/config-file.ts'
 import type { Table } from '../../functions/src/hosts/settings/variables.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
+
+type ShippedFile = {
+  readonly family: string
+  readonly tools: readonly { readonly function: { readonly name: string } }[]
+}
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -76,6 +81,38 @@ test('docs/configuration.md has each key of the file, with the type of its value
   const [, sentence = ''] = /cannot be in the file, because [^:]+: ([^.]+)\./.exec(text) ?? []
   const never = settings.filter(([, { notInFile }]) => notInFile !== undefined).map(([name]) => name)
   expect(sentence.split(', ')).toEqual(never.map((name) => `\`${name}\``))
+})
+
+test('docs/configuration.md names each key of the file that is treated as a secret', () => {
+  const [, sentence = ''] =
+    /Keep the secrets out of the file [^:]+: (.+)\./.exec(read('docs/configuration.md')) ?? []
+  const secrets = Object.entries(SETTINGS as Table).flatMap(([name, { notInFile }]) =>
+    notInFile === undefined && isSecret(name) ? [fileKey(name)] : [],
+  )
+  expect([...sentence.matchAll(/`(\w+)`/g)].map(([, key]) => key).toSorted()).toEqual(secrets.toSorted())
+})
+
+test('README.md leads to each page of docs/', () => {
+  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  const map = tableOf(read('README.md'), 'page')
+  expect(pages.filter((name) => !map.includes(`](docs/${name})`))).toEqual([])
+})
+
+test('the commands of the pages about sessions and scopes name tools and categories of a new service', () => {
+  const folder = 'functions/workflows/tools/defs'
+  const files = readdirSync(join(ROOT, folder)).map(
+    (name) => JSON.parse(read(join(folder, name))) as ShippedFile,
+  )
+  const shipped = new Set(
+    files.flatMap(({ family, tools }) => [`@${family}`, ...tools.map((tool) => tool.function.name)]),
+  )
+  const [, selection = ''] = /"selection": (\[[^\]]+\])/.exec(read('docs/sessions.md')) ?? []
+  const [, scope = ''] = /'scope=([^']+)'/.exec(read('docs/scopes.md')) ?? []
+  const named = [
+    ...(JSON.parse(selection) as string[]),
+    ...scope.split(',').map((item) => item.replace('!', '')),
+  ]
+  expect(named.filter((name) => !shipped.has(name))).toEqual([])
 })
 
 test('docs/decisions/0002-dependencies.md names each dependency', () => {

@@ -1,5 +1,5 @@
 import type { Dialect, JsonObject, ToolDefinition, ToolOf } from '@toolrack/contract'
-import { ServiceError, timedOut, ToolsError } from './errors.ts'
+import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { RememberedLists, SharedRequests } from './list-cache.ts'
 import { listQuery, type ListOptions, type ListQuery } from './list-query.ts'
@@ -87,6 +87,10 @@ export class ToolDefs {
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
     const { onChange, onOutage, signal } = options
+    // A program in JavaScript can leave them out. Without a signal the watch would never end.
+    if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
+    if (!(signal instanceof AbortSignal))
+      throw optionInvalid('signal must be an AbortSignal, which ends the watch')
     const query = listQuery(options)
     try {
       for await (const news of feedOf(this.#service, query, signal)) {

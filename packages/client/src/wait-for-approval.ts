@@ -1,5 +1,5 @@
 import type { JsonObject, ToolResult } from '@toolrack/contract'
-import { ServiceError, timedOut, ToolsError } from './errors.ts'
+import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime, orAborted } from './in-time.ts'
 import { pause } from './retry.ts'
 import { withNetworkErrors, type Service } from './service.ts'
@@ -18,7 +18,9 @@ export type OnApproval = (
   call: WaitingCall,
 ) => ApprovalDecision | false | undefined | void | Promise<ApprovalDecision | false | undefined | void>
 
-export type ApprovalDecision = 'once' | 'session' | 'always' | 'deny'
+const DECISIONS = ['once', 'session', 'always', 'deny'] as const
+
+export type ApprovalDecision = (typeof DECISIONS)[number]
 
 /** The pause between two questions whether somebody has decided, in milliseconds. */
 const PAUSE_MS = 1_000
@@ -38,6 +40,8 @@ export async function waitForApproval(
 ): Promise<boolean> {
   const decision = await orAborted(caller, Promise.resolve(onApproval(call)))
   if (decision === false) return false
+  if (decision !== undefined && !DECISIONS.includes(decision))
+    throw optionInvalid(`onApproval must return one of ${DECISIONS.join(', ')}, or false, or nothing`)
   const path = `../approvals/${call.id}`
   const signal = caller ?? new AbortController().signal
   const endsMs = Date.now() + WAIT_MS_MAX

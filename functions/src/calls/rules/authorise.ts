@@ -1,6 +1,7 @@
 import { toolFailure, type RuleDecision } from '@toolrack/contract'
 import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { RulesInForce } from './rules-in-force.ts'
 
@@ -23,11 +24,12 @@ function decided(rules: RulesInForce, call: Resolved, next: Next<Authorised>): P
   if (decision.effect === 'ask')
     return next({ ...call, decision, asks: rules.asks(call.entry, call.request.arguments) })
   return Promise.resolve(
-    outcomeOf({ ...call, decision }, toolFailure('PERMISSION_DENIED', refusal(call.entry.name, decision))),
+    outcomeOf({ ...call, decision }, toolFailure('PERMISSION_DENIED', refusal(rules, call.entry, decision))),
   )
 }
 
-/** The sentence for the model. It says which rule denied the call, and that the same call will not succeed. */
-export function refusal(tool: string, { reason }: RuleDecision): string {
-  return `${tool} may not be called so; nothing was run. ${reason}`
+/** The sentence for the model. It says which rule denied the call, and whether other arguments could make a difference. */
+function refusal(rules: RulesInForce, entry: CatalogEntry, { reason }: RuleDecision): string {
+  const how = rules.hides(entry) ? '' : ' with these arguments'
+  return `${entry.name} may not be called${how}; nothing was run. ${reason}`
 }

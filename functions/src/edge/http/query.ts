@@ -77,6 +77,9 @@ export function invalidParameter(parameter: string, fault: string): ToolrackErro
 
 function unknownParameter(name: string, known: readonly string[]): ToolrackError {
   const named = /^[A-Za-z_][A-Za-z0-9_.-]{0,40}$/.test(name) ? `The parameter ${name} is` : 'A parameter is'
-  const allowed = known.length > 0 ? `known are ${known.join(', ')}` : 'this route takes none'
+  const allowed =
+    known.length > 0
+      ? `known ${known.length > 1 ? 'are' : 'is'} ${known.join(', ')}`
+      : 'this route takes none'
   return new ToolrackError('PARAMETER_UNKNOWN', `${named} not known here; ${allowed}.`)
 }

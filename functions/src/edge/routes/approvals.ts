@@ -158,10 +158,9 @@ const DECISIONS = ['once', 'always', 'session', 'deny'] as const
 
 function decisionIn({ decision: sent, arguments: edited, ...rest }: JsonObject): Decision {
   const decision = DECISIONS.find((one) => one === sent)
-  if (!decision || Object.keys(rest).length > 0)
-    throw bodyInvalid(
-      'The body must be {"decision": "once", "session", "always" or "deny"}, and may have arguments.',
-    )
+  if (!decision) throw bodyInvalid('The body at /decision: it must be "once", "session", "always" or "deny".')
+  if (Object.keys(rest).length > 0)
+    throw bodyInvalid('The body takes decision and arguments, and nothing else.')
   if (edited === undefined) return { decision }
   if (decision !== 'once')
     throw bodyInvalid('Arguments can be replaced for one call only: send them with {"decision": "once"}.')

@@ -9,6 +9,7 @@ import {
   type ScopeFault,
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
+import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
 import { scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
@@ -36,9 +37,8 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
   async function toolsIn(principal: Principal, { scope, pinned }: ScopeContent) {
     const parsed = parseScope(scope)
     const leavesOut = scopeFilter('fault' in parsed ? [] : [{ from: scope, scope: parsed }], new Set(pinned))
-    const names = [...(await listed.view(principal)).filteredBy({ leavesOut }).entries()].map(
-      ({ name }) => name,
-    )
+    const entries = [...(await listed.view(principal)).filteredBy({ leavesOut }).entries()]
+    const names = entries.filter((entry) => !isFinder(entry)).map(({ name }) => name)
     return { total: names.length, tools: names.slice(0, NAMES_SHOWN_MAX) }
   }
 

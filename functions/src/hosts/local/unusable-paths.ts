@@ -3,6 +3,9 @@ import { dirname, resolve } from 'node:path'
 import type { ConfigReport } from '../config.ts'
 import { ConfigError } from '../settings/variables.ts'
 
+/** Sources of a value that do not say where it stands. */
+const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
+
 /**
  * Throws one ConfigError with all faults of the settings and of the files and folders that they name. A single path that cannot be
  * used is no fault here: the part that opens it says more about it, and has an exit code of its own.
@@ -18,9 +21,16 @@ function unusablePaths({ inForce }: ConfigReport): readonly string[] {
     const value = inForce.get(name)?.value
     return typeof value === 'string' ? resolve(value) : undefined
   }
+  /** The subject of a fault: the variable, or the line of the file from which its value came. */
+  const placeOf = (name: string): string => {
+    const from = inForce.get(name)?.from
+    return from === undefined || WITHOUT_PLACE.has(from) ? name : from
+  }
   const folders = ['TOOLRACK_DEFS_DIR', 'TOOLRACK_TOOLS_DIR'].flatMap((name) => {
     const path = set(name)
-    return path === undefined || isFolder(path) ? [] : [`${name}: ${path} is not a folder that can be read`]
+    return path === undefined || isFolder(path)
+      ? []
+      : [`${placeOf(name)}: ${path} is not a folder that can be read`]
   })
   const is = (name: string, value: string): boolean => inForce.get(name)?.value === value
   const isAudited = !is('TOOLRACK_AUDIT', 'off')
@@ -30,7 +40,7 @@ function unusablePaths({ inForce }: ConfigReport): readonly string[] {
   ].flatMap((name) => {
     const path = set(name)
     const fault = path === undefined ? undefined : whyNotWritten(path, name === 'TOOLRACK_DATA')
-    return fault === undefined ? [] : [`${name}: ${path} cannot be written (${fault})`]
+    return fault === undefined ? [] : [`${placeOf(name)}: ${path} cannot be written (${fault})`]
   })
   return [...folders, ...written]
 }

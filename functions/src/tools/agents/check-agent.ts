@@ -28,13 +28,13 @@ export const ANSWERED_FIELDS: readonly string[] = ['id', 'created', 'updated', '
 export function checkAgent(sent: JsonObject, ignored: readonly string[]): CheckedFields {
   const known = new Set([...SETTABLE, ...ignored])
   if (Object.keys(sent).some((key) => !known.has(key)))
-    return { fault: faultAt([], `has a field that is not known; an agent has ${SETTABLE.join(', ')}`) }
+    return { fault: faultAt([], `it has a field that is not known; an agent has ${SETTABLE.join(', ')}`) }
   const { name, description, workflowName, tools, inputSchema } = sent
   const fault =
     textFault('name', name, NAME_LENGTH_MAX) ??
     textFault('description', description, DESCRIPTION_LENGTH_MAX) ??
     textFault('workflowName', workflowName, WORKFLOW_NAME_LENGTH_MAX) ??
-    (isText(name) && name.trim() === '' ? faultAt(['name'], 'is empty; give the agent a name') : undefined)
+    (isText(name) && name.trim() === '' ? faultAt(['name'], 'it is empty; give the agent a name') : undefined)
   if (fault) return { fault }
   const names = isSent(tools) ? checkToolNames(tools) : undefined
   if (names && 'fault' in names) return names
@@ -59,7 +59,7 @@ export function checkToolNames(sent: JsonValue | undefined): ToolNames {
   const names = new Set<string>()
   for (const [index, entry] of entries.entries()) {
     const path = Array.isArray(sent) ? ['tools', index] : ['tools']
-    if (!isText(entry)) return { fault: faultAt(path, 'must be the name of a tool, or a list of names') }
+    if (!isText(entry)) return { fault: faultAt(path, 'it must be the name of a tool, or a list of names') }
     const name = entry.trim()
     const fault = name === '' ? undefined : toolNameFault(name)
     if (fault !== undefined) return { fault: faultAt(path, fault) }
@@ -67,7 +67,7 @@ export function checkToolNames(sent: JsonValue | undefined): ToolNames {
   }
   if (names.size > AGENT_TOOLS_MAX)
     return {
-      fault: faultAt(['tools'], `has ${names.size} names; an agent may have ${AGENT_TOOLS_MAX} tools`),
+      fault: faultAt(['tools'], `it has ${names.size} names; an agent may have ${AGENT_TOOLS_MAX} tools`),
     }
   return { names: [...names] }
 }
@@ -82,14 +82,14 @@ function isSent(value: JsonValue | undefined): value is Exclude<JsonValue, null>
 
 function textFault(key: string, value: JsonValue | undefined, lengthMax: number): JsonFault | undefined {
   if (!isSent(value)) return undefined
-  if (!isText(value)) return faultAt([key], 'must be a text')
-  if (value.length > lengthMax) return faultAt([key], `may have ${lengthMax} characters`)
-  return value.isWellFormed() ? undefined : faultAt([key], 'holds half of a character (a lone surrogate)')
+  if (!isText(value)) return faultAt([key], 'it must be a text')
+  if (value.length > lengthMax) return faultAt([key], `it may have ${lengthMax} characters`)
+  return value.isWellFormed() ? undefined : faultAt([key], 'it holds half of a character (a lone surrogate)')
 }
 
 /** A schema is kept in a document of Firestore as it is, so it must also keep Firestore's rules. */
 function inputSchemaFault(schema: JsonValue): JsonFault | undefined {
-  if (!isJsonObject(schema)) return faultAt(['inputSchema'], 'must be an object')
+  if (!isJsonObject(schema)) return faultAt(['inputSchema'], 'it must be an object')
   const fault = measureSchema(schema)
   if (fault) return { ...fault, pointer: `/inputSchema${fault.pointer}` }
   return documentFault(schema, ['inputSchema'])
@@ -105,16 +105,16 @@ function documentFault(value: JsonValue, path: readonly (string | number)[]): Js
   for (const [key, child] of entries) {
     const at = [...path, key]
     if (Array.isArray(value) && Array.isArray(child))
-      return faultAt(at, 'is a list in a list, which the store cannot keep')
+      return faultAt(at, 'it is a list in a list, which the store cannot keep')
     if (typeof key === 'string' && (key === '' || /^__.*__$/.test(key)))
-      return faultAt(path, 'has an empty key or a key __…__, which the store cannot keep')
+      return faultAt(path, 'it has an empty key or a key __…__, which the store cannot keep')
     const fault = documentFault(child, at)
     if (fault) return fault
   }
   return undefined
 }
 
-/** A fault as a sentence: `The body at /name: is empty; …`. */
+/** A fault as a sentence: `The body at /name: it is empty; …`. */
 export function agentFaultText(what: string, { pointer, message }: JsonFault): string {
   return `${what}${pointer && ` at ${pointer}`}: ${message}.`
 }

@@ -1,6 +1,7 @@
 import {
   dialectRules,
   DIALECTS,
+  firstSentence,
   inDialect,
   isJsonObject,
   listedTool,
@@ -13,7 +14,6 @@ import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { isFinder } from '../catalog/select-entries.ts'
 import { nearMiss } from '../schemas/near-miss.ts'
-import { firstSentence } from '../tokens/rungs.ts'
 import { readQuery } from './read-query.ts'
 import type { ToolSearch } from './tool-search.ts'
 

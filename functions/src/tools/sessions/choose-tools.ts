@@ -95,7 +95,7 @@ function refuseTooMany(count: number): void {
   throw new ToolrackError('SELECTION_INVALID', message)
 }
 
-/** Throws SELECTION_WIDER with the tools that the parent has not. */
+/** Throws SELECTION_WIDER with the tools that the parent does not have. */
 function refuseWider(names: readonly string[], parent: Outer): void {
   if (!parent || parent.names === 'all') return
   const allowed = parent.names
@@ -105,7 +105,7 @@ function refuseWider(names: readonly string[], parent: Outer): void {
   const more = wider.length > shown.length ? `, +${wider.length - shown.length}` : ''
   throw new ToolrackError(
     'SELECTION_WIDER',
-    `The parent session ${parent.id} has not the tools ${shown.join(', ')}${more}. Choose fewer, or "all" for those of the parent.`,
+    `The parent session ${parent.id} does not have these tools: ${shown.join(', ')}${more}. Choose fewer, or "all" for those of the parent.`,
     { details: shown.map((tool) => ({ reason: 'SELECTION_WIDER', tool })) },
   )
 }

@@ -272,5 +272,5 @@ function refuseOther(locked: Session, asked: AskedSession, selection: AskedSelec
 }
 
 function lockedText({ lockedAt }: Session): string {
-  return `The session has had its first message (${lockedAt}), and its selection, parent, agent and lockDigests stay as they are. To choose anew, fork it.`
+  return `The session has had its first message (${lockedAt}), and its selection, parent, agent and lockDigests stay as they are: a PUT must repeat them, because it replaces all fields. To choose anew, fork the session.`
 }

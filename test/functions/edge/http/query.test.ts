@@ -44,6 +44,12 @@ test.each(['Names=a', 'nmaes=a', 'constructor=1', '__proto__=1', '=x', 'names[0]
   },
 )
 
+test('one known parameter is named in the singular', () => {
+  expect(refusal(() => new Query('a=1', ['session'])).message).toBe(
+    'The parameter a is not known here; known is session.',
+  )
+})
+
 test('the name of an unknown parameter is repeated only when it is harmless', () => {
   expect(refusal(() => query('nmaes=SECRET')).message).toMatch(/^The parameter nmaes is not known/)
   const strange = refusal(() => query(`${encodeURIComponent('<b>\r\n\u20AC')}=SECRET`)).message

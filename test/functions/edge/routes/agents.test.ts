@@ -72,6 +72,16 @@ test('every write is in the audit trail, with its outcome and the agent that it 
   expect(await lastRecord()).toEqual(before)
 })
 
+test.each([
+  [{ nam: 'X' }, 'The body: it has a field that is not known; an agent has name, '],
+  [{ name: 5 }, 'The body at /name: it must be a text.'],
+])('the body %j is refused with a whole sentence', async (body, sentence) => {
+  expect(await ask('ann', 'POST /agents', { body })).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining(sentence) },
+  })
+})
+
 test('a job account writes for its user, and a job token only reads', async () => {
   expect((await ask('account', 'POST /agents', { body: { name: 'Of the job', tools: ['X'] } })).status).toBe(
     201,

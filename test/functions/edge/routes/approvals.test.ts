@@ -242,14 +242,14 @@ test.each<RefusedRow>([
     'ann',
     `POST /approvals/${OURS}`,
     { body: { decision: 'yes' } },
-    '400 BODY_INVALID',
+    '400 BODY_INVALID The body at /decision: it must be "once", "session", "always" or "deny".',
   ],
   [
     'an unknown field',
     'ann',
     `POST /approvals/${OURS}`,
     { body: { ...ONCE.body, a: 1 } },
-    '400 BODY_INVALID',
+    '400 BODY_INVALID The body takes decision and arguments, and nothing else.',
   ],
   [
     'arguments for always',
@@ -273,6 +273,7 @@ test.each<RefusedRow>([
     '400 BODY_INVALID',
   ],
 ])('%s is refused', async (_what, who, asked, init, expected) => {
-  const { status, code } = await ask(who, asked, init)
-  expect(`${status} ${code}`).toBe(expected)
+  const { status, code, body } = await ask(who, asked, init)
+  const said = (body['error'] as { message?: string } | undefined)?.message
+  expect(`${status} ${code} ${said}`).toContain(expected)
 })

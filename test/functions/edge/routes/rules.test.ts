@@ -87,7 +87,7 @@ test('a denied tool is in no list and under no alias, and a call by name is refu
       status: 403,
       body: {
         code: 'PERMISSION_DENIED',
-        textResultForLlm: expect.stringContaining(decision.reason),
+        textResultForLlm: `git:push may not be called; nothing was run. ${decision.reason}`,
         meta: { tool: 'git:push', decision },
       },
     })

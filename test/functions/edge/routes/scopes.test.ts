@@ -12,9 +12,11 @@ const TOOLS = [
   defined('clock', { runner: { kind: 'builtin', builtin: 'time' } }),
   defined('git_pull', { category: 'git', tags: ['safe'] }),
   defined('git_push', { category: 'git' }),
+  // It is in a list only if the list is asked for it.
+  defined('search_tools', { runner: { kind: 'builtin', builtin: 'search_tools' } }),
   defined('web_search', { category: 'web', tags: ['safe'] }),
 ]
-const ALL = TOOLS.map((tool) => tool.function.name)
+const ALL = TOOLS.map((tool) => tool.function.name).filter((name) => name !== 'search_tools')
 const GRANTED = TOOLS.filter(({ function: { name } }) => ['clock', 'git_push'].includes(name))
 
 const ask = await routeService(

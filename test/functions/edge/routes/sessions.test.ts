@@ -145,7 +145,10 @@ test('of a locked session only the model, the workflow and the room change', asy
     { ...same, lockDigests: true },
     { ...same, selection: undefined },
   ])
-    expect((await put(id, other)).code).toBe('SESSION_LOCKED')
+    expect(await put(id, other)).toMatchObject({
+      code: 'SESSION_LOCKED',
+      body: { error: { message: expect.stringContaining('a PUT must repeat them') } },
+    })
   expect((await call(id, 'git:log')).code).toBe('NOT_SELECTED')
 })
 
@@ -347,7 +350,7 @@ test("a sub-agent's session never exceeds its parent, also when the parent is na
   const wider = await put(newId(), { parent, selection: ['files:read', 'git:push', 'web:fetch'] })
   expect([wider.status, wider.code]).toEqual([409, 'SELECTION_WIDER'])
   expect((wider.body['error'] as { message: string }).message).toContain(
-    'has not the tools git:push, web:fetch',
+    'does not have these tools: git:push, web:fetch. ',
   )
   const [same, narrow] = [await sessionWith('all', { parent }), await sessionWith(['git:log'], { parent })]
   const grandchild = await sessionWith('all', { parent: narrow })
