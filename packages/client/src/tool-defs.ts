@@ -83,11 +83,11 @@ export class ToolDefs {
 
   /**
    * Tells every change of a list until `signal` is aborted; then it resolves. It connects again after a loss, for ever, and tells
-   * what has changed in between. Rejects as `list` does, and with what `onChange` throws.
+   * what has changed in between. Rejects as `list` does, also if the session ends, and with what `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
     const { onChange, onOutage, signal } = options
-    const query = listQuery(options)
+    const query = listQuery({ session: this.#session, ...options })
     try {
       for await (const news of feedOf(this.#service, query, signal)) {
         const { type } = news
