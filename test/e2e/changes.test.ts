@@ -233,6 +233,26 @@ test('a rule that hides a tool removes it, and the job token of another tool is 
   expect(await token()).toMatchObject({ data: { added: [], changed: [], removed: ['open'] } })
 })
 
+test('a job token with a session is told of what both have, and nobody follows the session of another user', async () => {
+  const names = ['granted', 'selected', 'both']
+  for (const name of names) await write('mixed', tool(name))
+  const select = (selection: readonly string[]) =>
+    ask('mixed', '/sessions/s', { method: 'PUT', body: JSON.stringify({ selection }) })
+  expect((await select(['selected', 'both'])).status).toBe(201)
+  const tools = ['granted', 'both'].map((name) => ({ name, digest: definitionDigest(tool(name)) }))
+  const job = bearer(signed(JOB, { uid: 'mixed', tools, jti: '10' }))
+  const next = await feedOf('/jobs/tools/changes?session=s', job)
+  await next()
+  await select(['granted'])
+  expect(await next()).toMatchObject({
+    data: { added: [{ name: 'granted' }], changed: [], removed: ['both'] },
+  })
+  await select(names)
+  expect(await next()).toMatchObject({ data: { added: [{ name: 'both' }], changed: [], removed: [] } })
+  const stranger = await ask('bob', '/tools/changes?session=s')
+  expect(stranger.status).toBe(404)
+})
+
 test('a feed ends when its token does', async () => {
   const answer = await ask('expires', '/tools/changes', { headers: EVENTS })
   const next = feedReader(answer)

@@ -71,3 +71,35 @@ test('a stopping server ends its feeds at once, whole', async () => {
   expect((await waiting).status).toBe(204)
   expect(await server.ended()).toMatchObject({ code: 0, stderr: '' })
 })
+
+test('a client is told of a change of the selection and of a scope, and its watch ends with its session', async () => {
+  await using server = await Server.start()
+  for (const name of ['one', 'two']) await write(server, name)
+  const select = async (selection: readonly string[]): Promise<void> => {
+    const init = { method: 'PUT', body: JSON.stringify({ selection }) }
+    expect((await server.fetch('/workflows/sessions/s', init)).status).toBeLessThan(300)
+  }
+  await select(['one', 'ECHO'])
+  const defs = new ToolDefs({ service: server.url, token: server.token, session: 's' })
+  const told: object[] = []
+  let next = Promise.withResolvers<void>()
+  const watching = defs.watch({
+    scope: '!ECHO',
+    signal: new AbortController().signal,
+    onChange({ added, removed, list }) {
+      told.push({ added, removed, list: list.tools.map((one) => one.function.name) })
+      next.resolve()
+      next = Promise.withResolvers()
+    },
+  })
+  await next.promise
+  const change = next.promise
+  await select(['two', 'ECHO'])
+  await change
+  expect(told).toEqual([
+    { added: [], removed: [], list: ['one'] },
+    { added: ['two'], removed: ['one'], list: ['two'] },
+  ])
+  await server.fetch('/workflows/sessions/s', { method: 'DELETE' })
+  await expect(watching).rejects.toMatchObject({ code: 'SERVICE_REFUSED', status: 404 })
+})

@@ -87,7 +87,7 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
     withStore(async ({ open }) => {
       const instances = [open(), open()].map((store) => approvals(store))
       const asked = await Promise.all(
-        Array.from({ length: 6 }, async (_, at) => instances[at % 2]?.ask(askingCall())),
+        Array.from({ length: 4 }, async (_, at) => instances[at % 2]?.ask(askingCall())),
       )
       expect(new Set(asked.map((approval) => approval?.id)).size).toBe(1)
     }))

@@ -4,7 +4,7 @@ import type { AgentStore } from '../tools/agents/agent-store.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Principal } from '../access/principal.ts'
 import { ChangeFeeds, type Bounds } from '../tools/changes/change-feeds.ts'
-import { PastViews } from '../tools/changes/past-views.ts'
+import { PastViews, type Narrowed } from '../tools/changes/past-views.ts'
 import type { Layer, OwnedRules } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
@@ -137,8 +137,12 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const search = new ToolSearch()
   const sessionStore = parts.governance.sessions
   const sessions = new Sessions({ store: sessionStore, log, now })
-  const views = new PastViews<Principal>({ catalog, store, rulesFor: (caller) => ruleBook.forList(caller) })
-  const feeds: ChangeFeeds<Principal> = new ChangeFeeds({ views, now, bounds: parts.feedBounds })
+  const views = new PastViews<Principal & Narrowed>({
+    catalog,
+    store,
+    rulesFor: (caller, session) => ruleBook.forList(caller, session),
+  })
+  const feeds: ChangeFeeds<Principal & Narrowed> = new ChangeFeeds({ views, now, bounds: parts.feedBounds })
   const calls = {
     catalog: listed,
     search,
@@ -176,11 +180,11 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
       log,
     }),
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
-    scopes: new StoredScopes({ store: parts.governance.scopes, now }),
+    scopes: new StoredScopes({ store: parts.governance.scopes, now, written: () => feeds.wake() }),
     folder,
     sessions,
     sessionStore,
-    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now }),
+    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now, changed: () => feeds.wake() }),
     approvals,
     agents: new Agents({
       store: parts.governance.agents,

@@ -83,15 +83,19 @@ export class ToolDefs {
 
   /**
    * Tells every change of a list until `signal` is aborted; then it resolves. It connects again after a loss, for ever, and tells
-   * what has changed in between. Rejects as `list` does, and with what `onChange` throws.
+   * what has changed in between. Rejects as `list` does, also if the session ends, and with what `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
     const { onChange, onOutage, signal } = options
+<<<<<<< HEAD
     // A program in JavaScript can leave them out. Without a signal the watch would never end.
     if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
     if (!(signal instanceof AbortSignal))
       throw optionInvalid('signal must be an AbortSignal, which ends the watch')
     const query = listQuery(options)
+=======
+    const query = listQuery({ session: this.#session, ...options })
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
     try {
       for await (const news of feedOf(this.#service, query, signal)) {
         const { type } = news

@@ -30,13 +30,15 @@ const ACCEPT = 'text/event-stream, application/json;q=0.9'
  */
 export async function* feedOf(
   service: Service,
-  { names, tags, categories }: ListQuery,
+  { names, tags, categories, scopes, session }: ListQuery,
   signal: AbortSignal,
 ): AsyncGenerator<FeedNews, never> {
   const parameters = new URLSearchParams()
   if (names !== 'all') parameters.set('names', [...names].join() || '[]')
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
+  for (const scope of scopes) parameters.append('scope', scope)
+  if (session !== undefined) parameters.set('session', session)
   let since: string | undefined
   let pauseMs = 0
   let isLost = false

@@ -119,7 +119,9 @@ export class RequestTrials implements AsyncDisposable {
       headers: { Authorization: `Bearer ${token}` },
     })
     await answer.arrayBuffer()
-    const revision = answer.headers.get('x-tools-revision') ?? `none, but a ${answer.status}`
+    const listed = answer.headers.get('x-tools-revision') ?? `none, but a ${answer.status}`
+    // The mark of a layer whose last read was late is no change.
+    const revision = listed.replaceAll('~', '')
     this.#revisions.set(sender, revision)
     return revision
   }

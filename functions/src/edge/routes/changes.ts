@@ -1,11 +1,12 @@
-import { ToolrackError } from '@toolrack/contract'
+import { errorBody, formatScope, ToolrackError } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
 import { parseObject } from '../../parse-object.ts'
 import { findBearerToken } from '../../access/authenticate.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { layersText } from '../../tools/catalog/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../tools/catalog/list-query.ts'
-import type { Feed } from '../../tools/changes/change-feeds.ts'
-import { isRevision } from '../../tools/changes/past-views.ts'
+import { isGone, type Feed } from '../../tools/changes/change-feeds.ts'
+import { isRevision, type Narrowed, type ViewNarrowing } from '../../tools/changes/past-views.ts'
 import { changesBetween, feedRevision, isEmpty } from '../../tools/changes/tool-changes.ts'
 import type { FeedFilter, ToolChanges } from '../../tools/changes/tool-changes.ts'
 import { callAnswer } from '../http/accept.ts'
@@ -14,37 +15,64 @@ import { EventStream } from '../http/event-stream.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
+<<<<<<< HEAD
 import { parseNames } from './list-parameters.ts'
+=======
+import { isWritten } from './asked-scopes.ts'
+import {
+  askedNarrowing,
+  filterOf,
+  NARROWING_PARAMETERS,
+  presentNarrowing,
+  type AskedNarrowing,
+  type ListNarrowing,
+} from './list-narrowing.ts'
+import { parseNames } from './list-tools.ts'
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
 import type { RouteParts } from './route-parts.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
 export const POLL_MS = 25_000
 
-type Parts = Pick<RouteParts, 'changes' | 'isBehindBuffer'>
-type Asked = { readonly since: string | undefined; readonly filter: FeedFilter }
+type Parts = Pick<RouteParts, 'changes' | 'isBehindBuffer' | 'sessions' | 'scopes'>
+type Asked = {
+  readonly since: string | undefined
+  readonly filter: FeedFilter
+  readonly narrowing: AskedNarrowing | undefined
+}
 type Request = KnownRequest<'/tools/changes', Asked>
-type ChangeRequest = Request & { readonly feed: Feed; readonly present: CatalogView }
+type ChangeRequest = Request & {
+  readonly feed: Feed
+  readonly present: CatalogView
+  readonly viewer: Principal & Narrowed
+}
 
 /** `GET /tools/changes`: what has changed in the caller's list since a revision, or as soon as something changes. */
-export function changesRoute({ changes, isBehindBuffer = () => false }: Parts): Route {
+export function changesRoute(parts: Parts): Route {
+  const { changes, isBehindBuffer = () => false } = parts
   return route({
     method: 'GET',
     path: '/tools/changes',
     ask: askedChanges,
     action: { verb: 'read' },
     async handle(request: Request) {
-      const { principal, req, res } = request
+      const { principal, req, res, asked } = request
       const { wants, takesJson } = callAnswer(req.headers.accept)
       const isBuffered = isBehindBuffer(req)
       if (wants === 'events' && isBuffered && !takesJson) throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
-      const feed = changes.feeds.open(principal, tokenEnd(req.headers.authorization))
+      const viewer = viewerOf(parts, principal, asked.narrowing)
+      const feed = changes.feeds.open(viewer, tokenEnd(req.headers.authorization))
       const gone = callerGone(res)
       gone.addEventListener('abort', () => feed.end(), { once: true })
       if (gone.aborted) feed.end()
       try {
+<<<<<<< HEAD
         const present = await feed.look()
+=======
+        const present = await changes.views.present(viewer)
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
         refuseLost(present)
-        const known = { ...request, feed, present }
+        const known = { ...request, feed, present, viewer }
         if (wants === 'events' && !isBuffered) await stream(changes, known)
         else await poll(changes, known)
       } finally {
@@ -56,15 +84,15 @@ export function changesRoute({ changes, isBehindBuffer = () => false }: Parts): 
 
 /** Answers a poll: at once if there is a change, or if the caller names no revision. */
 async function poll({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
-  const { principal, asked, feed, present, res } = request
+  const { viewer, asked, feed, present, res } = request
   const { since, filter } = asked
-  if (since === undefined) return sendChanges(request, changesBetween(present, present, filter))
-  let last = await views.at(principal, since)
+  if (since === undefined) return sendChanges(request, await changesBetween(present, present, filter))
+  let last = await views.at(viewer, since)
   if (!last) throw new ToolrackError('REVISION_UNKNOWN')
   const clock = setTimeout(() => feed.end(), POLL_MS).unref()
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = changesBetween(last, view, filter)
+      const changes = await changesBetween(last, view, filter)
       if (!isEmpty(changes)) return sendChanges(request, changes)
       last = view
     }
@@ -76,20 +104,53 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
 
 /** Sends each change as an event. A slow reader gets the changes that it has missed as one event, when it has caught up. */
 async function stream({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
-  const { principal, asked, feed, present, res } = request
+  const { viewer, asked, feed, present, res } = request
   const { since, filter } = asked
   const events = new EventStream(res, { comment: 'no change' })
-  let last = since === undefined ? present : await views.at(principal, since)
+  let last = since === undefined ? present : await views.at(viewer, since)
   events.open()
   if (!last) await events.send('reset', { revision: feedRevision(present) }, feedRevision(present))
-  else if (since === undefined) await sendEvent(events, changesBetween(present, present, filter))
+  else if (since === undefined) await sendEvent(events, await changesBetween(present, present, filter))
   last ??= present
-  for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-    const changes = changesBetween(last, view, filter)
-    if (!isEmpty(changes)) await sendEvent(events, changes)
-    last = view
+  try {
+    for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
+      const changes = await changesBetween(last, view, filter)
+      if (!isEmpty(changes)) await sendEvent(events, changes)
+      last = view
+    }
+  } catch (error) {
+    if (!isGone(error)) throw error
+    return events.end('gone', errorBody(error))
   }
   events.close()
+}
+
+/** Whose view the feed is about: the caller, with what narrows the caller's list. */
+function viewerOf(
+  parts: Parts,
+  principal: Principal,
+  asked: AskedNarrowing | undefined,
+): Principal & Narrowed {
+  if (!asked) return principal
+  const { session, scopes } = asked
+  const texts = scopes.map((scope) => (isWritten(scope) ? formatScope(scope.scope) : [scope.kind, scope.id]))
+  const key = JSON.stringify([session ?? null, texts])
+  function present(): ViewNarrowing | Promise<ViewNarrowing> {
+    const narrowing = presentNarrowing(parts, principal.uid, { session, scopes })
+    return narrowing instanceof Promise ? narrowing.then(viewNarrowing) : viewNarrowing(narrowing)
+  }
+  return { ...principal, narrowed: { key, present } }
+}
+
+/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
+const BYTES = { name: 300, character: 50 } as const
+
+function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
+  const { session, scopes, pinned } = narrowing
+  const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
+  const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
+  const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
+  return { filter: filterOf(narrowing), session, bytes }
 }
 
 function sendEvent(events: EventStream, changes: ToolChanges): Promise<void> | undefined {
@@ -103,7 +164,15 @@ function sendChanges({ res }: Request, changes: ToolChanges): void {
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 function askedChanges({ search, req }: FoundRequest): Asked {
-  const query = new Query(search, ['since', 'names', 'name', 'only', 'tags', 'category'])
+  const query = new Query(search, [
+    'since',
+    'names',
+    'name',
+    'only',
+    'tags',
+    'category',
+    ...NARROWING_PARAMETERS,
+  ])
   const since = query.one('since')
   if (since !== undefined && !isRevision(since))
     throw invalidParameter('since', 'is no revision; take it from X-Tools-Revision or from a change')
@@ -116,7 +185,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
   }
-  return { since: lastId ?? since, filter }
+  return { since: lastId ?? since, filter, narrowing: askedNarrowing(query) }
 }
 
 /** Throws LAYER_UNAVAILABLE if a part of the list is missing: its tools would otherwise look removed. */

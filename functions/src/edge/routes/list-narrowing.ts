@@ -38,23 +38,40 @@ export function mayNarrow(search: string): boolean {
   return MAY_NARROW.test(search)
 }
 
-/**
- * Undefined if the query has none of these parameters. Not a promise if nothing has to be read. `pathSession` is the session that
- * the path of the request names.
- */
+/** What a query says of the narrowing of its list. */
+export type AskedNarrowing = {
+  readonly session: string | undefined
+  readonly scopes: readonly (AppliedScope | ScopeOwner)[]
+}
+
+/** Undefined if the query has none of these parameters. `pathSession` is the session that the path of the request names. */
+export function askedNarrowing(query: Query, pathSession?: string): AskedNarrowing | undefined {
+  const asked = sessionIn(query)
+  if (asked !== undefined && pathSession !== undefined)
+    throw invalidParameter('session', 'is named by the path already; leave it out')
+  const scopes = askedScopes(query.all('scope'))
+  const session = asked ?? pathSession
+  return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
+}
+
+/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
 export function narrowingOf(
   parts: Pick<RouteParts, 'sessions' | 'scopes'>,
   { uid }: Principal,
   query: Query,
   pathSession?: string,
 ): ListNarrowing | undefined | Promise<ListNarrowing> {
-  const asked = sessionIn(query)
-  if (asked !== undefined && pathSession !== undefined)
-    throw invalidParameter('session', 'is named by the path already; leave it out')
-  const scopes = askedScopes(query.all('scope'))
-  const session = asked ?? pathSession
+  const asked = askedNarrowing(query, pathSession)
+  return asked && presentNarrowing(parts, uid, asked)
+}
+
+/** What narrows the list now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
+export function presentNarrowing(
+  parts: Pick<RouteParts, 'sessions' | 'scopes'>,
+  uid: string,
+  { session, scopes }: AskedNarrowing,
+): ListNarrowing | Promise<ListNarrowing> {
   if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
-  if (scopes.length === 0) return undefined
   return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
 }
 
@@ -129,7 +146,7 @@ export async function narrowInTurns(
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
   const scopes = shown.map(({ scope }) => scope)
   const items = await unmatchedItems(selected, scopes, work)
-  const narrowed = view.filteredBy({ leavesOut: (entry) => leftOut.get(entry) })
+  const narrowed = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
   return {
     view: narrowed,
     changed: changedTools(narrowed, by),
@@ -138,9 +155,10 @@ export async function narrowInTurns(
   }
 }
 
-function filterOf({ session, scopes, pinned }: ListNarrowing): ListFilter {
+export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): ListFilter {
   const outOfScope = scopeFilter(scopes, pinned)
   return {
+    revision,
     leavesOut: (entry) => (session && !isSelected(session, entry.name) ? NOT_SELECTED : outOfScope(entry)),
   }
 }

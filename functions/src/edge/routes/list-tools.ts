@@ -247,7 +247,7 @@ function sentList(
   const headers = {
     ETag: etag,
     'Cache-Control': 'private, no-cache',
-    'X-Tools-Revision': view.revision,
+    'X-Tools-Revision': view.listRevision,
     'X-Tools-Layers': layers,
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
     ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),

@@ -15,7 +15,7 @@ import type { QueueState } from '../../fair-queue.ts'
 import type { Agents } from '../../tools/agents/agents.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
-import type { PastViews } from '../../tools/changes/past-views.ts'
+import type { Narrowed, PastViews } from '../../tools/changes/past-views.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
@@ -37,7 +37,10 @@ export type RouteParts = ItemWorkflows & {
   /** The catalog without the tools that rules hide. */
   readonly listed: RuledCatalog
   readonly search: ToolSearch
-  readonly changes: { readonly feeds: ChangeFeeds<Principal>; readonly views: PastViews<Principal> }
+  readonly changes: {
+    readonly feeds: ChangeFeeds<Principal & Narrowed>
+    readonly views: PastViews<Principal & Narrowed>
+  }
   readonly ruleBook: RuleBook
   readonly usageRanks: UsageRanks
   readonly ruleWriter: RuleWriter

@@ -31,7 +31,11 @@ export type LeftOut = {
 }
 
 /** What narrows one list, beside grants and rules. It only leaves tools out; which definition a name means stays as it is. */
-export type ListFilter = { readonly leavesOut: (entry: CatalogEntry) => LeftOut | undefined }
+export type ListFilter = {
+  /** Equal for equal contents. Only a filter whose list has a revision of its own needs one. */
+  readonly revision?: string
+  readonly leavesOut: (entry: CatalogEntry) => LeftOut | undefined
+}
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
@@ -49,6 +53,7 @@ export class CatalogView {
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
   readonly #ruled = new WeakMap<HidingRules, CatalogView>()
+  readonly #filtered = new WeakMap<ListFilter, CatalogView>()
   readonly #rules: HidingRules | undefined
   readonly #narrowing: Narrowing | undefined
   readonly #filter: ListFilter | undefined
@@ -102,9 +107,19 @@ export class CatalogView {
     return view
   }
 
-  /** The view without the tools that the filter leaves out. It has the same revision. */
+  /** The view without the tools that the filter leaves out. It has the same `revision`. Made once for each filter. */
   filteredBy(filter: ListFilter): CatalogView {
-    return new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
+    const known = this.#filtered.get(filter)
+    if (known) return known
+    const view = new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
+    this.#filtered.set(filter, view)
+    return view
+  }
+
+  /** The revision of a list of this view, which a filter changes too. */
+  get listRevision(): string {
+    const by = this.#filter?.revision
+    return by === undefined ? this.revision : `${this.revision}:${by}`
   }
 
   /** Why the list leaves out the tool with this name or alias. Undefined if no filter does, and for a tool that rules hide. */

@@ -1,4 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
+import { isToolrackError, ToolrackError } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { PastViews, Viewer } from './past-views.ts'
 
@@ -18,6 +18,7 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
+<<<<<<< HEAD
 /** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
@@ -27,6 +28,16 @@ type Group<Sees> = {
 }
 
 type Look = () => CatalogView | Promise<CatalogView>
+=======
+/** The feeds of viewers who see the same. */
+type Group<Sees> = {
+  readonly viewer: Sees
+  view: CatalogView | undefined
+  readonly feeds: Set<Feed>
+  /** True as long as a look at the view is not done. */
+  isLooking: boolean
+}
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
 
 /** A place that somebody has who waits for changes. */
 export class Feed {
@@ -37,6 +48,7 @@ export class Feed {
   readonly #leave: (feed: Feed) => void
   #wake: (() => void) | undefined
   #isEnded = false
+  #why: ToolrackError | undefined
 
   constructor(
     look: Look,
@@ -50,7 +62,10 @@ export class Feed {
     this.endsAt = endsAt
   }
 
-  /** Resolves to the newest view when it is another one than `last`, or to undefined when the feed has ended. */
+  /**
+   * Resolves to the newest view when it is another one than `last`, or to undefined when the feed has ended. Rejects with the reason
+   * if it has ended because its session or a scope is gone.
+   */
   async after(last: CatalogView): Promise<CatalogView | undefined> {
     while (!this.#isEnded) {
       const view = this.#present()
@@ -59,6 +74,7 @@ export class Feed {
       this.#wake = resolve
       await promise
     }
+    if (this.#why) throw this.#why
     return undefined
   }
 
@@ -67,9 +83,10 @@ export class Feed {
   }
 
   /** Gives the place back. May be called again. */
-  end(): void {
+  end(why?: ToolrackError): void {
     if (this.#isEnded) return
     this.#isEnded = true
+    this.#why = why
     this.#leave(this)
     this.wake()
   }
@@ -145,19 +162,40 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     this.#isLooking = true
     this.#isWoken = false
     const now = this.#parts.now()
-    await Promise.all([...this.#groups.values()].map((group) => this.#lookAt(group, now)))
+    const looks: Promise<void>[] = []
+    for (const group of this.#groups.values()) {
+      const look = this.#lookAt(group, now)
+      // A session or a scope that is read slowly delays only the feeds that are narrowed by it.
+      if (!group.viewer.narrowed) looks.push(look)
+    }
+    await Promise.all(looks)
     this.#isLooking = false
     this.#clock = this.#open > 0 ? this.#later(this.#isWoken ? LOOK_AGAIN_MS : LOOK_MS) : undefined
   }
 
   async #lookAt(group: Group<Sees>, now: number): Promise<void> {
     for (const feed of group.feeds) if (feed.endsAt <= now) feed.end()
-    if (group.feeds.size === 0) return
+    if (group.feeds.size === 0 || group.isLooking) return
+    group.isLooking = true
     try {
+<<<<<<< HEAD
       const seen = this.#see(group)
       if (seen instanceof Promise) await seen
     } catch {
       // The view cannot be read now. The next look tries again.
+=======
+      const present = this.#parts.views.present(group.viewer)
+      const view = present instanceof Promise ? await present : present
+      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
+      if (!view.isWhole || view === group.view) return
+      group.view = view
+      for (const feed of group.feeds) feed.wake()
+    } catch (error) {
+      // What cannot be read now is no change. The next look tries again.
+      if (isGone(error)) for (const feed of group.feeds) feed.end(error)
+    } finally {
+      group.isLooking = false
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
     }
   }
 
@@ -182,7 +220,11 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     const key = keyOf(viewer)
     const known = this.#groups.get(key)
     if (known) return known
+<<<<<<< HEAD
     const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>() }
+=======
+    const group = { viewer, view: undefined, feeds: new Set<Feed>(), isLooking: false }
+>>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
     this.#groups.set(key, group)
     return group
   }
@@ -190,7 +232,8 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   #left(feed: Feed, group: Group<Sees>): void {
     const { uid } = group.viewer
     group.feeds.delete(feed)
-    if (group.feeds.size === 0) this.#groups.delete(keyOf(group.viewer))
+    const key = keyOf(group.viewer)
+    if (group.feeds.size === 0 && this.#groups.get(key) === group) this.#groups.delete(key)
     const ofUser = (this.#byUser.get(uid) ?? 1) - 1
     if (ofUser > 0) this.#byUser.set(uid, ofUser)
     else this.#byUser.delete(uid)
@@ -202,8 +245,13 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   }
 }
 
-function keyOf({ uid, grant, workflowId = '' }: Viewer): string {
-  return [uid, grant?.id ?? '', workflowId].join('\n')
+function keyOf({ uid, grant, workflowId = '', narrowed }: Viewer): string {
+  return [uid, grant?.id ?? '', workflowId, narrowed?.key ?? ''].join('\n')
+}
+
+/** True if what a feed is narrowed by does not exist any more. */
+export function isGone(error: unknown): error is ToolrackError {
+  return isToolrackError(error) && (error.code === 'SESSION_NOT_FOUND' || error.code === 'SCOPE_NOT_FOUND')
 }
 
 const TOO_MANY =

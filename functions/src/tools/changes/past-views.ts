@@ -2,23 +2,46 @@ import type { Layer } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { catalogEntry } from '../catalog/catalog-entry.ts'
-import { CatalogView, type HidingRules } from '../catalog/catalog-view.ts'
+import { CatalogView, type HidingRules, type ListFilter } from '../catalog/catalog-view.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { LayerState } from '../catalog/layer-cache.ts'
 import { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionStore } from '../definitions/definition-store.ts'
+import type { SessionSelection } from '../sessions/session-selection.ts'
 
 /** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
 export const PAST_NAMES_MAX = 200
 /** How many versions are read from the store at the same time. */
 const READS_AT_ONCE = 10
-/** How many states of the file layer, and how many sets of rules, are remembered. No store has their past. */
-export const PAST_STATES_MAX = { file: 16, rules: 1_000 } as const
+/** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
+export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
+/** The most bytes of the narrowings that are remembered. */
+export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-export type Viewer = {
+/** What narrows a view beside the grant and the rules for everybody: the selection of a session, with its rules, and scopes. */
+export type ViewNarrowing = {
+  readonly filter: ListFilter
+  readonly session?: Pick<SessionSelection, 'lineage'> | undefined
+  /** An estimate of the memory that the filter holds. */
+  readonly bytes: number
+}
+
+/** Somebody who has asked for a narrowed view. */
+export type Narrowed = {
+  readonly narrowed?:
+    | {
+        /** Equal for equal requests. */
+        readonly key: string
+        /** What narrows now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
+        readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
+      }
+    | undefined
+}
+
+export type Viewer = Narrowed & {
   readonly uid: string
   readonly grant?: Grant | undefined
   readonly workflowId?: string | undefined
@@ -27,7 +50,7 @@ export type Viewer = {
 type Parts<Sees extends Viewer> = {
   readonly catalog: Pick<Catalog, 'view'>
   readonly store: Pick<DefinitionStore, 'layer' | 'versions'>
-  readonly rulesFor: (viewer: Sees) => HidingRules | Promise<HidingRules>
+  readonly rulesFor: (viewer: Sees, session: ViewNarrowing['session']) => HidingRules | Promise<HidingRules>
 }
 
 /** The views of the present, and those of the past that memory or the store still has. */
@@ -35,6 +58,12 @@ export class PastViews<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
   readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
   readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
+  /** By user and revision. Views are made once for each filter, so that a view stays the same object while nothing changes. */
+  readonly #narrowings = new LRUCache<string, ViewNarrowing>({
+    max: PAST_STATES_MAX.narrowings,
+    maxSize: PAST_NARROWING_BYTES_MAX,
+    sizeCalculation: ({ bytes }, key) => 1_024 + key.length + bytes,
+  })
   readonly #layers = new LRUCache<string, Promise<LayerSnapshot | undefined>>({ max: PAST_LAYERS_MAX })
 
   constructor(parts: Parts<Sees>) {
@@ -43,19 +72,38 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
   /** What the viewer sees now. It is the same object as before if nothing has changed. */
   present(viewer: Sees): CatalogView | Promise<CatalogView> {
-    const view = this.#parts.catalog.view(viewer)
-    const rules = this.#parts.rulesFor(viewer)
-    const isNarrowed = viewer.grant !== undefined
-    if (view instanceof Promise || rules instanceof Promise)
-      return Promise.all([view, rules]).then(([read, inForce]) => this.#seen(read, inForce, isNarrowed))
-    return this.#seen(view, rules, isNarrowed)
+    const narrowing = viewer.narrowed?.present()
+    return narrowing instanceof Promise
+      ? narrowing.then((read) => this.#present(viewer, read))
+      : this.#present(viewer, narrowing)
   }
 
   /**
    * What the viewer saw at a revision. Undefined if that cannot be known: the revision is of another store or another grant, is
-   * newer than the store, had a layer that could not be read, or is older than the versions that are kept.
+   * newer than the store, had a layer that could not be read, is older than the versions that are kept, or was narrowed by what
+   * this instance does not remember.
    */
   async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
+    const [whole = '', narrowedBy] = revision.split(':')
+    const view = await this.#wholeAt(viewer, whole)
+    if (!view || narrowedBy === undefined) return view
+    const present = await viewer.narrowed?.present()
+    const isPresent = present?.filter.revision === narrowedBy
+    const then = isPresent ? present : this.#narrowings.get(`${viewer.uid} ${narrowedBy}`)
+    return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
+  }
+
+  #present(viewer: Sees, narrowing: ViewNarrowing | undefined): CatalogView | Promise<CatalogView> {
+    const view = this.#parts.catalog.view(viewer)
+    const rules = this.#parts.rulesFor(viewer, narrowing?.session)
+    if (view instanceof Promise || rules instanceof Promise)
+      return Promise.all([view, rules]).then(([read, inForce]) =>
+        this.#seen(read, inForce, viewer, narrowing),
+      )
+    return this.#seen(view, rules, viewer, narrowing)
+  }
+
+  async #wholeAt(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
     const { uid, grant } = viewer
     const present = await this.#parts.catalog.view({ uid })
     const [userThen = '', globalThen = '', fileThen = '', ...ids] = revision.replaceAll('~', '').split('.')
@@ -74,12 +122,27 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return (grant ? view.narrowedTo(grant) : view).ruledBy(rules)
   }
 
-  #seen(view: CatalogView, rules: HidingRules, isNarrowed: boolean): CatalogView {
+  #seen(
+    view: CatalogView,
+    rules: HidingRules,
+    { uid, grant }: Sees,
+    narrowing: ViewNarrowing | undefined,
+  ): CatalogView {
     const { snapshot } = view.layers.file
-    // The layers of a narrowed view have only the tools of the grant.
-    if (snapshot && !isNarrowed) this.#files.set(snapshot.revision, snapshot)
+    // The layers of the view of a grant have only its tools.
+    if (snapshot && !grant) this.#files.set(snapshot.revision, snapshot)
     this.#rules.set(rules.revision, rules)
-    return view.ruledBy(rules)
+    const ruled = view.ruledBy(rules)
+    return narrowing ? ruled.filteredBy(this.#remember(uid, narrowing).filter) : ruled
+  }
+
+  /** The narrowing, or an equal one of the same user which is remembered. */
+  #remember(uid: string, narrowing: ViewNarrowing): ViewNarrowing {
+    const key = `${uid} ${narrowing.filter.revision}`
+    const known = this.#narrowings.get(key)
+    if (known) return known
+    this.#narrowings.set(key, narrowing)
+    return narrowing
   }
 
   #rulesAt([revision, ...more]: readonly string[]): HidingRules | undefined {
@@ -162,7 +225,7 @@ function numberIn(revision: string): number {
 
 /** True for a text of the form of `X-Tools-Revision`. */
 export function isRevision(text: string): boolean {
-  return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}$/.test(text)
+  return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
 }
 
 const REVISION_LENGTH_MAX = 512

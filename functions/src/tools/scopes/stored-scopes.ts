@@ -14,7 +14,12 @@ export const USER_SCOPES_BYTES_MAX = 4 * 1024 * 1024
 const REMEMBERED_MAX = 10_000
 const REMEMBERED_LENGTH_MAX = 16 * 1024 * 1024
 
-type Parts = { readonly store: ScopeStore; readonly now: () => number }
+type Parts = {
+  readonly store: ScopeStore
+  readonly now: () => number
+  /** Called after a write by this instance. */
+  readonly written?: () => void
+}
 
 export type ScopeTarget = {
   readonly uid: string
@@ -31,6 +36,7 @@ export type WrittenScope = {
 export class StoredScopes {
   readonly #store: ScopeStore
   readonly #now: () => number
+  readonly #written: () => void
   /** A list may ask for four of them, and is asked for before each call of a model, so they are read once a second at most. */
   readonly #remembered = new LRUCache<
     string,
@@ -43,9 +49,10 @@ export class StoredScopes {
   })
   #writes = 0
 
-  constructor({ store, now }: Parts) {
+  constructor({ store, now, written = () => undefined }: Parts) {
     this.#store = store
     this.#now = now
+    this.#written = written
   }
 
   /** Undefined if the owner has no scope. A write of another instance is seen after a second. */
@@ -115,6 +122,7 @@ export class StoredScopes {
       // Also after an error: the store may have written although its answer was lost.
       this.#writes += 1
       this.#remembered.delete(`${uid} ${ownerText(owner)}`)
+      this.#written()
     }
   }
 }

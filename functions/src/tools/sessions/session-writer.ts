@@ -23,6 +23,8 @@ type Parts = {
   readonly sessions: Sessions
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Called after a change by this instance. */
+  readonly changed?: () => void
 }
 
 /** The catalog as the caller lists it through a session. */
@@ -144,6 +146,7 @@ export class SessionWriter {
       return { result: present, session: null }
     })
     sessions.written(uid, id, undefined)
+    this.#parts.changed?.()
     return deleted
   }
 
@@ -161,6 +164,7 @@ export class SessionWriter {
       return result.session === present || !result.session ? { result } : { result, session: result.session }
     })
     if (result.session) sessions.written(uid, id, result.session)
+    this.#parts.changed?.()
     return result
   }
 

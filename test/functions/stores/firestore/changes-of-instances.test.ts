@@ -32,6 +32,36 @@ describeOnEmulator('changes of several instances over Firestore', () => {
     expect(await next()).toMatchObject({ data: { added: [], changed: [], removed: ['ours'] } })
   })
 
+  test('a change of a session or of a scope on one instance is an event on the other, and so is its end', async () => {
+    const projectId = newProject()
+    await using one = await firestoreService(connectionTo(projectId), { hasRules: true })
+    await using other = await firestoreService(connectionTo(projectId), { hasRules: true })
+    const set = (path: string, body: object) =>
+      one.fetch(`/workflows/${path}`, { method: 'PUT', body: JSON.stringify(body) })
+    for (const name of ['a', 'b', 'c']) await write(one, name)
+    await set('sessions/s', { selection: ['a', 'b'], room: 'hall' })
+    const next = feedReader(await other.fetch(`${CHANGES}?session=s`, EVENTS))
+    expect(await next()).toMatchObject({ data: { added: [], changed: [], removed: [] } })
+    await set('sessions/s', { selection: ['b', 'c'], room: 'hall' })
+    expect(await next()).toMatchObject({ data: { added: [{ name: 'c' }], changed: [], removed: ['a'] } })
+    await set('scopes/room/hall', { scope: 'b' })
+    const narrowed = await next()
+    expect(narrowed).toMatchObject({ data: { added: [], changed: [], removed: ['c'] } })
+    const since = narrowed?.id ?? ''
+    await using late = await firestoreService(connectionTo(projectId), { hasRules: true })
+    await write(one, 'b', 'Other.')
+    expect(await json(await late.fetch(`${CHANGES}?session=s&since=${since}`))).toMatchObject({
+      added: [],
+      changed: [{ name: 'b' }],
+      removed: [],
+    })
+    expect(await next()).toMatchObject({ data: { changed: [{ name: 'b' }] } })
+    expect((await one.fetch('/workflows/sessions/s', { method: 'DELETE' })).status).toBe(204)
+    expect(await next()).toBeUndefined()
+    // The other instance has seen the end, so it needs no second for this answer.
+    expect((await other.fetch(`${CHANGES}?session=s`)).status).toBe(404)
+  })
+
   test('an instance that has seen nothing answers since an older revision, and refuses one of another store', async () => {
     const projectId = newProject()
     await using one = await firestoreService(connectionTo(projectId))

@@ -1,12 +1,16 @@
 import { expect, jest, test } from '@jest/globals'
+import { ToolrackError } from '@toolrack/contract'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { ChangeFeeds, LOOK_MS } from '../../../../functions/src/tools/changes/change-feeds.ts'
+import type { Viewer } from '../../../../functions/src/tools/changes/past-views.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { until } from '../../../support/until.ts'
 
 const BEFORE = catalogView({ file: [tool('a')] })
 const AFTER = catalogView({ file: [tool('a'), tool('b')] })
+
+const byNothing = () => ({ filter: { leavesOut: () => undefined }, bytes: 0 })
 
 /** Feeds of a catalog whose view the test sets. */
 class Scripted {
@@ -44,6 +48,51 @@ test('callers with another grant or workflow do not share a view', () => {
   )
   expect(feeds.state.groups).toBe(3)
   for (const feed of open) feed.end()
+})
+
+test('callers that are narrowed by something else do not share a view', () => {
+  const { feeds } = new Scripted({ perUser: 3, all: 3 })
+  const open = ['a', 'b', 'a'].map((key) => feeds.open({ uid: 'ann', narrowed: { key, present: byNothing } }))
+  expect(feeds.state).toMatchObject({ feeds: 3, groups: 2 })
+  for (const feed of open) feed.end()
+})
+
+test('a session that is gone ends the feeds with the reason, and a store that fails does not', async () => {
+  let thrown = new ToolrackError('STORE_FAILED')
+  let looks = 0
+  const present = (): never => {
+    looks += 1
+    throw thrown
+  }
+  const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
+  const feed = feeds.open({ uid: 'ann' })
+  const waiting = feed.after(BEFORE)
+  feeds.wake()
+  await until(
+    () => Promise.resolve(looks),
+    (count) => count > 1,
+  )
+  expect(feeds.state.feeds).toBe(1)
+  thrown = new ToolrackError('SESSION_NOT_FOUND')
+  await expect(waiting).rejects.toBe(thrown)
+  expect(feeds.state).toMatchObject({ feeds: 0, groups: 0 })
+})
+
+test('a session that is read slowly does not delay the feeds of others', async () => {
+  const slow = Promise.withResolvers<CatalogView>()
+  const narrowed = { key: 'session', present: byNothing }
+  const present = ({ uid }: Viewer) => (uid === 'slow' ? slow.promise : AFTER)
+  const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
+  const late = feeds.open({ uid: 'slow', narrowed })
+  const first = feeds.open({ uid: 'ann' })
+  feeds.wake()
+  expect(await first.after(BEFORE)).toBe(AFTER)
+  // This feed begins while the look at the slow view is not done.
+  const second = feeds.open({ uid: 'bob' })
+  expect(await second.after(BEFORE)).toBe(AFTER)
+  slow.resolve(AFTER)
+  expect(await late.after(BEFORE)).toBe(AFTER)
+  for (const feed of [late, first, second]) feed.end()
 })
 
 test('a layer that cannot be read is no change', async () => {
