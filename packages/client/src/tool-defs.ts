@@ -87,15 +87,11 @@ export class ToolDefs {
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
     const { onChange, onOutage, signal } = options
-<<<<<<< HEAD
     // A program in JavaScript can leave them out. Without a signal the watch would never end.
     if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
     if (!(signal instanceof AbortSignal))
       throw optionInvalid('signal must be an AbortSignal, which ends the watch')
-    const query = listQuery(options)
-=======
     const query = listQuery({ session: this.#session, ...options })
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
     try {
       for await (const news of feedOf(this.#service, query, signal)) {
         const { type } = news

@@ -15,9 +15,6 @@ import { EventStream } from '../http/event-stream.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-<<<<<<< HEAD
-import { parseNames } from './list-parameters.ts'
-=======
 import { isWritten } from './asked-scopes.ts'
 import {
   askedNarrowing,
@@ -27,8 +24,7 @@ import {
   type AskedNarrowing,
   type ListNarrowing,
 } from './list-narrowing.ts'
-import { parseNames } from './list-tools.ts'
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
+import { parseNames } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
@@ -66,11 +62,7 @@ export function changesRoute(parts: Parts): Route {
       gone.addEventListener('abort', () => feed.end(), { once: true })
       if (gone.aborted) feed.end()
       try {
-<<<<<<< HEAD
         const present = await feed.look()
-=======
-        const present = await changes.views.present(viewer)
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
         refuseLost(present)
         const known = { ...request, feed, present, viewer }
         if (wants === 'events' && !isBuffered) await stream(changes, known)

@@ -18,26 +18,17 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-<<<<<<< HEAD
 /** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
   lookedAt: number
   readonly feeds: Set<Feed>
-}
-
-type Look = () => CatalogView | Promise<CatalogView>
-=======
-/** The feeds of viewers who see the same. */
-type Group<Sees> = {
-  readonly viewer: Sees
-  view: CatalogView | undefined
-  readonly feeds: Set<Feed>
   /** True as long as a look at the view is not done. */
   isLooking: boolean
 }
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
+
+type Look = () => CatalogView | Promise<CatalogView>
 
 /** A place that somebody has who waits for changes. */
 export class Feed {
@@ -178,24 +169,13 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     if (group.feeds.size === 0 || group.isLooking) return
     group.isLooking = true
     try {
-<<<<<<< HEAD
       const seen = this.#see(group)
       if (seen instanceof Promise) await seen
-    } catch {
-      // The view cannot be read now. The next look tries again.
-=======
-      const present = this.#parts.views.present(group.viewer)
-      const view = present instanceof Promise ? await present : present
-      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
-      if (!view.isWhole || view === group.view) return
-      group.view = view
-      for (const feed of group.feeds) feed.wake()
     } catch (error) {
       // What cannot be read now is no change. The next look tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
     } finally {
       group.isLooking = false
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
     }
   }
 
@@ -220,11 +200,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     const key = keyOf(viewer)
     const known = this.#groups.get(key)
     if (known) return known
-<<<<<<< HEAD
-    const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>() }
-=======
-    const group = { viewer, view: undefined, feeds: new Set<Feed>(), isLooking: false }
->>>>>>> 1d557ac8a71ca7a028cb6622912a0f359e7af4d6
+    const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>(), isLooking: false }
     this.#groups.set(key, group)
     return group
   }
