@@ -116,12 +116,22 @@ export function hintsOf(query: string, words: readonly string[]): ReadonlySet<st
 }
 
 const TIME_WORDS = new Set(
-  `${MONTHS_AND_DAYS} date dates day days week weeks month months year years`.split(' '),
+  (
+    `${MONTHS_AND_DAYS} jan feb mar apr jun jul aug sep sept oct nov dec tonight weekend ` +
+    'date dates day days week weeks month months year years'
+  ).split(' '),
 )
+
+/** The month that is also a common word, and dates such as 3/12 and 3-12. */
+const SHORT_DATE = /\bMay\b|\d[/-]\d/
 
 /** False for a query that names no date. True for one with words in another script, whose words for dates are not known here. */
 export function mayNameDate(query: string, words: readonly string[]): boolean {
-  return YEAR.test(query) || words.some((word) => TIME_WORDS.has(word) || /[^\0-\x7f]/.test(word))
+  return (
+    YEAR.test(query) ||
+    SHORT_DATE.test(query) ||
+    words.some((word) => TIME_WORDS.has(word) || /[^\0-\x7f]/.test(word))
+  )
 }
 
 /** Words with capitals that do not begin a sentence, or a text in quotation marks. */

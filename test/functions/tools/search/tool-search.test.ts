@@ -88,6 +88,9 @@ const DATES: readonly [string, string][] = [
   ['tell me please the ranking of the team right now', 'b'],
   ['tell me please the ranking of the team in March', 'a'],
   ['tell me please the ranking of the team in 1998', 'a'],
+  ['tell me please the ranking of the team in May', 'a'],
+  ['tell me please the ranking of the team on 3/12', 'a'],
+  ['tell me please the ranking of the team on Nov 3', 'a'],
   // Keywords and other scripts tell nothing about dates.
   ['team ranking', 'a'],
   ['tell me the ranking of the team команда сегодня please', 'a'],
