@@ -10,8 +10,12 @@ export type IndexedTool = {
   readonly descriptionTerms: number
   /** Hashes of the pairs of neighbouring words in the description. */
   readonly phrases: readonly number[]
+  /** How many arguments are required. */
+  readonly required: number
   /** How many required arguments are numbers. */
   readonly requiredNumbers: number
+  /** True if the name of a required argument says that it is a date. */
+  readonly requiresDate: boolean
 }
 
 /**
@@ -48,7 +52,7 @@ export function indexedTool(entry: CatalogEntry): IndexedTool {
     terms,
     descriptionTerms: [...terms.values()].filter(({ isInDescription }) => isInDescription).length,
     phrases: phrasesIn(splitWords(description.slice(0, FIELD_LENGTH_MAX))).slice(0, PHRASES_MAX),
-    requiredNumbers: requiredNumbers(parameters),
+    ...ofRequired(parameters),
   }
 }
 
@@ -91,9 +95,22 @@ function readArguments(
   for (const { schema: below } of subschemas(schema)) readArguments(below, read, depth + 1)
 }
 
-function requiredNumbers({ properties, required }: JsonObject): number {
-  if (!isJsonObject(properties) || !Array.isArray(required)) return 0
-  return required.filter((name) => typeof name === 'string' && isNumeric(properties[name])).length
+const DATE_TERMS = new Set(termsOf(['date', 'year', 'month', 'day']))
+
+function ofRequired({
+  properties,
+  required,
+}: JsonObject): Pick<IndexedTool, 'required' | 'requiredNumbers' | 'requiresDate'> {
+  if (!isJsonObject(properties) || !Array.isArray(required))
+    return { required: 0, requiredNumbers: 0, requiresDate: false }
+  const names = required.filter((name) => typeof name === 'string')
+  return {
+    required: names.length,
+    requiredNumbers: names.filter((name) => isNumeric(properties[name])).length,
+    requiresDate: names.some((name) =>
+      termsOf(splitWords(name.slice(0, FIELD_LENGTH_MAX))).some((term) => DATE_TERMS.has(term)),
+    ),
+  }
 }
 
 function isNumeric(schema: JsonValue | undefined): boolean {

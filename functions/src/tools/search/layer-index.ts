@@ -77,12 +77,14 @@ export class LayerIndex {
 }
 
 /** What is known of a tool besides its terms. */
-export type ToolFacts = Pick<IndexedTool, 'descriptionTerms' | 'requiredNumbers'> & {
+export type ToolFacts = Omit<IndexedTool, 'terms' | 'phrases'> & {
   readonly phrases: Uint32Array
 }
 
-function factsOf({ descriptionTerms, requiredNumbers, phrases }: IndexedTool): ToolFacts {
-  return { descriptionTerms, requiredNumbers, phrases: Uint32Array.from(phrases) }
+function factsOf(tool: IndexedTool): ToolFacts {
+  const { descriptionTerms, required, requiredNumbers, requiresDate } = tool
+  const phrases = Uint32Array.from(tool.phrases)
+  return { descriptionTerms, required, requiredNumbers, requiresDate, phrases }
 }
 
 /** Postings while they are collected. */

@@ -53,6 +53,7 @@ const SAME: readonly string[] = [
 const MONTHS_AND_DAYS =
   'january february march april june july august september october november december monday tuesday wednesday thursday friday ' +
   'saturday sunday today tomorrow yesterday'
+const YEAR = /\b(?:1[5-9]|20)\d\d\b/
 const UNITS =
   'inch inches foot feet yard yards mile miles mm cm km centimeter centimeters kilometer kilometers meter meters metre metres ' +
   'ounce ounces oz pound pounds lb lbs mg kg gram grams kilogram kilograms ml liter liters litre litres cup cups tablespoon ' +
@@ -73,7 +74,7 @@ const HINTS: readonly Hint[] = [
   hint('date time', { pattern: /\bwhen\b/i }),
   hint('name person', { pattern: /\bwho\b/i }),
   hint('location', { pattern: /\bwhere\b/i }),
-  hint('year date', { pattern: /\b(?:1[5-9]|20)\d\d\b/ }),
+  hint('year date', { pattern: YEAR }),
   hint('date', { words: MONTHS_AND_DAYS }),
   hint('unit', { words: UNITS }),
   hint('convert conversion measurement', { words: UNITS, count: 2 }),
@@ -112,6 +113,34 @@ export function hintsOf(query: string, words: readonly string[]): ReadonlySet<st
       pattern?.test(query) || (of && distinct.filter((word) => of.has(word)).length >= count),
   )
   return new Set(applying.flatMap(({ terms }) => terms))
+}
+
+const TIME_WORDS = new Set(
+  (
+    `${MONTHS_AND_DAYS} jan feb mar apr jun jul aug sep sept oct nov dec tonight weekend ` +
+    'date dates day days week weeks month months year years'
+  ).split(' '),
+)
+
+/** The month that is also a common word, and dates such as 3/12 and 3-12. */
+const SHORT_DATE = /\bMay\b|\d[/-]\d/
+
+/** False for a query that names no date. True for one with words in another script, whose words for dates are not known here. */
+export function mayNameDate(query: string, words: readonly string[]): boolean {
+  return (
+    YEAR.test(query) ||
+    SHORT_DATE.test(query) ||
+    words.some((word) => TIME_WORDS.has(word) || /[^\0-\x7f]/.test(word))
+  )
+}
+
+/** Words with capitals that do not begin a sentence, or a text in quotation marks. */
+const PROPER_NAME =
+  /(?<=[^.?!\s]\s)\p{Lu}[\p{L}\p{N}.&'-]*(?:\s\p{Lu}[\p{L}\p{N}.&'-]*)*|(?<!\p{L})'[^']{1,100}'|"[^"]{1,100}"/gu
+
+/** How many proper names and quoted texts the query has. */
+export function properNamesIn(query: string): number {
+  return query.match(PROPER_NAME)?.length ?? 0
 }
 
 const NUMBER_WORDS = new Set(NUMBERS.split(' '))

@@ -1,4 +1,4 @@
-import { hintsOf, numbersIn, synonymsOf } from './meanings.ts'
+import { hintsOf, mayNameDate, numbersIn, properNamesIn, synonymsOf } from './meanings.ts'
 import { isTelling, splitWords, termsOf } from './words.ts'
 
 /** The most UTF-16 code units of a query. Requests of people in real data have at most 600. */
@@ -22,8 +22,11 @@ export type ReadQuery = {
   /** Empty for a query without words. */
   readonly terms: readonly QueryTerm[]
   readonly numbers: number
-  /** True for a whole request. Keywords have no numbers, whatever the tool needs. */
-  readonly asksWithNumbers: boolean
+  /** How many values the query has that can be arguments: numbers, proper names and quoted texts. */
+  readonly values: number
+  readonly mayNameDate: boolean
+  /** True for a whole request. Keywords have no numbers and no dates, whatever the tool needs. */
+  readonly isRequest: boolean
 }
 
 export function readQuery(query: string): ReadQuery {
@@ -42,6 +45,8 @@ export function readQuery(query: string): ReadQuery {
     words,
     terms: [...terms.values()],
     numbers,
-    asksWithNumbers: numbers > 0 || words.length >= SENTENCE,
+    values: numbers + properNamesIn(query),
+    mayNameDate: mayNameDate(query, words),
+    isRequest: numbers > 0 || words.length >= SENTENCE,
   }
 }

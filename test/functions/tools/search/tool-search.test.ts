@@ -29,11 +29,11 @@ async function names(
 }
 
 test.each(['odd', 'even'] as const)(
-  'of the %s requests, at least 95 in 100 have their tool among the first five',
+  'of the %s requests, at least 96 in 100 have their tool among the first five',
   async (half) => {
     const { first, firstFive } = await recall(bfclQuestions(half), (question) => names(bfcl, question, 5))
-    expect(firstFive).toBeGreaterThanOrEqual(0.95)
-    expect(first).toBeGreaterThanOrEqual(0.74)
+    expect(firstFive).toBeGreaterThanOrEqual(0.96)
+    expect(first).toBeGreaterThanOrEqual(0.76)
   },
 )
 
@@ -70,6 +70,53 @@ const SCRIPTS: readonly [string, string][] = [
 test.each(SCRIPTS)('%s finds %s', async (query, name) => {
   expect((await names(catalogView({ user: MINE }), query, 1, new ToolSearch()))[0]).toBe(name)
 })
+
+function requiring(name: string, required: readonly string[]): ToolDefinition {
+  const properties = Object.fromEntries(required.map((argument) => [argument, { type: 'string' }]))
+  const parameters = { type: 'object', properties, required }
+  const fn = { name, description: 'Tells the ranking of a team.', parameters }
+  return { type: 'function', function: fn } as unknown as ToolDefinition
+}
+
+/** Two tools, `a` and `b`, that differ only in their arguments. */
+function alike(a: readonly string[], b: readonly string[]): CatalogView {
+  return catalogView({ user: [requiring('a', a), requiring('b', b)] })
+}
+
+const DATED = alike(['date'], ['league'])
+const DATES: readonly [string, string][] = [
+  ['tell me please the ranking of the team right now', 'b'],
+  ['tell me please the ranking of the team in March', 'a'],
+  ['tell me please the ranking of the team in 1998', 'a'],
+  ['tell me please the ranking of the team in May', 'a'],
+  ['tell me please the ranking of the team on 3/12', 'a'],
+  ['tell me please the ranking of the team on Nov 3', 'a'],
+  // Keywords and other scripts tell nothing about dates.
+  ['team ranking', 'a'],
+  ['tell me the ranking of the team команда сегодня please', 'a'],
+]
+test.each(DATES)(
+  'a tool that requires a date stands behind if a request names none: %s',
+  async (query, name) => {
+    expect((await names(DATED, query, 1, new ToolSearch()))[0]).toBe(name)
+  },
+)
+
+const FILLED = alike(['league'], ['home', 'guest'])
+const VALUES: readonly [string, string][] = [
+  ['tell me the ranking of the team Chicago Bulls please', 'a'],
+  ['tell me the ranking of the team Chicago Bulls against Lakers', 'b'],
+  ["tell me the ranking of the team 'bulls' and 'lakers'", 'b'],
+  ['Please tell the ranking of the team. Thank you very much. Bye', 'a'],
+]
+test.each(VALUES)('a tool whose arguments a request can fill stands first: %s', async (query, name) => {
+  expect((await names(FILLED, query, 1, new ToolSearch()))[0]).toBe(name)
+})
+
+test('a query of 100 kB is read in a time that grows with its length only', async () => {
+  for (const part of ["'", '"', 'A ', 'A', "A'", ' ', '. A', '1 '])
+    await names(FILLED, part.repeat(100_000 / part.length), 5, new ToolSearch())
+}, 10_000)
 
 test('equally good tools stand in the order of their names, whatever the layer', async () => {
   const [a, b, c] = ['b', 'c', 'a'].map((name) => defined(name, 'Waters the roses.'))
