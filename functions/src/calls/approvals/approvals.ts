@@ -1,10 +1,11 @@
 import { isToolrackError, ToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { APPROVAL_MS, isErased, isFor, isOfSession, stateAt } from './approval.ts'
+import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
 import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
 import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
+import { unanswered, whyOther, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
 import { withRoomFor } from './room-for-approval.ts'
 
@@ -24,18 +25,12 @@ export type ApprovalParts = {
 }
 
 /** A call that a rule asks about. */
-export type AskingCall = BoundCall & {
-  readonly uid: string
+export type AskingCall = AskedCall & {
   readonly arguments: JsonObject
   /** What the definition of the tool marks as sensitive. */
   readonly marks?: Sensitivity
-  /** Every rule that asks about the call, at least one. */
-  readonly asks: readonly KeptRule[]
   readonly workflow: string | null
 }
-
-/** A call that comes with an approval. */
-type TakingCall = BoundCall & Pick<AskingCall, 'uid' | 'asks'>
 
 export type Decision = {
   /** `session`: as `always`, for calls through the session of the call. */
@@ -83,7 +78,7 @@ export class Approvals {
    * approval; if it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about it is
    * answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED, or the error of the store.
    */
-  async take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
+  async take(id: string, call: AskedCall, invocationId: string): Promise<Approval> {
     try {
       return await this.#take(id, call, invocationId)
     } catch (error) {
@@ -93,7 +88,7 @@ export class Approvals {
     }
   }
 
-  #take(id: string, call: TakingCall, invocationId: string): Promise<Approval> {
+  #take(id: string, call: AskedCall, invocationId: string): Promise<Approval> {
     const nowMs = this.#parts.now()
     const { uid } = call
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
@@ -251,9 +246,6 @@ const UNREADABLE =
 const NOT_KEPT =
   'The arguments of the approval are no longer kept: Firestore erases them a day after the decision. The approval itself can be cancelled.'
 
-const OTHER_SESSION =
-  'The approval is for a call through another session; nothing was run. Make the call without it to ask again.'
-
 const OTHER_RULE =
   'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
 
@@ -277,36 +269,9 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
   }
 }
 
-/** The first rule that asks and is not answered, for always or for the session of the call. */
-function unanswered(known: readonly Approval[], call: TakingCall, nowMs: number): KeptRule | undefined {
-  const { tool, digest, asks } = call
-  const answers = known.filter(
-    (one) => one.tool === tool && one.digest === digest && isAnswerTo(one, call, nowMs),
-  )
-  const answered = new Set(answers.map(({ asked }) => asked.key))
-  return asks.find(({ key }) => !answered.has(key))
-}
-
-function isAnswerTo(approval: Approval, call: TakingCall, nowMs: number): boolean {
-  const { state } = approval
-  return (
-    state === 'always' || (state === 'session' && isOfSession(approval, call) && !isErased(approval, nowMs))
-  )
-}
-
 /** True for a refusal by the approval itself. */
 function isRefusal(error: unknown): boolean {
   return isToolrackError(error) && error.code.startsWith('APPROVAL_')
-}
-
-/** Why an approval is not that of the call; undefined if it is. */
-function whyOther(approval: Approval, call: BoundCall): string | undefined {
-  if (isFor(approval, call)) return undefined
-  if (approval.tool !== call.tool) return `The approval is for the tool ${approval.tool}; nothing was run.`
-  if (approval.digest !== call.digest)
-    return `${call.tool} has changed since the approval was asked for; nothing was run. Make the call without it to ask again.`
-  if (!isOfSession(approval, call)) return OTHER_SESSION
-  return 'The approval is for other arguments; nothing was run. Send the arguments for which it was asked.'
 }
 
 function undecided(known: readonly Approval[], id: string, nowMs: number): Approval {

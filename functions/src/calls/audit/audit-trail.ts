@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
-import { manifestText, type AuditKey } from './manifest.ts'
+import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
 import { headsOf } from './heads-of.ts'
 import { rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
@@ -293,13 +293,4 @@ export class AuditTrail {
       signed = day
     }
   }
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
-}
-
-/** The day of a manifest; the empty text for a damaged one, which a verification names. */
-function dayOfManifest(text: string): string {
-  return /"day":"(\d{4}-\d\d-\d\d)"/.exec(text)?.[1] ?? ''
 }

@@ -84,3 +84,13 @@ export function isSigned({ signature, ...body }: Manifest, publicKey: string): b
     return false
   }
 }
+
+/** The day of a time in milliseconds since 1970, in UTC. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+/** The day of a manifest; the empty text for a damaged one, which a verification names. */
+export function dayOfManifest(text: string): string {
+  return /"day":"(\d{4}-\d\d-\d\d)"/.exec(text)?.[1] ?? ''
+}
