@@ -126,10 +126,11 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id or index. */
+/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id, or its index if it has none. */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey
-  return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
+  if (key === undefined) return headers
+  return { ...headers, idempotencyKey: `${key}\n${id === undefined ? `index ${index}` : `id ${id}`}` }
 }
 
 /** The request of a model's call. Throws if its arguments cannot be read. */

@@ -410,8 +410,8 @@ test('every step is told the headers that the edge has read', async () => {
   await dispatch(invoker, { principal: ANN, headers, signal: SIGNAL }, parseCalls(calls), HELD.begin('ann'))
   expect(seen).toEqual([
     headers,
-    { ...headers, idempotencyKey: 'k1\nc1' },
-    { ...headers, idempotencyKey: 'k1\nc2' },
+    { ...headers, idempotencyKey: 'k1\nid c1' },
+    { ...headers, idempotencyKey: 'k1\nid c2' },
   ])
 })
 

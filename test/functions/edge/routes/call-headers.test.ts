@@ -78,13 +78,13 @@ test('each call of a dispatch has a key of its own, by its id, or by its place w
     { type: 'tool_use', id: 'c2', name: 'NONE', input: {} },
   ]
   expect(await post('dispatch', calls, HEADERS)).toEqual([
-    { idempotencyKey: 'k1\nc1', traceparent },
-    { idempotencyKey: 'k1\nc2', traceparent },
+    { idempotencyKey: 'k1\nid c1', traceparent },
+    { idempotencyKey: 'k1\nid c2', traceparent },
   ])
   const gemini = [{ functionCall: { name: 'NONE', args: {} } }, { functionCall: { name: 'NONE', args: {} } }]
   expect(await post('dispatch', gemini, HEADERS)).toEqual([
-    { idempotencyKey: 'k1\n0', traceparent },
-    { idempotencyKey: 'k1\n1', traceparent },
+    { idempotencyKey: 'k1\nindex 0', traceparent },
+    { idempotencyKey: 'k1\nindex 1', traceparent },
   ])
   expect(await post('dispatch', calls)).toEqual([{}, {}])
 })
