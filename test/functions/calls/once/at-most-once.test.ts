@@ -3,7 +3,7 @@ import { ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import type { IdempotencyKeys } from '../../../../functions/src/calls/once/idempotency-keys.ts'
-import type { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
+import { RulesInForce } from '../../../../functions/src/calls/rules/rules-in-force.ts'
 import type { RunnerOutcome } from '../../../../functions/src/tools/modules/runner.ts'
 import { jsonOf } from '../../../../functions/src/tools/json/json-text.ts'
 import { memoryGovernance, newSealing } from '../../../support/memory-governance.ts'
@@ -100,8 +100,8 @@ test.each(FREE)('a call that ended with %s has run nothing, and its key is free'
 test('a kept result is only for a caller who may still call the tool', async () => {
   const key = newKey()
   await keyedCalls(keys).ask(key)
-  const decision = { effect: 'deny', owner: 'everybody/all', rule: null, reason: 'No mails.' }
-  const ruleBook = { of: () => ({ decide: () => decision }) } as unknown as Pick<RuleBook, 'of'>
+  const owner = { kind: 'everybody', id: 'all' } as const
+  const ruleBook = { of: () => new RulesInForce([{ owner, set: { default: 'deny', rules: [] } }]) }
   const { ask, ran } = keyedCalls(keys, undefined, { ruleBook })
   expect(await ask(key)).toMatchObject({ code: 'PERMISSION_DENIED', meta: { replayed: false } })
   expect(ran).toHaveLength(0)
