@@ -46,8 +46,8 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'DELETE /tools/modules/:name': null,
   'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
 }
-/** A call writes nothing, and knows no layer. */
-const CALLS = new Set(['/tools/invoke', '/tools/dispatch', '/tools/dispatch/complete'])
+/** Calls and prompts write nothing, and know no layer. */
+const CALLS = new Set(['/tools/invoke', '/tools/dispatch', '/tools/dispatch/complete', '/tools/wrap'])
 const WRITING = FAMILIES.flatMap((family) =>
   FAMILY_ROUTES.filter(
     ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path),
