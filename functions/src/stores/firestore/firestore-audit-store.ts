@@ -104,12 +104,18 @@ export class FirestoreAuditStore implements AuditStore {
   chains = (day: string): Promise<readonly ChainHead[]> =>
     this.#within(async (firestore) => {
       const chains = await chainsOf(firestore).where('day', '==', day).get()
-      const heads = chains.docs.map((chain) => chain.data() as ChainHead)
+      const heads = chains.docs.map((chain) => {
+        const head = chain.data() as ChainHead
+        // A document under another name would stay behind when its chain grows. No record has an empty hash.
+        return chain.id === `${day}.${head.instance}` ? head : { ...head, hash: '' }
+      })
       return heads.toSorted((a, b) => (a.instance < b.instance ? -1 : 1))
     })
 
   texts = ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
+      // No document can have such an id, so a changed chain names records that do not exist.
+      if (idOf({ instance, day, seq }).includes('/')) return []
       const places = Array.from({ length: limit }, (_, index) => ({ instance, day, seq: seq + index + 1 }))
       const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))
       const end = found.findLastIndex((record) => record.exists)

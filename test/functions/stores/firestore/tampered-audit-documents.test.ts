@@ -63,6 +63,13 @@ describeOnEmulator('tampering with the audit trail on Firestore', () => {
       for (let seed = 1; rounds < ROUNDS && seed < ROUNDS * 5; seed += 1) {
         const tampering = tampered(whole, seed)
         if (!tampering || /repeated/.test(tampering.what)) continue
+        // Firestore takes no id with a slash.
+        if (
+          Object.values(tampering.tables)
+            .flat()
+            .some(({ id }) => String(id).includes('/'))
+        )
+          continue
         rounds += 1
         await change(firestore, whole, tampering.tables)
         const { fault: found } = await trail.verify()
