@@ -105,31 +105,28 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
         sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
       },
     }),
-    original({
-      method: 'POST',
-      path: TOOLS,
-      takesBody: true,
-      ask: refuseParameters,
-      action: WRITE,
-      async handle(request) {
-        const { principal, params, res } = request
-        const names = await namesIn(request)
-        sendJson(res, 200, { tools: await agents.addTools(principal.uid, params.id, names) })
-      },
-    }),
-    original({
-      method: 'DELETE',
-      path: TOOLS,
-      takesBody: true,
-      ask: refuseParameters,
-      action: WRITE,
-      async handle(request) {
-        const { principal, params, res } = request
-        const names = await namesIn(request)
-        sendJson(res, 200, { tools: await agents.removeTools(principal.uid, params.id, names) })
-      },
-    }),
+    changeTools('POST', (uid, id, names) => agents.addTools(uid, id, names)),
+    changeTools('DELETE', (uid, id, names) => agents.removeTools(uid, id, names)),
   ]
+}
+
+/** A route that changes the tools of an agent, and answers all that it has then. */
+function changeTools(
+  method: 'POST' | 'DELETE',
+  change: (uid: string, id: string, names: readonly string[]) => Promise<readonly string[]>,
+): Route {
+  return original({
+    method,
+    path: TOOLS,
+    takesBody: true,
+    ask: refuseParameters,
+    action: WRITE,
+    async handle(request) {
+      const { principal, params, res } = request
+      const names = await namesIn(request)
+      sendJson(res, 200, { tools: await change(principal.uid, params.id, names) })
+    },
+  })
 }
 
 /** These come before `/agents/:id/tools`, because a session may have the id `tools`. */
