@@ -97,13 +97,16 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
     async function make(): Promise<void> {
+      // A request that has waited may find the list that the one before it has made.
+      const made = lists.get(key)
+      if (made) return sendList(request, made)
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
-      let list = lists.get(key)
-      const narrowed = list || !narrowing ? undefined : await narrowInTurns(view, narrowing, principal)
-      const found = list ? undefined : await search(request, narrowed?.view ?? view)
-      let longestMs = 0
+      const narrowed = narrowing && (await narrowInTurns(view, narrowing, principal))
       const asked = askedList(parts, view, request, narrowing, narrowed, rank)
-      if (!list && asked.query.countsTokens) list = await countedList(parts, asked, found)
+      const { q, countsTokens } = asked.query
+      const found = q === undefined ? undefined : await parts.search.find(asked.view, principal.uid, q)
+      let longestMs = 0
+      let list = countsTokens ? await countedList(parts, asked, found) : undefined
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
@@ -121,13 +124,6 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     return view.hasOwn || narrowing || mayRank(request.search) || MAY_COUNT.test(request.search)
       ? making.run(principal.uid, make, callerGone(res))
       : make()
-  }
-
-  /** The tools in the order of a search, if the query asks for one. */
-  function search({ principal, search: query }: KnownRequest, view: CatalogView) {
-    if (!mayRank(query)) return undefined
-    const { q } = parseListQuery(query, parts.envelope)
-    return q === undefined ? undefined : parts.search.find(view, principal.uid, q)
   }
 
   return [
