@@ -5,6 +5,7 @@ import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
 import { headsOf } from './heads-of.ts'
+import { removalTexts, SERVICE } from './removal-texts.ts'
 import { rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
 
 export const AUDIT_MODES = ['on', 'required', 'off'] as const
@@ -39,8 +40,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const TEXTS_AT_ONCE = 300
 /** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
-
-const SERVICE = { kind: 'service', uid: 'service' } as const
 
 type Waiting = {
   readonly event: AuditEvent
@@ -119,8 +118,9 @@ export class AuditTrail {
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
     if (fault) return { ...new TrailVerifier().end(), fault }
-    const verifier = new TrailVerifier({ isPart: day !== undefined, publicKey: key?.publicKey, heads })
-    if (day !== undefined) for (const text of await store.erasures()) verifier.noteErasure(text)
+    const verifier = new TrailVerifier({ isPart: day !== undefined, day, publicKey: key?.publicKey, heads })
+    if (day !== undefined)
+      for await (const text of removalTexts(store, heads.length === 0)) verifier.noteRemoval(text)
     const work = new LongWork()
     for await (const text of this.lines(day, day)) {
       verifier.take(text)

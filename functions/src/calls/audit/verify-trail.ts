@@ -25,6 +25,8 @@ type Expected = {
   readonly heads?: readonly string[]
   /** True if the lines are only some days or chains, so that manifests of other days need no records. */
   readonly isPart?: boolean
+  /** A day whose records must be among the lines, also if `isPart` is set, unless they were removed because they were too old. */
+  readonly day?: string | undefined
 }
 
 type Chain = { head: ChainHead; line: number }
@@ -62,8 +64,8 @@ export class TrailVerifier {
     else this.#takeRecord(value, text)
   }
 
-  /** Takes an erasure of a day that is not verified here. */
-  noteErasure(text: string): void {
+  /** Takes an erasure, or the end of the time for which days are kept, from a day that is not verified here. */
+  noteRemoval(text: string): void {
     const record = parsedJson(text)
     if (isJsonObject(record)) this.#noteRemoval(record)
   }
@@ -172,7 +174,8 @@ export class TrailVerifier {
 
   #checkChains({ manifest: { day, chains }, line }: { manifest: Manifest; line: number }): void {
     const present = [...this.#chains.values()].filter(({ head }) => head.day === day)
-    if (present.length === 0 && (this.#expected.isPart || day < this.#removedBefore)) return
+    const isElsewhere = this.#expected.isPart === true && day !== this.#expected.day
+    if (present.length === 0 && (isElsewhere || day < this.#removedBefore)) return
     for (const { instance, records, head } of chains) {
       const found = this.#chains.get(firstPrev({ instance, day }))?.head
       const place = `the chain ${instance}/${day}`
