@@ -5,8 +5,9 @@ import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
 import { headsOf } from './heads-of.ts'
-import { removalTexts, SERVICE } from './removal-texts.ts'
-import { rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
+import { removalTexts, retentionOf } from './removal-texts.ts'
+import { rangesOf } from './number-ranges.ts'
+import { TrailVerifier, type TrailReport } from './verify-trail.ts'
 
 export const AUDIT_MODES = ['on', 'required', 'off'] as const
 export type AuditMode = (typeof AUDIT_MODES)[number]
@@ -276,12 +277,7 @@ export class AuditTrail {
     const before = dayOf(now() - days * DAY_MS)
     const removed = await store.removeBefore(before)
     if (removed.length === 0) return
-    void this.#add(() => ({
-      kind: 'retention',
-      principal: SERVICE,
-      outcome: 'ok',
-      subject: { before, removed },
-    }))
+    void this.#add(() => retentionOf(before, removed))
   }
 
   /** Signs each day before `until` that has records and no manifest. */

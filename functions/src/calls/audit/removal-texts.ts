@@ -1,7 +1,13 @@
 import type { AuditStore } from './audit-store.ts'
+import type { AuditEvent } from './record.ts'
 
 /** The principal of what the service does by itself. */
-export const SERVICE = { kind: 'service', uid: 'service' } as const
+const SERVICE = { kind: 'service', uid: 'service' } as const
+
+/** The event that days were removed, because they were before the first one that is kept. */
+export function retentionOf(before: string, removed: readonly string[]): AuditEvent {
+  return { kind: 'retention', principal: SERVICE, outcome: 'ok', subject: { before, removed } }
+}
 
 /** Records that are read at once. */
 const PAGE_RECORDS = 1_000
