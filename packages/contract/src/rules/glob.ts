@@ -24,7 +24,8 @@ export function matchesGlob(glob: string, text: string, kind: GlobKind): boolean
   return globMatcher(glob, kind)(text)
 }
 
-function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
+/** Prepares the comparison of a glob with many texts. */
+export function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
   if (kind === 'path') {
     const [literalStart = ''] = glob.split('*', 1)
     return (text) => text.startsWith(literalStart) && matchesTokens(glob, text, kind)
