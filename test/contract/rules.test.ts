@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { alwaysDenied, decideCall, matchesGlob, normalisedPath, parseRuleSet } from '@toolrack/contract'
 import type { JsonObject, JsonValue, OwnedRules, RuleDecision, RuledTool } from '@toolrack/contract'
 import fc from 'fast-check'
+import { GlobMatcher } from '../../packages/contract/src/rules/glob.ts'
 import { vectors } from '../support/vectors.ts'
 
 type Asked = { readonly owned: readonly OwnedRules[]; readonly tool: RuledTool; readonly args: JsonObject }
@@ -63,6 +64,39 @@ function reference(glob: string, kind: 'name' | 'text' | 'path'): RegExp {
     .replaceAll('\u0001', '(?:[^/]*/)*')
   return new RegExp(`^${body}$`)
 }
+
+/** Parts of globs, each with texts that it matches if it stands alone. */
+const PARTS: readonly (readonly [part: string, texts: readonly string[]])[] = [
+  ['a', ['a']],
+  ['b', ['b']],
+  ['/', ['/']],
+  ['*', ['', 'a', 'ba']],
+  ['**', ['', 'a/b']],
+  ['**/', ['', 'a/', 'b/a/']],
+  ['/**/', ['/', '/a/', '/b/a/']],
+]
+const part = fc
+  .constantFrom(...PARTS)
+  .chain(([glob, texts]) => fc.record({ glob: fc.constant(glob), text: fc.constantFrom(...texts) }))
+
+test('long globs are followed for all positions at once as for each alone', () => {
+  let matched = 0
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 120 }), fc.constantFrom('', 'b', '/'), (parts, end) => {
+      const glob = parts.map((one) => one.glob).join('')
+      const text = parts.map((one) => one.text).join('') + end
+      const matcher = new GlobMatcher(glob, 'path')
+      const positions = Array.from(text).reduce(
+        (at, character) => matcher.after(at, character),
+        matcher.start,
+      )
+      expect([glob, text, matchesGlob(glob, text, 'path')]).toEqual([glob, text, matcher.isEnd(positions)])
+      matched += Number(matcher.isEnd(positions))
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(matched).toBeGreaterThan(100)
+})
 
 test('a hostile glob against a long text ends at once', () => {
   expect(matchesGlob('a*'.repeat(60) + 'b', 'a'.repeat(20_000), 'text')).toBe(false)

@@ -1,6 +1,6 @@
 import {
-  isAbout,
   jsonPointer,
+  nameMatcher,
   undeclaredArguments,
   valueAt,
   type Rule,
@@ -9,11 +9,18 @@ import {
 import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { ruledTool } from './rules-in-force.ts'
 
 /** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
 const SCHEMAS_READ_MAX = 500
+
+/** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
+const SUGGESTED_MAX = 3
+
+/** The tools that are compared with a rule before other requests may get a turn. */
+const TOOLS_AT_ONCE = 200
 
 type Fault = RuleFault & { readonly suggestion?: string | undefined }
 
@@ -26,12 +33,15 @@ export function parsedRules(value: JsonValue): RuleSet {
 
 /**
  * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known.
+ * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get turns, because there can be many tools.
  */
-export function refuseIdleRules({ rules }: RuleSet, view: CatalogView): void {
-  const faults = rules.flatMap((rule, index) => (rule.future === true ? [] : idleFaults(rule, index, view)))
+export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Promise<void> {
+  const work = new LongWork()
+  const faults: Fault[] = []
+  for (const [index, rule] of rules.entries())
+    if (rule.future !== true) faults.push(...(await idleFaults(rule, index, view, work)))
   if (faults.length === 0) return
-  if (view.lostLayers.length === 0) throw invalid(faults)
+  if (view.lostLayers.length === 0) throw invalid(await suggested(faults, rules, view, work))
   const lost = view.lostLayers.join(' and ')
   throw new ToolrackError(
     'LAYER_UNAVAILABLE',
@@ -39,14 +49,16 @@ export function refuseIdleRules({ rules }: RuleSet, view: CatalogView): void {
   )
 }
 
-function idleFaults(rule: Rule, index: number, view: CatalogView): Fault[] {
-  const tools = toolsOf(rule, view)
+async function idleFaults(rule: Rule, index: number, view: CatalogView, work: LongWork): Promise<Fault[]> {
+  const tools = await toolsOf(rule, view, work)
   if (tools.length === 0) {
-    const isKnown =
-      rule.class !== undefined && toolsOf({ ...rule, class: undefined } as unknown as Rule, view).length > 0
-    const pointer = jsonPointer(['rules', index, isKnown ? 'class' : 'tool'])
-    const message = isKnown ? NO_TOOL_OF_CLASS : NO_TOOL
-    return [{ pointer, message, suggestion: isKnown ? undefined : nearMiss(rule.tool, namesIn(view)) }]
+    const { class: toolClass, args: _args, ...anyClass } = rule
+    const isKnown = toolClass !== undefined && (await toolsOf(anyClass, view, work)).length > 0
+    return [
+      isKnown
+        ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
+        : { pointer: jsonPointer(['rules', index, 'tool']), message: NO_TOOL },
+    ]
   }
   if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
   const ruled = tools.map(ruledTool)
@@ -65,10 +77,16 @@ const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct 
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
 /** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
-function toolsOf(rule: Rule, view: CatalogView): readonly CatalogEntry[] {
+async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
   const found: CatalogEntry[] = []
-  for (const entry of /[*?]/.test(rule.tool) ? view.entries() : exactly(view, rule.tool)) {
-    if (isAbout(rule, ruledTool(entry))) found.push(entry)
+  const { tool, class: toolClass } = rule
+  const matches = nameMatcher(tool)
+  let looked = 0
+  for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
+    looked += 1
+    if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
+      found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
   }
   return found
@@ -77,6 +95,26 @@ function toolsOf(rule: Rule, view: CatalogView): readonly CatalogEntry[] {
 function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
   const entry = view.winner(name)
   return entry ? [entry] : []
+}
+
+/** The faults, the first of those that name no tool with the tool that was probably meant. */
+async function suggested(
+  faults: readonly Fault[],
+  rules: readonly Rule[],
+  view: CatalogView,
+  work: LongWork,
+): Promise<readonly Fault[]> {
+  const all = [...faults]
+  let left = SUGGESTED_MAX
+  for (const [at, fault] of faults.entries()) {
+    const index = /^\/rules\/(\d+)\/tool$/.exec(fault.pointer)?.[1]
+    if (index === undefined) continue
+    if (left === 0) break
+    left -= 1
+    if (work.isLong) await work.giveTurn()
+    all[at] = { ...fault, suggestion: nearMiss(rules[Number(index)]?.tool ?? '', namesIn(view)) }
+  }
+  return all
 }
 
 function* namesIn(view: CatalogView): Generator<string> {

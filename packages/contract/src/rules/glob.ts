@@ -1,27 +1,20 @@
+import {
+  ACROSS,
+  codeOf,
+  FOLDER,
+  FOLDERS,
+  ONE,
+  SLASH,
+  tokensOf,
+  WITHIN,
+  type GlobKind,
+} from './glob-tokens.ts'
+import { matchesTokens } from './matches-tokens.ts'
+
+export type { GlobKind } from './glob-tokens.ts'
+
 /** The most characters of a glob. */
 export const GLOB_LENGTH_MAX = 256
-
-/**
- * What the wildcards of a glob mean.
- *
- * - `name`: `*` is any characters, and `?` is one character.
- * - `text`: `*` is any characters. `?` is compared as it is, because it is frequent in texts such as URLs.
- * - `path`: `*` is any characters except `/`. `**` is any characters. A segment `**` is any number of folders, also none.
- */
-export type GlobKind = 'name' | 'text' | 'path'
-
-/**
- * One token of a glob: the code point of a character, or one of the wildcards, which are negative. `FOLDERS` is always followed by
- * `FOLDER`: the matcher is in `FOLDERS` between two folders, and in `FOLDER` inside the name of one.
- */
-type Token = number
-const ONE = -1
-const WITHIN = -2
-const ACROSS = -3
-const FOLDERS = -4
-const FOLDER = -5
-
-const SLASH = 0x2f
 
 /**
  * True if the whole text matches the glob. The time is at most proportional to the product of both lengths, whatever the texts
@@ -31,7 +24,8 @@ export function matchesGlob(glob: string, text: string, kind: GlobKind): boolean
   return globMatcher(glob, kind)(text)
 }
 
-function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
+/** Prepares the comparison of a glob with many texts. */
+export function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
   if (kind === 'path') {
     const [literalStart = ''] = glob.split('*', 1)
     return (text) => text.startsWith(literalStart) && matchesTokens(glob, text, kind)
@@ -96,39 +90,6 @@ function matchesParts(parts: readonly string[], text: string, { fits, find }: Pa
   return end >= from && fits(last, text, end)
 }
 
-/** Marks positions in two arrays, because a set for each character of a long text takes a hundred times as long. */
-function matchesTokens(glob: string, text: string, kind: GlobKind): boolean {
-  const tokens = tokensOf(glob, kind)
-  let marks = new Uint8Array(tokens.length + 3)
-  let next = new Uint8Array(marks.length)
-  marks[0] = 1
-  skipMarked(tokens, marks)
-  for (const character of text) {
-    next.fill(0)
-    let isAlive = false
-    const code = codeOf(character)
-    for (let position = 0; position < tokens.length; position += 1) {
-      if (marks[position] === 0) continue
-      const reached = after(tokens, position, code)
-      if (reached === NONE) continue
-      next[reached] = 1
-      isAlive = true
-    }
-    if (!isAlive) return false
-    skipMarked(tokens, next)
-    const before = marks
-    marks = next
-    next = before
-  }
-  return marks[tokens.length] === 1
-}
-
-/** Marks the positions that the marked ones reach if wildcards match nothing. All of them come later. */
-function skipMarked(tokens: Int32Array, marks: Uint8Array): void {
-  for (let position = 0; position < tokens.length; position += 1)
-    if (marks[position] === 1) marks[skipped(tokens, position)] = 1
-}
-
 /** Follows all possible positions in a glob at once, character by character. */
 export class GlobMatcher {
   readonly #tokens: Int32Array
@@ -164,21 +125,6 @@ export class GlobMatcher {
 /** True if the glob matches every text. */
 export function matchesEveryText(glob: string, kind: GlobKind): boolean {
   return (kind === 'path' ? /^\*{2,}$/ : /^\*+$/).test(glob)
-}
-
-function tokensOf(glob: string, kind: GlobKind): Int32Array {
-  const tokens: Token[] = []
-  const parts = glob.matchAll(kind === 'path' ? /(?<=^|\/)\*{2,}\/|\*+|[^*]/gsu : /\*+|[^*]/gsu)
-  for (const [part] of parts) {
-    if (!part.startsWith('*')) tokens.push(kind === 'name' && part === '?' ? ONE : codeOf(part))
-    else if (part.endsWith('/')) tokens.push(FOLDERS, FOLDER)
-    else tokens.push(kind === 'path' && part === '*' ? WITHIN : ACROSS)
-  }
-  return Int32Array.from(tokens)
-}
-
-function codeOf(character: string): number {
-  return character.codePointAt(0) ?? NONE
 }
 
 /** No position. */
