@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import { parseObject } from '../../parse-object.ts'
 import { findBearerToken } from '../../access/authenticate.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { ownTurn } from '../../loop-turn.ts'
 import { layersText } from '../../tools/catalog/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../tools/catalog/list-query.ts'
 import { isGone, type Feed } from '../../tools/changes/change-feeds.ts'
@@ -84,7 +85,7 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
   const clock = setTimeout(() => feed.end(), POLL_MS).unref()
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesBetween(last, view, filter)
+      const changes = await changesInTurn(last, view, filter)
       if (!isEmpty(changes)) return sendChanges(request, changes)
       last = view
     }
@@ -106,7 +107,7 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
   last ??= present
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesBetween(last, view, filter)
+      const changes = await changesInTurn(last, view, filter)
       if (!isEmpty(changes)) await sendEvent(events, changes)
       last = view
     }
@@ -115,6 +116,12 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
     return events.end('gone', errorBody(error))
   }
   events.close()
+}
+
+/** What a feed tells next. Many feeds are woken together, and other requests get a turn between two of them. */
+async function changesInTurn(last: CatalogView, view: CatalogView, filter: FeedFilter): Promise<ToolChanges> {
+  await ownTurn()
+  return changesBetween(last, view, filter)
 }
 
 /** Whose view the feed is about: the caller, with what narrows the caller's list. */
