@@ -19,11 +19,10 @@ import { sendJson } from '../http/send-json.ts'
 import { isWritten } from './asked-scopes.ts'
 import {
   askedNarrowing,
-  filterOf,
   NARROWING_PARAMETERS,
   presentNarrowing,
+  viewNarrowing,
   type AskedNarrowing,
-  type ListNarrowing,
 } from './list-narrowing.ts'
 import { parseNames, parseWithSearch } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
@@ -139,17 +138,6 @@ function viewerOf(
     return narrowing instanceof Promise ? narrowing.then(viewNarrowing) : viewNarrowing(narrowing)
   }
   return { ...principal, narrowed: { key, present } }
-}
-
-/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
-const BYTES = { name: 300, character: 50 } as const
-
-function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
-  const { session, scopes, pinned } = narrowing
-  const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
-  const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
-  const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
-  return { filter: filterOf(narrowing), session, bytes }
 }
 
 function sendEvent(events: EventStream, changes: ToolChanges): Promise<void> | undefined {

@@ -16,7 +16,7 @@ import { readObject } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { countedAnswerOf } from './list-budget.ts'
-import { narrowingOf, narrowInTurns } from './list-narrowing.ts'
+import { narrowingOf, narrowInTurns, viewNarrowing } from './list-narrowing.ts'
 import { parseListQuery } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
@@ -69,6 +69,8 @@ async function wrapped(
   principal: KnownRequest['principal'],
 ) {
   const narrowing = await narrowingOf(parts, principal, asked.narrowing)
+  const { uid } = principal
+  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewNarrowing(narrowing))
   const whole = await parts.listed.view(principal, narrowing?.session)
   const narrowed = narrowing && (await narrowInTurns(whole, narrowing, principal))
   const view = narrowed?.view ?? whole
