@@ -208,8 +208,8 @@ export class Approvals {
 
   /** Undefined if there are none. Throws APPROVAL_CONFLICT if they were sealed with another key, or were changed in the store. */
   async #arguments(uid: string, id: string): Promise<ApprovalArguments | undefined> {
-    const { store, sealing } = this.#parts
-    const text = await store.arguments(uid, id)
+    const { store, now, sealing } = this.#parts
+    const text = await store.arguments(uid, id, now())
     if (text === undefined) return undefined
     const args = argumentsIn(text, { uid, id }, sealing)
     if (!args) throw new ToolrackError('APPROVAL_CONFLICT', UNREADABLE)
@@ -244,7 +244,7 @@ const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
 
 const NOT_KEPT =
-  'The arguments of the approval are no longer kept: Firestore erases them a day after the decision. The approval itself can be cancelled.'
+  'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
 
 const OTHER_RULE =
   'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
