@@ -94,17 +94,17 @@ export class Approvals {
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
       const found = known.find((one) => one.id === id && !isErased(one, nowMs))
       if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+      const state = stateAt(found, nowMs)
+      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
+      if (state === 'used' && found.usedBy !== invocationId)
+        throw new ToolrackError('APPROVAL_CONFLICT', USED)
       const other = whyOther(found, call)
       if (other) throw new ToolrackError('APPROVAL_CONFLICT', other)
-      const state = stateAt(found, nowMs)
       if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
       if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
       const isAnswer = state === 'always' || state === 'session'
       if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
-      if (state === 'pending' || isAnswer) return { result: found }
-      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
-      if (state === 'used' && found.usedBy === invocationId) return { result: found }
-      if (state === 'used') throw new ToolrackError('APPROVAL_CONFLICT', USED)
+      if (state === 'pending' || state === 'used' || isAnswer) return { result: found }
       const used: Approval = { ...found, state: 'used', usedBy: invocationId }
       return { result: used, change: { approvals: replaced(known, used) } }
     })
@@ -172,7 +172,10 @@ export class Approvals {
     return found
   }
 
-  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
+  /**
+   * Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED, or SERVICE_BUSY if there is no room for
+   * the edited arguments.
+   */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()
     const { sealing } = this.#parts
@@ -190,8 +193,12 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const change = { approvals: replaced(known, decided), ...(put && { put }) }
-      return { result: shown(decided, nowMs), change }
+      const result = shown(decided, nowMs)
+      if (!put) return { result, change: { approvals: replaced(known, decided) } }
+      const others = known.filter((one) => one !== found)
+      const dropped = withRoomFor(others, decided, nowMs).dropped
+      const kept = known.filter((one) => !dropped.includes(one.id))
+      return { result, change: { approvals: replaced(kept, decided), put, dropped } }
     })
   }
 
