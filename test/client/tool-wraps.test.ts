@@ -135,3 +135,13 @@ test('without the service, an unknown session, a stored scope and a bad layer ar
   const bad = gone().wrap(400).layer('a', 'x', 1.5)
   await expect(bad.build()).rejects.toMatchObject({ code: 'OPTION_INVALID' })
 })
+
+test('a prompt does not wait longer than its deadline or its signal for a token that never comes', async () => {
+  const token = () => new Promise<string>(() => undefined)
+  const late = gone({ token, deadlineMs: 50 }).wrap(100).build()
+  await expect(late).rejects.toMatchObject({ code: 'TOKEN_FAILED' })
+  const leaving = new AbortController()
+  const left = gone({ token }).wrap(100).build({ signal: leaving.signal })
+  leaving.abort(new Error('left'))
+  await expect(left).rejects.toThrow('left')
+})

@@ -84,10 +84,12 @@ test('events: first the present list, then each change with the list after it', 
   expect(urls()[0]).toBe('/workflows/tools/changes?tags=t')
 })
 
-test('a feed is asked for the session and the scopes of its list', async () => {
+test('a feed is asked for the session, the scopes and the search tools of its list', async () => {
   server.answers = [polled('1.0.f'), listAnswer([])]
-  await told(1, { session: 's', scope: ['@web', 'ref:room/hall'] })
-  expect(urls()[0]).toBe('/workflows/tools/changes?scope=%40web&scope=ref%3Aroom%2Fhall&session=s')
+  await told(1, { session: 's', scope: ['@web', 'ref:room/hall'], with: 'search', budget: 9 })
+  expect(urls()[0]).toBe(
+    '/workflows/tools/changes?scope=%40web&scope=ref%3Aroom%2Fhall&with=search&session=s',
+  )
 })
 
 test('polls, where no events come: each goes on from the revision of the one before', async () => {

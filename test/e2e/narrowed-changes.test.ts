@@ -63,6 +63,14 @@ test('a change of the selection, of the stored scope of its room, and of its rul
   expect(last?.id).toBe(await revision('session=all'))
 })
 
+test('the tools by which a model finds others are told only to a feed that asks for them, as lists have them', async () => {
+  await write('sessions/finding', { selection: 'none' })
+  const [plain, finding] = [await feed('session=finding'), await feed('session=finding&with=search')]
+  await write('sessions/finding', { selection: ['A', 'search_tools', 'load_tools'] })
+  expect(await plain()).toMatchObject(told({ added: ['A'] }))
+  expect(await finding()).toMatchObject(told({ added: ['A', 'load_tools', 'search_tools'] }))
+})
+
 test('a session that is deleted ends its feeds with the reason', async () => {
   await write('sessions/short', { selection: ['A'] })
   const answer = await changes('session=short', EVENTS)

@@ -75,9 +75,7 @@ export class ToolDefs {
   ): Promise<ToolList<ToolOf<D>>> {
     const query = listQuery({ session: this.#session, ...options })
     options.signal?.throwIfAborted()
-    const late = (): ToolsError =>
-      new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
-    const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
+    const token = await this.#service.tokenInTime(this.#deadlineMs, options.signal)
     return (await this.#list(query, token, options.signal)) as ToolList<ToolOf<D>>
   }
 

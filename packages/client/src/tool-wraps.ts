@@ -88,7 +88,7 @@ export class ToolWraps {
 
   async #build(parts: Parts, options: BuildOptions): Promise<Prompt> {
     options.signal?.throwIfAborted()
-    const token = await this.#service.token()
+    const token = await this.#service.tokenInTime(this.#deadlineMs, options.signal)
     if (!this.#outage.isOn)
       try {
         return await this.#ask(parts, options, token)

@@ -22,6 +22,9 @@ const PAUSE_MS = { again: 100, first: 500, max: 30_000 }
 /** The service writes a comment every 15 seconds, and a poll ends after 25. A connection without either is dead. */
 const SILENCE_MS = 60_000
 
+/** The parameters of a list that decide how its tools are shown, and not which of them it is about. */
+const OF_LISTS_ONLY = ['envelope', 'q', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
+
 const ACCEPT = 'text/event-stream, application/json;q=0.9'
 
 /**
@@ -30,15 +33,11 @@ const ACCEPT = 'text/event-stream, application/json;q=0.9'
  */
 export async function* feedOf(
   service: Service,
-  { names, tags, categories, scopes, session }: ListQuery,
+  { search }: Pick<ListQuery, 'search'>,
   signal: AbortSignal,
 ): AsyncGenerator<FeedNews, never> {
-  const parameters = new URLSearchParams()
-  if (names !== 'all') parameters.set('names', [...names].join() || '[]')
-  if (tags.length > 0) parameters.set('tags', tags.join())
-  if (categories.length > 0) parameters.set('category', categories.join())
-  for (const scope of scopes) parameters.append('scope', scope)
-  if (session !== undefined) parameters.set('session', session)
+  const parameters = new URLSearchParams(search)
+  for (const name of OF_LISTS_ONLY) parameters.delete(name)
   let since: string | undefined
   let pauseMs = 0
   let isLost = false

@@ -24,7 +24,7 @@ import {
   type AskedNarrowing,
   type ListNarrowing,
 } from './list-narrowing.ts'
-import { parseNames } from './list-parameters.ts'
+import { parseNames, parseWithSearch } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
@@ -163,6 +163,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     'only',
     'tags',
     'category',
+    'with',
     ...NARROWING_PARAMETERS,
   ])
   const since = query.one('since')
@@ -176,6 +177,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     names: parseNames(query),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
+    withSearch: parseWithSearch(query),
   }
   return { since: lastId ?? since, filter, narrowing: askedNarrowing(query) }
 }

@@ -97,7 +97,7 @@ async function wrapped(
   const composed = await composeWrap({ targetTokens, toolsTokens, layers, fitTools, count: counted })
   const { unmatched } = narrowed ?? {}
   const headers = {
-    'X-Tools-Revision': view.revision,
+    'X-Tools-Revision': view.listRevision,
     'X-Tools-Layers': layersText(view),
     ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),

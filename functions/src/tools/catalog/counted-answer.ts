@@ -2,7 +2,7 @@ import type { DialectRules } from '@toolrack/contract'
 import { LongWork } from '../../loop-turn.ts'
 import { FRAGMENT_START, fragmentTokens, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
 import type { Rung } from '../tokens/rungs.ts'
-import type { CountTokens } from '../tokens/token-counter.ts'
+import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
 import type { UsageRank } from '../usage/usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
@@ -28,7 +28,7 @@ export type CountedAnswer = ListAnswer & {
 /** What decides a budgeted list besides its query. */
 export type Counting = {
   readonly rungs: RungFragments
-  readonly count: CountTokens
+  readonly count: TokenCounter
   readonly pinned: ReadonlySet<string>
   readonly rank: UsageRank
   readonly bounds?: ToolBounds | undefined
@@ -60,7 +60,8 @@ export async function countedAnswer(
   })
   for (const entry of looked) {
     if (work.isLong) await work.giveTurn()
-    rungs.sizes(entry, dialect, count)
+    if (rungs.isLong(entry, dialect)) await rungs.measureInTurns(entry, dialect, count, work)
+    else rungs.sizes(entry, dialect, count)
   }
   const tools = new Map<Listed, SizedTool>()
   const selected = select((entry) => {

@@ -202,3 +202,11 @@ test('a new definition is in the next prompt of its user, and in no other', asyn
   expect((await wrap(body)).names).toEqual(['ccc', 'aaa'])
   expect((await wrap(body, 'admin')).names).toEqual(['aaa'])
 })
+
+test('the revision of a narrowed prompt is that of the same list, so a feed goes on from it', async () => {
+  expect((await ask('ann', 'PUT /sessions/feed', { body: { selection: ['bbb'] } })).status).toBe(201)
+  const { headers } = await wrap({ targetTokens: 4_000, session: 'feed' })
+  const list = await ask('ann', 'GET /tools/list?session=feed')
+  expect(headers.get('x-tools-revision')).toContain(':')
+  expect(headers.get('x-tools-revision')).toBe(list.headers.get('x-tools-revision'))
+})
