@@ -5,7 +5,7 @@ import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } 
 import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
 import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
-import { unanswered, whyOther, type AskedCall } from './answers.ts'
+import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
 import { withRoomFor } from './room-for-approval.ts'
 
@@ -29,7 +29,6 @@ export type AskingCall = AskedCall & {
   readonly arguments: JsonObject
   /** What the definition of the tool marks as sensitive. */
   readonly marks?: Sensitivity
-  readonly workflow: string | null
 }
 
 export type Decision = {
@@ -62,7 +61,7 @@ export class Approvals {
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
       const asked = unanswered(known, call, nowMs)
       if (!asked) return { result: undefined }
-      const equal = known.find((one) => isFor(one, call) && stateAt(one, nowMs) === 'pending')
+      const equal = known.find((one) => isEqual(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
       const approval = newApproval(id, call, asked, nowMs)
       const { kept: others, dropped } = withRoomFor(known, approval, nowMs)
