@@ -7,7 +7,7 @@ import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
 import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
-import { withRoomFor } from './room-for-approval.ts'
+import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
 /** What is told about a new approval to the operator's webhook. It has no arguments. */
 export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
@@ -171,10 +171,7 @@ export class Approvals {
     return found
   }
 
-  /**
-   * Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED, or SERVICE_BUSY if there is no room for
-   * the edited arguments.
-   */
+  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED, or SERVICE_BUSY without room. */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()
     const { sealing } = this.#parts
@@ -192,12 +189,9 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const result = shown(decided, nowMs)
-      if (!put) return { result, change: { approvals: replaced(known, decided) } }
-      const others = known.filter((one) => one !== found)
-      const dropped = withRoomFor(others, decided, nowMs).dropped
-      const kept = known.filter((one) => !dropped.includes(one.id))
-      return { result, change: { approvals: replaced(kept, decided), put, dropped } }
+      const approvals = replaced(known, decided)
+      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals }
+      return { result: shown(decided, nowMs), change }
     })
   }
 

@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, stateAt, type Approval } from './approval.ts'
 
 /**
- * The approvals that are kept beside a new or an edited one, and the ids of the others. The oldest of those that have ended make room. Throws
+ * The approvals that are kept beside a new one, and the ids of the others. The oldest of those that have ended make room. Throws
  * SERVICE_BUSY if this is not enough.
  */
 export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: Approval, nowMs: number) {
@@ -19,6 +19,13 @@ export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: App
   if (count > APPROVALS_MAX || sum > APPROVALS_BYTES_MAX)
     throw new ToolrackError('SERVICE_BUSY', isEdited ? TOO_LARGE : TOO_MANY)
   return { kept: known.filter(({ id }) => !dropped.has(id)), dropped: [...dropped] }
+}
+
+/** Of these approvals, those that are kept so that one of them can have edited arguments. Throws as `withRoomFor`. */
+export function withRoomForEdited(known: readonly Approval[], edited: Approval, nowMs: number) {
+  const others = known.filter((one) => one !== edited)
+  const { dropped } = withRoomFor(others, edited, nowMs)
+  return { approvals: known.filter(({ id }) => !dropped.includes(id)), dropped }
 }
 
 const TOO_MANY =
