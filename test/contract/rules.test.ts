@@ -52,6 +52,40 @@ test('a glob means what the same regular expression means', () => {
   )
 })
 
+test('a long glob means what the same regular expression means', () => {
+  const literals = fc
+    .array(fc.constantFrom('a', 'b', '/', '\u{1f600}'), { maxLength: 45 })
+    .map((parts) => parts.join(''))
+  const wildcards = fc.tuple(fc.constantFrom('*', '**', '/**/', '?'), few(['a', '/', '/b/'], 3))
+  const made = fc.tuple(fc.array(fc.tuple(literals, wildcards), { maxLength: 4 }), literals, fc.nat(250))
+  const seen = { true: 0, false: 0 }
+  fc.assert(
+    fc.property(made, fc.constantFrom('name', 'text', 'path'), ([parts, last, changed], kind) => {
+      const glob = parts.map(([literal, [wildcard]]) => literal + wildcard).join('') + last
+      const same = parts.map(([literal, [, text]]) => literal + text).join('') + last
+      const text = [...same].map((character, at) => (at === changed ? 'c' : character)).join('')
+      const expected = reference(glob, kind).test(text)
+      seen[`${expected}`] += 1
+      expect([glob, text, matchesGlob(glob, text, kind)]).toEqual([glob, text, expected])
+    }),
+    { numRuns: 2_000, seed: 32 },
+  )
+  expect(Math.min(seen.true, seen.false)).toBeGreaterThan(200)
+})
+
+test('a folder of a glob may be missing wherever it is', () => {
+  const starts = Array.from({ length: 100 }, (_, length) => `${'a'.repeat(length)}/`)
+  expect(starts.filter((start) => !matchesGlob(`${start}**/b`, `${start}b`, 'path'))).toEqual([])
+})
+
+test('more globs than stay compiled mean what they meant before', () => {
+  const globs = Array.from({ length: 2_001 }, (_, at) => `src/${at}/*`)
+  const wrong = [...globs, ...globs].filter(
+    (glob) => !matchesGlob(glob, glob.replace('*', 'a'), 'path') || matchesGlob(glob, 'src/a', 'path'),
+  )
+  expect(wrong).toEqual([])
+})
+
 /** The meaning of a glob, written down a second time. */
 function reference(glob: string, kind: 'name' | 'text' | 'path'): RegExp {
   const folders = /(?<=^|\/)\*{2,}\//g
@@ -61,11 +95,12 @@ function reference(glob: string, kind: 'name' | 'text' | 'path'): RegExp {
     .replaceAll(/\*+/g, (stars) => (kind === 'path' && stars === '*' ? '[^/]*' : '[^]*'))
     .replaceAll('\u0002', '[^]')
     .replaceAll('\u0001', '(?:[^/]*/)*')
-  return new RegExp(`^${body}$`)
+  return new RegExp(`^${body}$`, 'u')
 }
 
 test('a hostile glob against a long text ends at once', () => {
   expect(matchesGlob('a*'.repeat(60) + 'b', 'a'.repeat(20_000), 'text')).toBe(false)
+  expect(matchesGlob('*a'.repeat(127) + 'b', 'a'.repeat(1_024), 'path')).toBe(false)
 })
 
 test('a normalised path never leaves its folder by .. in the middle, and stays the same if it is normalised again', () => {

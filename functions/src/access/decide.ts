@@ -48,9 +48,10 @@ function decideOnRules(
 /** Rules of these owners are kept with the user who writes them, and apply to that user's calls only. */
 const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])
 
-function decideOnAudit({ kind, isAdmin, uid }: Principal, action: AuditAction): Decision {
+function decideOnAudit({ kind, isAdmin, uid, mayApprove }: Principal, action: AuditAction): Decision {
   if (kind !== 'user') return deny('Only a user may read the audit trail, not a job.')
-  if (isAdmin) return ALLOWED
+  // Who holds the token that models get must not remove what the records say of them.
+  if (isAdmin) return action.verb === 'erase-audit' && !mayApprove ? deny(NOT_AN_APPROVER) : ALLOWED
   if (action.verb !== 'read-audit') return deny('Only an admin may verify or erase the audit trail.')
   return action.uid === undefined || action.uid === uid
     ? ALLOWED
@@ -77,7 +78,7 @@ const ALLOWED: Decision = { allowed: true }
 
 const NO_JOB_GOVERNS = 'Only a user may decide approvals or write rules, not a job.'
 const NOT_AN_APPROVER =
-  'This token may call tools, but not decide approvals or write rules. Use the token in the file approver-token of the data folder (TOOLRACK_DATA).'
+  'This token may call tools, but not decide approvals, write rules or erase records. Use the token in the file approver-token of the data folder (TOOLRACK_DATA).'
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',

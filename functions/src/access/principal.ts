@@ -81,7 +81,7 @@ export type Principal = User | AccountJob | TokenJob
  * - `read-scopes`, `write-scopes`: the stored scopes of the principal's user. Lists by reference need `read` only.
  * - `simulate`: asking what the rules would say of a call.
  * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
- * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user.
+ * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user, with a token that may approve.
  */
 export type Action =
   | {

@@ -84,12 +84,13 @@ export class ToolDefs {
    * what has changed in between. Rejects as `list` does, also if the session ends, and with what `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
-    const { onChange, onOutage, signal } = options
+    const { onChange, onOutage, ...listed } = options
+    const { signal } = listed
     // A program in JavaScript can leave them out. Without a signal the watch would never end.
     if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
     if (!(signal instanceof AbortSignal))
       throw optionInvalid('signal must be an AbortSignal, which ends the watch')
-    const query = listQuery({ session: this.#session, ...options })
+    const query = listQuery({ session: this.#session, ...listed })
     try {
       for await (const news of feedOf(this.#service, query, signal)) {
         const { type } = news
@@ -98,10 +99,10 @@ export class ToolDefs {
         else {
           // The feed was answered, so the next list must not be one that is remembered from an outage.
           this.#outage.end()
-          let list = await this.list<D>(options)
+          let list = await this.list<D>(listed)
           if (type === 'changes' && isOlder(list.revision ?? '', news.revision)) {
             await pause(SEEN_MS, signal)
-            list = await this.list<D>(options)
+            list = await this.list<D>(listed)
           }
           const names: Partial<NamesChanged> = type === 'changes' ? news : {}
           const { added = [], changed = [], removed = [] } = names

@@ -50,7 +50,7 @@ test.each<[string, Principal, string, Action]>([
   ['a user', user, 'read the records they may see', { verb: 'read-audit', uid: undefined }],
   ['an admin', admin, "read others' records", { verb: 'read-audit', uid: 'u' }],
   ['an admin', admin, 'verify the records', { verb: 'verify-audit' }],
-  ['an admin', admin, 'erase records', { verb: 'erase-audit' }],
+  ['an admin who may approve', { ...admin, mayApprove: true }, 'erase records', { verb: 'erase-audit' }],
 ])('%s (%j) may %s', (_who, principal, _what, action) => {
   expect(decide(principal, action)).toEqual({ allowed: true })
   expect(() => authorise(principal, action)).not.toThrow()
@@ -93,6 +93,7 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a user', user, "read others' records", { verb: 'read-audit', uid: 'other' }, /Only an admin/],
   ['a user', user, 'verify the records', { verb: 'verify-audit' }, /Only an admin/],
   ['a user', user, 'erase records', { verb: 'erase-audit' }, /Only an admin/],
+  ['an admin with the token of models', admin, 'erase records', { verb: 'erase-audit' }, /approver-token/],
   ['a job', job, 'read records', { verb: 'read-audit', uid: 'u' }, /Only a user/],
   ['the local token as a job', local, 'verify the records', { verb: 'verify-audit' }, /Only a user/],
   ['a job token', tokenJob, 'read records', { verb: 'read-audit', uid: 'u' }, /cannot read the audit/],

@@ -1,7 +1,11 @@
 import { isErased, isFor, isOfSession, type Approval, type BoundCall, type KeptRule } from './approval.ts'
 
-/** A call with every rule that asks about it, at least one. */
-export type AskedCall = BoundCall & { readonly uid: string; readonly asks: readonly KeptRule[] }
+/** A call with every rule that asks about it, at least one, and the workflow whose job token makes it. */
+export type AskedCall = BoundCall & {
+  readonly uid: string
+  readonly asks: readonly KeptRule[]
+  readonly workflow: string | null
+}
 
 /** The first rule that asks and is not answered, for always or for the session of the call. */
 export function unanswered(known: readonly Approval[], call: AskedCall, nowMs: number): KeptRule | undefined {
@@ -20,12 +24,25 @@ function isAnswerTo(approval: Approval, call: AskedCall, nowMs: number): boolean
   )
 }
 
+/** True if the approval was asked for by an equal call, so that a user need not decide twice. */
+export function isEqual(approval: Approval, call: Omit<AskedCall, 'asks'>): boolean {
+  return isFor(approval, call) && approval.workflow === call.workflow
+}
+
 const OTHER_SESSION =
   'The approval is for a call through another session; nothing was run. Make the call without it to ask again.'
 
-/** Why an approval is not that of the call; undefined if it is. */
-export function whyOther(approval: Approval, call: BoundCall): string | undefined {
-  if (isFor(approval, call)) return undefined
+const OTHER_WORKFLOW =
+  'The approval is for a call of another workflow; nothing was run. Make the call without it to ask again.'
+
+/**
+ * Why an approval is not that of the call; undefined if it is. The user may make the call of a workflow, whose job token may have
+ * ended; another workflow may not, because it is not the one that the user saw.
+ */
+export function whyOther(approval: Approval, call: Omit<AskedCall, 'asks'>): string | undefined {
+  const { workflow } = approval
+  const isOther = workflow !== null && call.workflow !== null && workflow !== call.workflow
+  if (isFor(approval, call)) return isOther ? OTHER_WORKFLOW : undefined
   if (approval.tool !== call.tool) return `The approval is for the tool ${approval.tool}; nothing was run.`
   if (approval.digest !== call.digest)
     return `${call.tool} has changed since the approval was asked for; nothing was run. Make the call without it to ask again.`

@@ -50,16 +50,16 @@ async function ruled(
   // The rules refuse such a call further out. An approval must not lift a refusal if that step has a mistake.
   if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
   if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
-  const { uid } = principal
+  const { uid, workflowId: workflow = null } = principal
   const asks = asksOf(call)
   if (request.approval === undefined) {
-    const workflow = principal.workflowId ?? null
     const { arguments: args } = request
     const marks = marksOf(entry.stored)
     const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, marks, asks, workflow })
     return pending ? waiting(call, pending) : next(call)
   }
-  const approval = await approvals.take(request.approval, { ...boundTo(call), uid, asks }, invocationId)
+  const asked = { ...boundTo(call), uid, asks, workflow }
+  const approval = await approvals.take(request.approval, asked, invocationId)
   if (approval.state === 'pending') return waiting(call, approval)
   const outcome = await next(call)
   if (hasRunNothing(outcome) && entry.callable === 'service')

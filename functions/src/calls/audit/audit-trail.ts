@@ -5,7 +5,9 @@ import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
 import { headsOf } from './heads-of.ts'
-import { rangesOf, TrailVerifier, type TrailReport } from './verify-trail.ts'
+import { removalTexts, retentionOf } from './removal-texts.ts'
+import { rangesOf } from './number-ranges.ts'
+import { TrailVerifier, type TrailReport } from './verify-trail.ts'
 
 export const AUDIT_MODES = ['on', 'required', 'off'] as const
 export type AuditMode = (typeof AUDIT_MODES)[number]
@@ -39,8 +41,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const TEXTS_AT_ONCE = 300
 /** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
-
-const SERVICE = { kind: 'service', uid: 'service' } as const
 
 type Waiting = {
   readonly event: AuditEvent
@@ -119,8 +119,9 @@ export class AuditTrail {
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
     if (fault) return { ...new TrailVerifier().end(), fault }
-    const verifier = new TrailVerifier({ isPart: day !== undefined, publicKey: key?.publicKey, heads })
-    if (day !== undefined) for (const text of await store.erasures()) verifier.noteErasure(text)
+    const verifier = new TrailVerifier({ isPart: day !== undefined, day, publicKey: key?.publicKey, heads })
+    if (day !== undefined)
+      for await (const text of removalTexts(store, heads.length === 0)) verifier.noteRemoval(text)
     const work = new LongWork()
     for await (const text of this.lines(day, day)) {
       verifier.take(text)
@@ -274,14 +275,10 @@ export class AuditTrail {
     const { store, key, now, days } = this.#options
     if (key) await this.#signDays(key, dayOf(now() - DAY_GRACE_MS))
     const before = dayOf(now() - days * DAY_MS)
-    const removed = await store.removeBefore(before)
-    if (removed.length === 0) return
-    void this.#add(() => ({
-      kind: 'retention',
-      principal: SERVICE,
-      outcome: 'ok',
-      subject: { before, removed },
-    }))
+    const tooOld = await store.days(before)
+    // The record comes first, so that no day is missing that no record names, wherever the removal is broken off.
+    if (tooOld.length > 0) await this.require(() => retentionOf(before, tooOld))
+    await store.removeBefore(before)
   }
 
   /** Signs each day before `until` that has records and no manifest. */

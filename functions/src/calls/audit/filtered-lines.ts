@@ -1,13 +1,14 @@
 import type { TextFilter } from './known-secrets.ts'
-import { isSecretName } from './redact.ts'
+import { OPEN_NAME } from './named-secrets.ts'
+import { isSecretName } from './secret-names.ts'
 
 /** The most UTF-16 code units that are held back. A runner sends no more than 64 KB of what one call prints. */
 const HELD_MAX = 64 * 1024
 
 const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?![^]*-----END )/
-/** A name and its sign, or the word before a token, whose value is on the next line. */
-const OPEN_END = /(?:([\w.-]{1,64})["']?\s{0,3}(?:=|:|%3[dD])|\b(?:bearer|basic))$/i
-/** The most UTF-16 code units that OPEN_END matches, and some more. */
+/** The word before a token, which is on the next line. */
+const OPEN_TOKEN = /\b(?:bearer|basic)$/i
+/** The most UTF-16 code units that OPEN_NAME matches, and some more. */
 const OPEN_END_MAX = 100
 
 /**
@@ -49,8 +50,8 @@ function endOfLines(text: string, secrets: readonly string[]): number {
     const key = PRIVATE_KEY.exec(lines)
     if (key) end = startOfLine(lines, key.index)
     const used = lines.trimEnd()
-    const open = OPEN_END.exec(used.slice(-OPEN_END_MAX))
-    if (open && (open[1] === undefined || isSecretName(open[1])))
+    const last = used.slice(-OPEN_END_MAX)
+    if (OPEN_TOKEN.test(last) || isSecretName(OPEN_NAME.exec(last)?.[1] ?? ''))
       end = Math.min(end, used.lastIndexOf('\n') + 1)
     for (const secret of secrets) end = Math.min(end, end - lengthOfBeginning(secret, text.slice(0, end)))
   }

@@ -37,9 +37,18 @@ export function printedFilter(args: JsonObject, marks: Sensitivity, context: Jso
   return Object.assign(filter, { ofSeveralLines: spelled.filter((secret) => secret.includes('\n')) })
 }
 
+/** As it is, in JSON with and without other letters than those of ASCII, percent-encoded as JavaScript and Python do, and in base64. */
 function spellings(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  const percent = encodeURIComponent(secret.toWellFormed())
   const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed()), base64]
+  const asciiJson = json.replaceAll(
+    /[^ -~]/g,
+    (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  const pythonPercent = percent.replaceAll('%2F', '/')
+  const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
+  return [secret, json, asciiJson, percent, pythonPercent, base64, base64url]
 }
 
 /** Collects what stands in `original` in place of each secret of `redacted`. */

@@ -1,30 +1,17 @@
 import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
+import { scanJson } from '../../tools/json/scan-json.ts'
+import { REDACTED, withoutNamedSecrets } from './named-secrets.ts'
+import { isCountName, isSecretName } from './secret-names.ts'
 import { isSensitive, NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
 
-/** Stands in place of a secret. */
-export const REDACTED = '[redacted]'
+export { REDACTED } from './named-secrets.ts'
 
 /** The levels of JSON inside strings that are read. A string inside them that looks like JSON is removed whole. */
 const NESTED_MAX = 4
 
 /** Values nested deeper are removed. Arguments have at most 32 levels; JSON inside a string can have more. */
 const DEPTH_MAX = 64
-
-/** Names of fields and parameters that hold secrets, in lower case and without `-`, `_`, `.` and blanks. */
-const SECRET_NAME =
-  /passw(?:or)?d|passphrase|passcode|^pwd$|^pin(?:code)?$|^otp$|secret|token|api-?key|accesskey|privatekey|signingkey|encryptionkey|authorization|^auth$|^jwt$|bearer|cookie|credential|sessionid|signature|^sig$/
-
-/** Numbers of tokens are no secrets: `max_tokens`, `tokenCount`. */
-const COUNT_NAME = /tokens$|token(?:count|limit|budget)/
-
-export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(plainName(name))
-}
-
-function plainName(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_.\s]/g, '')
-}
 
 /**
  * Secrets by their shape. Callers choose the texts, so every pattern takes linear time: it begins at the start of a word only, and
@@ -42,14 +29,15 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
     REDACTED,
   ],
   [/(?<![\w-])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}/g, REDACTED],
+  // The addresses of webhooks and bots, which are their own passwords.
+  [
+    /(hooks\.slack\.com\/|discord(?:app)?\.com\/api\/webhooks\/|api\.telegram\.org\/bot)[\w/:-]{8,}/gi,
+    `$1${REDACTED}`,
+  ],
   [/\b(bearer|basic)(\s+)[\w.~+/=-]{8,}/gi, `$1$2${REDACTED}`],
-  // The user and the password of a URL.
-  [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>]{1,1024}@/gi, `$1${REDACTED}@`],
+  // The user and the password of a URL, up to the last `@` before its path: a password can have one.
+  [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'<>]{1,1024}@/gi, `$1${REDACTED}@`],
 ]
-
-/** The name and the sign of `name=value`, `name: value` and `"name": "value"`: of a query, a header, a setting or a line of a log. */
-const NAME_AND_SIGN = /([\w.-]{1,64})["']?\s{0,3}(?:=|:|%3[dD])\s{0,3}/g
-const VALUE = /"[^"\n]*"|'[^'\n]*'|[^\s&;,"'<>{}[\]]+/y
 
 /** Headers whose whole line is secret. */
 const HEADER_LINE =
@@ -57,7 +45,7 @@ const HEADER_LINE =
 
 /** Only a text with one of these can hold a secret with a known shape, so most texts are not looked through. */
 const MAY_HOLD =
-  /[=:{[]|%3d|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN/i
+  /[=:{[>]|--|%3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
 
 /** The text without the secrets that can be recognised, also in JSON inside it. */
 export function redactText(text: string, nested = 0): string {
@@ -70,33 +58,6 @@ export function redactText(text: string, nested = 0): string {
   return withoutNamedSecrets(redacted)
 }
 
-/** The values of names that are no secrets are looked through too: they can be addresses with a query. */
-function withoutNamedSecrets(text: string): string {
-  let redacted = ''
-  let from = 0
-  NAME_AND_SIGN.lastIndex = 0
-  for (let found = NAME_AND_SIGN.exec(text); found; found = NAME_AND_SIGN.exec(text)) {
-    const [all, name = ''] = found
-    if (!isSecretName(name)) continue
-    VALUE.lastIndex = found.index + all.length
-    const [value] = VALUE.exec(text) ?? []
-    if (value === undefined || value === REDACTED || isCount(name, value)) continue
-    redacted += text.slice(from, found.index + all.length) + quotedAs(value)
-    from = found.index + all.length + value.length
-    NAME_AND_SIGN.lastIndex = from
-  }
-  return redacted + text.slice(from)
-}
-
-function isCount(name: string, value: string): boolean {
-  return COUNT_NAME.test(plainName(name)) && /^["']?\d{1,9}["']?$/.test(value)
-}
-
-function quotedAs(value: string): string {
-  const quote = /^["']/.exec(value)?.[0] ?? ''
-  return `${quote}${REDACTED}${quote}`
-}
-
 /** The text if it is the JSON of an object or a list, without secrets. Undefined if it is not. */
 function redactJsonText(text: string, nested: number): string | undefined {
   const trimmed = text.trimStart()
@@ -105,7 +66,9 @@ function redactJsonText(text: string, nested: number): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (nested >= NESTED_MAX) return REDACTED
   const redacted = redact(value as JsonValue, NOT_SENSITIVE, nested + 1)
-  return redacted === value ? text : JSON.stringify(redacted)
+  if (redacted !== value) return JSON.stringify(redacted)
+  // Of two members with one name, only the last one was looked at, and the text has both.
+  return scanJson(text, Infinity) ? REDACTED : text
 }
 
 /**
@@ -133,28 +96,40 @@ function redactedList(
   depth: number,
 ): readonly JsonValue[] {
   let isChanged = false
-  // A header or a cookie may be a pair: ["Authorization", "…"].
-  const [first] = list
-  const isSecretPair =
-    list.length === 2 && typeof first === 'string' && first.length < 64 && isSecretName(first)
   const redacted = list.map((item, index) => {
-    const kept =
-      isSecretPair && index === 1 ? withoutSecret(item) : redact(item, marks.item(index), nested, depth + 1)
+    const kept = namesNext(list, index - 1)
+      ? withoutSecret(item)
+      : redact(item, marks.item(index), nested, depth + 1)
     isChanged ||= kept !== item
     return kept
   })
   return isChanged ? redacted : list
 }
 
+/** True if the item is the name of a secret that follows it: of headers `["Authorization", "…"]`, or of a command `["--password", "…"]`. */
+function namesNext(list: readonly JsonValue[], index: number): boolean {
+  const item = list[index]
+  if (!isShortSecretName(item)) return false
+  return item.startsWith('-') ? !item.includes('=') : list.length % 2 === 0 && index % 2 === 0
+}
+
+function isShortSecretName(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value.length < 64 && isSecretName(value)
+}
+
+/** The members of an object that say what its value is, and those that have the value. */
+const LABEL = /^(?:name|key|header|field|variable)$/i
+const LABELLED = /^(?:value|val|content)$/i
+
 function redactedObject(object: JsonObject, marks: Sensitivity, nested: number, depth: number): JsonObject {
   let isChanged = false
+  const entries = Object.entries(object)
   // {"name": "Authorization", "value": "…"}
-  const label = object['name'] ?? object['key'] ?? object['header']
-  const isSecretLabel = typeof label === 'string' && label.length < 64 && isSecretName(label)
-  const members = Object.entries(object).map(([key, member]): [string, JsonValue] => {
-    const isSecret = isSecretName(key) || (isSecretLabel && key === 'value')
+  const isSecretLabel = entries.some(([key, member]) => LABEL.test(key) && isShortSecretName(member))
+  const members = entries.map(([key, member]): [string, JsonValue] => {
+    const isSecret = isSecretName(key) || (isSecretLabel && LABELLED.test(key))
     const kept =
-      isSecret && !(typeof member === 'number' && COUNT_NAME.test(plainName(key)))
+      isSecret && !(typeof member === 'number' && isCountName(key))
         ? withoutSecret(member)
         : redact(member, marks.property(key), nested, depth + 1)
     const safeKey = redactText(key, NESTED_MAX)

@@ -1,5 +1,6 @@
 import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
 import { isSigned, manifestHash, parseManifest, type Manifest } from './manifest.ts'
+import { NumberRanges } from './number-ranges.ts'
 import { erasedText, firstPrev, hashOf, partsOf, type ChainHead } from './record.ts'
 
 /** The first thing that is wrong. `line` counts from 1. */
@@ -25,6 +26,8 @@ type Expected = {
   readonly heads?: readonly string[]
   /** True if the lines are only some days or chains, so that manifests of other days need no records. */
   readonly isPart?: boolean
+  /** A day whose records must be among the lines, also if `isPart` is set, unless they were removed because they were too old. */
+  readonly day?: string | undefined
 }
 
 type Chain = { head: ChainHead; line: number }
@@ -33,7 +36,7 @@ type Chain = { head: ChainHead; line: number }
 export class TrailVerifier {
   readonly #chains = new Map<string, Chain>()
   readonly #erased = new Map<string, { readonly line: number; readonly at: string }>()
-  readonly #erasures = new Map<string, Range[]>()
+  readonly #erasures = new Map<string, NumberRanges>()
   readonly #manifests: { readonly manifest: Manifest; readonly text: string; readonly line: number }[] = []
   readonly #expected: Expected
   readonly #wantedHeads: Set<string>
@@ -62,8 +65,8 @@ export class TrailVerifier {
     else this.#takeRecord(value, text)
   }
 
-  /** Takes an erasure of a day that is not verified here. */
-  noteErasure(text: string): void {
+  /** Takes an erasure, or the end of the time for which days are kept, from a day that is not verified here. */
+  noteRemoval(text: string): void {
     const record = parsedJson(text)
     if (isJsonObject(record)) this.#noteRemoval(record)
   }
@@ -128,11 +131,11 @@ export class TrailVerifier {
     )
       this.#removedBefore = subject['before']
     if (kind !== 'erasure' || !isJsonObject(subject['erased'])) return
-    for (const [chain, ranges] of Object.entries(subject['erased']))
-      this.#erasures.set(chain, [
-        ...(this.#erasures.get(chain) ?? []),
-        ...rangesIn(typeof ranges === 'string' ? ranges : ''),
-      ])
+    for (const [chain, ranges] of Object.entries(subject['erased'])) {
+      const known = this.#erasures.get(chain) ?? new NumberRanges()
+      if (typeof ranges === 'string') known.add(ranges)
+      this.#erasures.set(chain, known)
+    }
   }
 
   #takeManifest(value: JsonObject, text: string): void {
@@ -145,9 +148,7 @@ export class TrailVerifier {
   #checkErased(): void {
     for (const [place, { line, at }] of this.#erased) {
       const end = place.lastIndexOf('/')
-      const seq = Number(place.slice(end + 1))
-      if (this.#erasures.get(place.slice(0, end))?.some(({ first, last }) => seq >= first && seq <= last))
-        continue
+      if (this.#erasures.get(place.slice(0, end))?.has(Number(place.slice(end + 1)))) continue
       return this.#fail(at, 'its content is erased, and no erasure in the trail names it', line)
     }
   }
@@ -172,7 +173,8 @@ export class TrailVerifier {
 
   #checkChains({ manifest: { day, chains }, line }: { manifest: Manifest; line: number }): void {
     const present = [...this.#chains.values()].filter(({ head }) => head.day === day)
-    if (present.length === 0 && (this.#expected.isPart || day < this.#removedBefore)) return
+    const isElsewhere = this.#expected.isPart === true && day !== this.#expected.day
+    if (present.length === 0 && (isElsewhere || day < this.#removedBefore)) return
     for (const { instance, records, head } of chains) {
       const found = this.#chains.get(firstPrev({ instance, day }))?.head
       const place = `the chain ${instance}/${day}`
@@ -214,24 +216,4 @@ export function headText({ instance, day, seq, hash }: ChainHead): string {
 
 function manifestHead(day: string, text: string): string {
   return `manifest/${day}/${manifestHash(text)}`
-}
-
-type Range = { first: number; last: number }
-
-function rangesIn(text: string): readonly Range[] {
-  return text.split(',').map((range) => {
-    const [first = 0, last = first] = range.split('-').map(Number)
-    return { first, last }
-  })
-}
-
-/** The ranges of numbers, which must be sorted: `1-3,7`. */
-export function rangesOf(seqs: readonly number[]): string {
-  const ranges: Range[] = []
-  for (const seq of seqs) {
-    const open = ranges.at(-1)
-    if (open && seq === open.last + 1) open.last = seq
-    else ranges.push({ first: seq, last: seq })
-  }
-  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',')
 }

@@ -7,6 +7,7 @@ import {
   type RuleSet,
 } from '@toolrack/contract'
 import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
+import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
@@ -26,10 +27,13 @@ export function parsedRules(value: JsonValue): RuleSet {
 
 /**
  * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known.
+ * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get a turn meanwhile.
  */
-export function refuseIdleRules({ rules }: RuleSet, view: CatalogView): void {
-  const faults = rules.flatMap((rule, index) => (rule.future === true ? [] : idleFaults(rule, index, view)))
+export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Promise<void> {
+  const work = new LongWork()
+  const faults: Fault[] = []
+  for (const [index, rule] of rules.entries())
+    if (rule.future !== true) faults.push(...(await idleFaults(rule, index, view, work)))
   if (faults.length === 0) return
   if (view.lostLayers.length === 0) throw invalid(faults)
   const lost = view.lostLayers.join(' and ')
@@ -39,11 +43,11 @@ export function refuseIdleRules({ rules }: RuleSet, view: CatalogView): void {
   )
 }
 
-function idleFaults(rule: Rule, index: number, view: CatalogView): Fault[] {
-  const tools = toolsOf(rule, view)
+async function idleFaults(rule: Rule, index: number, view: CatalogView, work: LongWork): Promise<Fault[]> {
+  const tools = await toolsOf(rule, view, work)
   if (tools.length === 0) {
-    const isKnown =
-      rule.class !== undefined && toolsOf({ ...rule, class: undefined } as unknown as Rule, view).length > 0
+    const ofAnyClass = { ...rule, class: undefined } as unknown as Rule
+    const isKnown = rule.class !== undefined && (await toolsOf(ofAnyClass, view, work)).length > 0
     const pointer = jsonPointer(['rules', index, isKnown ? 'class' : 'tool'])
     const message = isKnown ? NO_TOOL_OF_CLASS : NO_TOOL
     return [{ pointer, message, suggestion: isKnown ? undefined : nearMiss(rule.tool, namesIn(view)) }]
@@ -65,9 +69,10 @@ const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct 
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
 /** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
-function toolsOf(rule: Rule, view: CatalogView): readonly CatalogEntry[] {
+async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
   const found: CatalogEntry[] = []
   for (const entry of /[*?]/.test(rule.tool) ? view.entries() : exactly(view, rule.tool)) {
+    if (work.isLong) await work.giveTurn()
     if (isAbout(rule, ruledTool(entry))) found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
   }

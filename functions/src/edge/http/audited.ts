@@ -9,7 +9,7 @@ import type { FoundRequest, Noted, Route } from './route.ts'
 import { requestError } from './send-error.ts'
 
 /** What reads only, and calls, which have records of their own with what they did. */
-const NOT_WRITES: ReadonlySet<Action['verb']> = new Set(['read', 'call', 'read-audit', 'erase-audit'])
+const NOT_WRITES: ReadonlySet<Action['verb']> = new Set(['read', 'call', 'read-audit'])
 
 /** True for a route that changes something or decides something. */
 export function isAudited({ method, action }: Route): boolean {

@@ -21,7 +21,7 @@ const PIECE_LENGTH = 64 * 1024
 const PARAMETERS = ['tool', 'outcome', 'uid', 'since', 'until', 'limit', 'cursor']
 const FILTERS = ['tool', 'outcome', 'uid', 'limit', 'cursor'] as const
 
-/** The audit trail, for users: a user reads their own records, an admin reads, verifies and erases all. */
+/** The audit trail, for users: a user reads their own records, an admin reads, verifies and, with a token that may approve, erases all. */
 export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Route[] {
   return [
     // A page of records, the newest first. As JSON lines and without a filter, an admin gets whole days that can be verified.

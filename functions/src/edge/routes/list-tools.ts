@@ -161,7 +161,11 @@ export function explainRoute(parts: RouteParts): Route {
     async handle({ principal, asked: { name, query, list }, res }) {
       const narrowing = await narrowingOf(parts, principal, query)
       const view = await parts.listed.view(principal, narrowing?.session)
-      const listed = narrowedView(view, narrowing)
+      const asksOfAll = list.budget !== undefined || list.q !== undefined
+      const listed =
+        narrowing && asksOfAll
+          ? (await narrowInTurns(view, narrowing, principal)).view
+          : narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
       const found = list.q === undefined ? undefined : await parts.search.find(listed, principal.uid, list.q)
       const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, found, name)

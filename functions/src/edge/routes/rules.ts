@@ -52,7 +52,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
         const set = parsedRules(await readBody(request, 'single'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        refuseIdleRules(set, await catalog.view(ofWhom))
+        await refuseIdleRules(set, await catalog.view(ofWhom))
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
         const answer = { owner, outcome, digest, ...set }

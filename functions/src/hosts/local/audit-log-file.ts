@@ -1,22 +1,36 @@
-import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
 import type { Log } from '../../log.ts'
 
 /** Appends the lines of the audit trail to a file that only this account can read. A line that cannot be written is logged once. */
 export function auditLogFile(path: string, log: Pick<Log, 'error'>) {
-  const file = openSync(path, 'a', 0o600)
+  const file = openSync(path, 'a+', 0o600)
   if (process.platform !== 'win32') fchmodSync(file, 0o600)
+  // A full disk and a power cut leave a part of a line. The next line must not be damaged by it too.
+  let isCut = endsInLine(file)
   let isFailing = false
   return {
     copy(lines: readonly string[]): void {
       try {
-        writeSync(file, `${lines.join('\n')}\n`)
+        // Unlike `writeSync`, this goes on after a part, and throws if the rest cannot be written.
+        writeFileSync(file, `${isCut ? '\n' : ''}${lines.join('\n')}\n`)
         isFailing = false
+        isCut = false
       } catch (error) {
         if (!isFailing)
           log.error('the audit log file cannot be written', { path, reason: (error as Error).message })
         isFailing = true
+        isCut = true
       }
     },
     close: () => closeSync(file),
   }
 }
+
+/** True if the last line of the file has no end. */
+function endsInLine(file: number): boolean {
+  const { size } = fstatSync(file)
+  const last = Buffer.alloc(1)
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last[0] !== LINE_FEED
+}
+
+const LINE_FEED = 0x0a

@@ -1,7 +1,8 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
-import { APPROVAL_KEPT_MS, APPROVAL_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
+import { ARGUMENTS_KEPT_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
 import type { Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
@@ -16,18 +17,21 @@ const CHANGE_MS = 5_000
  */
 export class FirestoreApprovalStore implements ApprovalStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   read = (uid: string): Promise<readonly Approval[]> =>
     this.#within(READ_MS, async () => approvalsIn(await (await this.#document(uid)).get()))
 
-  arguments = (uid: string, id: string): Promise<string | undefined> =>
+  arguments = (uid: string, id: string, nowMs: number): Promise<string | undefined> =>
     this.#within(READ_MS, async () => {
       const found = await argumentsOf(await this.#document(uid), id).get()
-      return found.exists ? String(found.get('text')) : undefined
+      const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
+      return expiresAt && expiresAt.toMillis() > nowMs ? String(found.get('text')) : undefined
     })
 
   change = <Result>(
@@ -35,9 +39,10 @@ export class FirestoreApprovalStore implements ApprovalStore {
     nowMs: number,
     plan: (approvals: readonly Approval[]) => PlannedApprovals<Result>,
   ): Promise<Result> =>
-    this.#within(CHANGE_MS, async () => {
-      const document = await this.#document(uid)
-      return document.firestore.runTransaction(async (transaction) => {
+    this.#changes.change(
+      CHANGE_MS,
+      () => this.#document(uid),
+      async (transaction, document) => {
         const { result, change } = plan(approvalsIn(await transaction.get(document)))
         if (!change) return result
         const { approvals, put, dropped = [] } = change
@@ -52,8 +57,8 @@ export class FirestoreApprovalStore implements ApprovalStore {
           transaction.set(argumentsOf(document, id), { text, expiresAt: argumentsEnd })
         }
         return result
-      })
-    })
+      },
+    )
 
   async #within<Result>(ms: number, act: () => Promise<Result>): Promise<Result> {
     try {
@@ -69,9 +74,6 @@ export class FirestoreApprovalStore implements ApprovalStore {
     return user.collection('tools').doc('approvals')
   }
 }
-
-/** Arguments are written with a new approval and with a decision, and an approval lives for APPROVAL_MS after each of these. */
-const ARGUMENTS_KEPT_MS = APPROVAL_MS + APPROVAL_KEPT_MS
 
 function argumentsOf(document: DocumentReference, id: string): DocumentReference {
   return document.collection('arguments').doc(id)

@@ -1,6 +1,6 @@
 import { valueAt, type JsonObject } from '../json.ts'
 import { argumentKind, matchesArgument } from './argument-text.ts'
-import { matchesGlob } from './glob.ts'
+import { matchesGlob } from './matches-glob.ts'
 import {
   RULE_EFFECTS,
   type OwnedRules,

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { toolFailure, toolResult } from '@toolrack/contract'
+import { definitionDigest, toolFailure, toolResult } from '@toolrack/contract'
 import type { JsonObject, RuleDecision, ToolDefinition, ToolResult } from '@toolrack/contract'
 import {
   awaitApproval,
@@ -16,6 +16,7 @@ import {
 import { Onion, type Step } from '../../../../functions/src/calls/pipeline/onion.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
 import { readRequest, validateArguments } from '../../../../functions/src/calls/pipeline/steps.ts'
+import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteApprovalStore } from '../../../../functions/src/stores/sqlite/sqlite-approval-store.ts'
 import { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
@@ -40,6 +41,11 @@ function withParameters(definition: ToolDefinition, parameters: JsonObject): Too
 function echo(description = 'Says the text.', name = 'ECHO'): ToolDefinition {
   const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
   return withParameters(tool(name, description), parameters)
+}
+
+function jobOf(uid: string, workflowId: string): Principal {
+  const grant = grantOf([{ name: 'ECHO', digest: definitionDigest(echo()) }])
+  return { kind: 'job', uid, isAdmin: false, grant, workflowId }
 }
 
 const ASK: RuleDecision = {
@@ -71,7 +77,7 @@ function service() {
     const asks = decision.effect === 'ask' ? [{ ...decision, says: `rule ${decision.rule}` }] : []
     return next({ ...call, decision, asks })
   }
-  async function call(request: Partial<CallRequest> = {}, uid = 'ann') {
+  async function call(request: Partial<CallRequest> = {}, uid = 'ann', workflow?: string) {
     // Every call finds the state of the store only, as after a restart.
     const approvals = restarted()
     const take = Onion.withoutSteps({ log, countAfterNext: () => undefined })
@@ -99,7 +105,7 @@ function service() {
     const outcome = await take(
       receivedCall({
         invocationId: crypto.randomUUID(),
-        principal: { kind: 'user', uid, isAdmin: false },
+        principal: workflow === undefined ? { kind: 'user', uid, isAdmin: false } : jobOf(uid, workflow),
         read: () => sent,
       }),
     )
@@ -153,6 +159,17 @@ test('an approved call runs once', async () => {
   expect(ran).toEqual([{ text: 'hi' }])
 })
 
+test('an approval that was used says so first, whatever the next call with it is', async () => {
+  const { call, approved } = service()
+  const id = await approved()
+  await call({ approval: id })
+  for (const request of [{}, { arguments: { text: 'ho' } }, { name: 'SHOUT' }])
+    expect(await call({ ...request, approval: id })).toMatchObject({
+      code: 'APPROVAL_CONFLICT',
+      text: expect.stringContaining('The approval was used by another call; nothing was run.'),
+    })
+})
+
 test('of 20 calls at once with one approval, one runs', async () => {
   const { call, approved, ran } = service()
   const id = await approved()
@@ -189,6 +206,23 @@ test('an approval is for its tool, its arguments and its definition only', async
     expect.stringContaining('has changed'),
   ])
   expect(ran).toEqual([])
+})
+
+test('the approval of a call of one workflow is not for the calls of another', async () => {
+  const { call, approvals, ran } = service()
+  const first = (await call({}, 'ann', 'backup')).approval?.id ?? ''
+  const other = (await call({}, 'ann', 'mailer')).approval?.id
+  expect(other).not.toBe(first)
+  expect((await call()).approval?.id).not.toBe(first)
+  expect((await call({}, 'ann', 'backup')).approval?.id).toBe(first)
+  await approvals.decide('ann', first, { decision: 'once' })
+  expect(await call({ approval: first }, 'ann', 'mailer')).toMatchObject({
+    code: 'APPROVAL_CONFLICT',
+    text: expect.stringContaining('another workflow'),
+  })
+  expect(ran).toEqual([])
+  // The token of the job may have ended, so its user may make the call.
+  expect(await call({ approval: first })).toMatchObject({ code: 'ok' })
 })
 
 test('a denied call does not run', async () => {
@@ -252,6 +286,28 @@ test('edited arguments are what runs, for the call as it was sent', async () => 
   expect(await call({ approval: id })).toMatchObject({ code: 'ok', text: 'edited' })
   expect((await call({ approval: id })).code).toBe('APPROVAL_CONFLICT')
   expect(ran).toEqual([{ text: 'edited' }])
+})
+
+test('edited arguments count as arguments of the approvals: those that have ended make room, then nothing is decided', async () => {
+  const { call, approvals, approved } = service()
+  const used = await approved({ arguments: { text: 'x'.repeat(200_000) } })
+  await call({ arguments: { text: 'x'.repeat(200_000) }, approval: used })
+  const large = { text: 'y'.repeat(200_000) }
+  const decide = (id: string) => approvals.decide('ann', id, { decision: 'once', arguments: large })
+  // 41 times 200,000 bytes are the last that fit into 8 MB.
+  const ids: string[] = []
+  for (let at = 0; at < 42; at += 1)
+    ids.push((await call({ arguments: { text: `${at}` } })).approval?.id ?? '')
+  const last = ids.pop() ?? ''
+  for (const id of ids) await decide(id)
+  expect((await approvals.list('ann')).map(({ id }) => id)).not.toContain(used)
+  await expect(decide(last)).rejects.toMatchObject({
+    code: 'SERVICE_BUSY',
+    message: expect.stringContaining('so nothing was decided'),
+  })
+  expect((await approvals.list('ann')).find(({ id }) => id === last)).toMatchObject({ state: 'pending' })
+  await approvals.remove('ann', ids[0] ?? '')
+  expect(await decide(last)).toMatchObject({ state: 'approved', isEdited: true })
 })
 
 test('edited arguments that are invalid or denied do not run', async () => {

@@ -1,10 +1,16 @@
 import { expect, test } from '@jest/globals'
+import { mkdtempSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { AuditStore } from '../../../../functions/src/calls/audit/audit-store.ts'
 import type { AuditEvent } from '../../../../functions/src/calls/audit/record.ts'
 import { SqliteAuditStore } from '../../../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
 
 const event = (): AuditEvent => ({ kind: 'call', principal: { kind: 'user', uid: 'ann' }, outcome: 'ok' })
+
+const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** Waits for this number of promises that are already resolved. */
 async function microtasks(count: number): Promise<void> {
@@ -39,4 +45,28 @@ test('an event that is lost while a commit is under way is told by the next reco
   }
   expect(told.reduce((sum, lost) => sum + lost, 0)).toBe(trail.state.lost)
   expect(trail.state.lost).toBeGreaterThan(0)
+})
+
+test('the verification of one day finds that all of its records are gone, unless they were too old', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'toolrack-audit-')), 'audit.sqlite')
+  let nowMs = Date.parse('2026-03-01T08:00:00Z')
+  const trail = memoryAudit({ store: new SqliteAuditStore(path), days: 5, now: () => nowMs })
+  for (let day = 0; day < 4; day += 1, nowMs += DAY_MS) {
+    await trail.record(event)
+    await trail.maintain()
+  }
+  expect(await trail.verify('2026-03-02')).toMatchObject({ fault: null, records: 1 })
+  const file = new DatabaseSync(path)
+  file.exec(
+    `BEGIN; INSERT INTO opened VALUES (1); DELETE FROM records WHERE day = '2026-03-02'; DELETE FROM opened; COMMIT`,
+  )
+  file.close()
+  const { fault } = await trail.verify('2026-03-02')
+  expect(fault?.place).toMatch(/^the chain \S+\/2026-03-02$/)
+  expect(await trail.verify('2026-03-03')).toMatchObject({ fault: null, records: 1 })
+  nowMs += 2 * DAY_MS
+  await trail.record(event)
+  await trail.maintain()
+  expect(await trail.verify('2026-03-01')).toMatchObject({ fault: null, records: 0 })
+  await trail.close()
 })

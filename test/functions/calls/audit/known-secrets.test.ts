@@ -31,6 +31,16 @@ test('the secrets of the context are removed, and JSON and Python spell line bre
   expect(filter({ secret: 'two\nlines' })('said "two\\nlines"')).toBe('said "[redacted]"')
 })
 
+test('a secret with other letters than those of ASCII is found as Python writes it in JSON and in addresses', () => {
+  const clean = filter({ password: 'schön/süß>>>' })
+  for (const spelled of [
+    String.raw`sch\u00f6n/s\u00fc\u00df>>>`,
+    'sch%C3%B6n/s%C3%BC%C3%9F%3E%3E%3E',
+    Buffer.from('schön/süß>>>').toString('base64url'),
+  ])
+    expect(clean(`before ${spelled} after`)).toBe('before [redacted] after')
+})
+
 test('short values stay, and with too many secrets nothing of the text stays', () => {
   expect(filter({ pin: 'abc' })('abc')).toBe('abc')
   const many = { secrets: Array.from({ length: 300 }, (_, at) => `secret ${at}`) }

@@ -30,6 +30,22 @@ const SHAPED = [
   `Authorization: Basic ${CANARY}==\nAccept: */*`,
   `Cookie: a=b; sid=${CANARY}\r\nHost: x`,
   `curl -H "X-Api-Key: ${CANARY}" https://h`,
+  `https://ann:x@${CANARY}@example.com/a`,
+  `https://hooks.slack.com/services/T000/B000/${CANARY}`,
+  `mysql --password ${CANARY} --user ann`,
+  `DB_PASS=${CANARY} MYSQL_PWD=${CANARY}`,
+  `AccountName=a;AccountKey=${CANARY}==`,
+  `said {\\"password\\":\\"${CANARY}\\"}`,
+  `said {"password":"x\\"${CANARY}"}`,
+  `said {"password": "${CANARY} that was cut off`,
+  `password%22%3A%22${CANARY}`,
+  `password=b'${CANARY}'`,
+  `password="""${CANARY} and more """`,
+  `:password=>"${CANARY}"`,
+  `password == '${CANARY}'`,
+  `<db:Password>${CANARY}</db:Password>`,
+  `ｐａｓｓｗｏｒｄ=${CANARY}`,
+  `пароль: ${CANARY}`,
 ]
 const isClean = (value: unknown): boolean => !/Canary|CANARY/.test(JSON.stringify(value))
 
@@ -53,6 +69,26 @@ test('a secret is found at every depth, in keys, in lists, and in JSON inside of
   ).toBe(true)
 })
 
+test('what follows the name of a secret in a list is replaced, and the value of an object that has such a name', () => {
+  expect(redact(['mysql', '--password', CANARY, '--user', 'ann'])).toEqual([
+    'mysql',
+    '--password',
+    REDACTED,
+    '--user',
+    'ann',
+  ])
+  expect(redact(['Cookie', CANARY, 'Host', 'h'])).toEqual(['Cookie', REDACTED, 'Host', 'h'])
+  expect(redact(['--password=', 'ann', 'a token', 'b'])).toEqual(['--password=', 'ann', 'a token', REDACTED])
+  expect(redact({ Name: 'DB_PASSWORD', Value: CANARY })).toEqual({ Name: 'DB_PASSWORD', Value: REDACTED })
+  expect(redact({ name: 'first', key: 'token', value: CANARY })).toMatchObject({ value: REDACTED })
+})
+
+test('of JSON with one name twice nothing stays, because a reader sees both', () => {
+  const body = `{"password":"${CANARY}","password":null}`
+  expect(redact({ body })).toEqual({ body: REDACTED })
+  expect(redact({ body: '{"a":1,"b":{"a":2}}' })).toEqual({ body: '{"a":1,"b":{"a":2}}' })
+})
+
 test.each([
   'apiKey',
   'API-KEY',
@@ -62,6 +98,15 @@ test.each([
   'Proxy-Authorization',
   'pin',
   'db.password',
+  'DB_PASS',
+  'userPwd',
+  'Passwort',
+  'AccountKey',
+  'ＰＡＳＳＷＯＲＤ',
+  'pass\u200bword',
+  'pаsswоrd',
+  'contraseña',
+  '密码',
 ])('the value of %s is replaced, whatever it is', (key) => {
   for (const value of [CANARY, 1234, [CANARY], { a: CANARY }])
     expect(redact({ [key]: value })).toEqual({ [key]: REDACTED })
@@ -78,6 +123,12 @@ test('what is no secret stays exactly as it was, and is not copied', () => {
     skill: 'sk-short',
     json: '{"a": [1, 2]}',
     mail: 'ann@example.com',
+    bypass: 'yes',
+    compass: { pass: true },
+    markup: '<b>bold</b> -- and a dash',
+    list: ['git', 'log', '--oneline', 'main'],
+    pairs: [{ name: 'city', value: 'Bern' }],
+    größe: 'mittel: 5',
   }
   expect(redact(args)).toBe(args)
   expect(redactText('max_tokens=500&page=2')).toBe('max_tokens=500&page=2')
@@ -146,6 +197,13 @@ test.each([
   'bearer ',
   '-----BEGIN ',
   'Cookie: ',
+  'https://a@',
+  'password="',
+  'password="""',
+  '--password ',
+  'ü=',
+  'a>',
+  '-',
 ])('a text that repeats %j takes time that grows with its length only', (part) => {
   const took = (length: number): number => {
     const text = part.repeat(Math.ceil(length / part.length))

@@ -4,7 +4,6 @@ import { canonicalJson, type JsonObject } from '@toolrack/contract'
 import { newAuditKey, parseAuditKey } from '../../../../functions/src/calls/audit/manifest.ts'
 import {
   headText,
-  rangesOf,
   TrailVerifier,
   type TrailReport,
 } from '../../../../functions/src/calls/audit/verify-trail.ts'
@@ -135,12 +134,4 @@ test('each of 1,000 random tamperings is found', () => {
       missed.push(`${kind} ${at} ${byte}`)
   }
   expect(missed).toEqual([])
-})
-
-test.each([
-  [[1, 2, 3, 7, 9, 10], '1-3,7,9-10'],
-  [[5], '5'],
-  [[], ''],
-])('the ranges of %j are %j', (seqs, ranges) => {
-  expect(rangesOf(seqs)).toBe(ranges)
 })

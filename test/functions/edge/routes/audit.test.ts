@@ -371,7 +371,16 @@ test('an admin erases what the records of a user say, and the trail still verifi
   expect(await recordsOf('admin', '?uid=ann&limit=1000')).toEqual([])
   const verified = JSON.parse((await ask('admin', 'GET /audit/verify')).text) as JsonObject
   expect(verified).toMatchObject({ ok: true, erased: erased.erased })
-  expect((await recordsOf('admin', '?uid=root')).map(({ kind }) => kind)).toContain('erasure')
+  const byAdmin = await recordsOf('admin', '?uid=root')
+  expect(byAdmin.map(({ kind }) => kind)).toContain('erasure')
+  const asked = { kind: 'write', outcome: 'ok', subject: expect.objectContaining({ route: 'DELETE /audit' }) }
+  expect(byAdmin).toContainEqual(expect.objectContaining(asked))
+})
+
+test('an erasure that is refused is recorded', async () => {
+  expect((await ask('bob', 'DELETE /audit?uid=bob')).status).toBe(403)
+  const [newest] = await recordsOf('bob', '?limit=1')
+  expect(newest).toMatchObject({ outcome: 'PERMISSION_DENIED', subject: { route: 'DELETE /audit' } })
 })
 
 test.each([

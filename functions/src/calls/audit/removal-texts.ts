@@ -1,0 +1,31 @@
+import type { AuditStore } from './audit-store.ts'
+import type { AuditEvent } from './record.ts'
+
+/** The principal of what the service does by itself. */
+const SERVICE = { kind: 'service', uid: 'service' } as const
+
+/** The event that days were removed, because they were before the first one that is kept. */
+export function retentionOf(before: string, removed: readonly string[]): AuditEvent {
+  return { kind: 'retention', principal: SERVICE, outcome: 'ok', subject: { before, removed } }
+}
+
+/** Records that are read at once. */
+const PAGE_RECORDS = 1_000
+
+/**
+ * The records that say what was removed of a day: all erasures, and, if nothing is left of the day, also what the service has
+ * recorded about the ends of the time for which days are kept.
+ */
+export async function* removalTexts(
+  store: Pick<AuditStore, 'erasures' | 'page'>,
+  isGone: boolean,
+): AsyncGenerator<string> {
+  yield* await store.erasures()
+  let before: string | undefined
+  do {
+    if (!isGone) return
+    const page = await store.page({ uid: SERVICE.uid, limit: PAGE_RECORDS, before })
+    yield* page.texts
+    before = page.before
+  } while (before !== undefined)
+}

@@ -1,0 +1,37 @@
+import { readableName } from '@toolrack/contract'
+
+/**
+ * Names of fields and parameters that hold secrets, in lower case and without `-`, `_`, `.` and blanks. The last line has the word
+ * for a password in other languages.
+ */
+const SECRET_NAME = new RegExp(
+  [
+    'passw(?:or[dt]|d)|passphrase|passcode|^pass$|^pwd$|^pin(?:code)?$|^otp$|secret|token',
+    'apikey|(?:access|account|auth|encryption|master|private|shared|signing|ssh)key',
+    'authorization|^auth$|^jwt$|bearer|cookie|credential|sessionid|signature|^sig$',
+    'contrase[nñ]a|motdepasse|senha|wachtwoord|пароль|密[码碼]|パスワード|비밀번호',
+  ].join('|'),
+)
+
+/** A name whose last word is short for a password: `DB_PASS`, `userPwd`. Not `bypass`. */
+const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
+
+/** Numbers of tokens are no secrets: `max_tokens`, `tokenCount`. */
+const COUNT_NAME = /tokens$|token(?:count|limit|budget)/
+
+export function isSecretName(name: string): boolean {
+  if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
+  if (!/[^ -~]/.test(name)) return false
+  // Letters of other widths and accents in several forms, and then also invisible characters and letters that look alike.
+  return (
+    SECRET_NAME.test(plainName(name.normalize('NFKC'))) || SECRET_NAME.test(plainName(readableName(name)))
+  )
+}
+
+export function isCountName(name: string): boolean {
+  return COUNT_NAME.test(plainName(name))
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.\s]/g, '')
+}
