@@ -53,6 +53,8 @@ test('a prompt without tools has none, and one with tools() has all', async () =
   const begun = wrap(4_000).system('Be kind.')
   expect((await begun.build()).tools).toEqual([])
   expect((await begun.tools().build()).tools).toHaveLength(3)
+  const searching = await begun.tools('@aaa').build({ with: 'search', loaded: ['web_search'] })
+  expect(searching).toMatchObject({ source: 'service', tools: [{}, {}] })
   await expect(begun.tools('').build()).rejects.toMatchObject({ code: 'SERVICE_REFUSED' })
 })
 

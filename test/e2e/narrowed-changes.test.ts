@@ -101,13 +101,10 @@ test('a written scope narrows what a feed tells', async () => {
 test('the revision of a list with a session is a since, and so is that of the list before another selection', async () => {
   await write('sessions/since', { selection: ['A', 'B'] })
   const first = await revision('session=since')
-  // A feed has seen this selection, so the next one can be compared with it.
-  const next = await feed('session=since')
   await write('sessions/since', { selection: ['B', 'C'] })
   const changed = (await (await changes(`session=since&since=${first}`)).json()) as ToolChanges
   expect(changed).toMatchObject(told({ added: ['C'], removed: ['A'] }).data)
   expect(changed.revision).toBe(await revision('session=since'))
-  expect((await next())?.id).toBe(changed.revision)
 })
 
 test('without a session before, and with one now, the changes are those of the two lists', async () => {

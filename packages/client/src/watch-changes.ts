@@ -14,7 +14,7 @@ export type NamesChanged = {
 
 /** What a feed tells: a change, that it may have missed some (`reset`), or that the service is lost or back. */
 export type FeedNews =
-  | ({ readonly type: 'changes' } & NamesChanged)
+  | ({ readonly type: 'changes'; readonly revision?: string | undefined } & NamesChanged)
   | { readonly type: 'begun' | 'reset' | 'back' }
   | { readonly type: 'lost'; readonly error: ServiceError }
 
@@ -54,7 +54,8 @@ export async function* feedOf(
         pauseMs = 0
         if (isLost) yield { type: 'back' }
         isLost = false
-        if (news.type !== 'changes' || hasNames(news)) yield news
+        if (news.type !== 'changes') yield news
+        else if (hasNames(news)) yield { ...news, revision }
       }
       // A stream ends with its token, or with a function's time. The next one goes on from the last change.
       await pause(PAUSE_MS.again, signal)
@@ -76,6 +77,15 @@ export async function* feedOf(
       connection.abort()
     }
   }
+}
+
+/**
+ * True if a list is older than what the feed has told. The instance that lists learns of a change within a second. A revision begins with
+ * the numbers of the writes of two layers.
+ */
+export function isOlder(listed = '', told = ''): boolean {
+  const writes = told.split('.', 2).map(parseFloat)
+  return listed.split('.', 2).some((layer, at) => parseFloat(layer) < (writes[at] ?? 0))
 }
 
 type Answer = { readonly revision: string | undefined; readonly news: FeedNews }

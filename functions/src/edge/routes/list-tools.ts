@@ -24,6 +24,7 @@ import {
   narrowInTurns,
   narrowingOf,
   NARROWING_PARAMETERS,
+  viewNarrowing,
   type ListNarrowing,
   type NarrowedList,
 } from './list-narrowing.ts'
@@ -70,6 +71,9 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
   }
 
   function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+    // A feed that goes on from this list must know what has narrowed it, also after the next change.
+    if (narrowing)
+      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
     const view = parts.listed.view(request.principal, narrowing?.session)
     return view instanceof Promise
       ? view.then((read) => ranked(request, read, narrowing))

@@ -234,6 +234,14 @@ test('in a list that is searched, the tools that fit best come first in the budg
   ])
 })
 
+test('a loaded tool comes first in the budget, also if the list has it without being asked', async () => {
+  const parameters = { type: 'object', properties: {}, required: [] }
+  const tools = ['a', 'b', 'c'].map((name) => toolOf(name, 'It does this and that. '.repeat(10), parameters))
+  const { bill: whole } = await answerTo([tools[2] as ToolDefinition], { budget: 1_000 })
+  const { placed } = await answerTo(tools, { budget: whole.used + 2, loaded: ['c'] })
+  expect(placed[0]).toMatchObject({ entry: { name: 'c' }, because: 'pinned', rung: 'full' })
+})
+
 test.each([undefined, 'anthropic'] as const)(
   'a description of one word of 30,000 letters is never counted at once, dialect %s',
   async (dialect) => {
