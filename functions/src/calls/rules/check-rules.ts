@@ -1,20 +1,26 @@
 import {
-  isAbout,
   jsonPointer,
+  nameMatcher,
   undeclaredArguments,
   valueAt,
   type Rule,
   type RuleSet,
 } from '@toolrack/contract'
 import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { ruledTool } from './rules-in-force.ts'
 
 /** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
 const SCHEMAS_READ_MAX = 500
+
+/** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
+const SUGGESTED_MAX = 3
+
+/** The tools that are compared with a rule before other requests may get a turn. */
+const TOOLS_AT_ONCE = 200
 
 type Fault = RuleFault & { readonly suggestion?: string | undefined }
 
@@ -27,7 +33,7 @@ export function parsedRules(value: JsonValue): RuleSet {
 
 /**
  * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get a turn meanwhile.
+ * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get turns, because there can be many tools.
  */
 export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Promise<void> {
   const work = new LongWork()
@@ -35,7 +41,7 @@ export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Pr
   for (const [index, rule] of rules.entries())
     if (rule.future !== true) faults.push(...(await idleFaults(rule, index, view, work)))
   if (faults.length === 0) return
-  if (view.lostLayers.length === 0) throw invalid(faults)
+  if (view.lostLayers.length === 0) throw invalid(await suggested(faults, rules, view, work))
   const lost = view.lostLayers.join(' and ')
   throw new ToolrackError(
     'LAYER_UNAVAILABLE',
@@ -46,11 +52,13 @@ export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Pr
 async function idleFaults(rule: Rule, index: number, view: CatalogView, work: LongWork): Promise<Fault[]> {
   const tools = await toolsOf(rule, view, work)
   if (tools.length === 0) {
-    const ofAnyClass = { ...rule, class: undefined } as unknown as Rule
-    const isKnown = rule.class !== undefined && (await toolsOf(ofAnyClass, view, work)).length > 0
-    const pointer = jsonPointer(['rules', index, isKnown ? 'class' : 'tool'])
-    const message = isKnown ? NO_TOOL_OF_CLASS : NO_TOOL
-    return [{ pointer, message, suggestion: isKnown ? undefined : nearMiss(rule.tool, namesIn(view)) }]
+    const { class: toolClass, args: _args, ...anyClass } = rule
+    const isKnown = toolClass !== undefined && (await toolsOf(anyClass, view, work)).length > 0
+    return [
+      isKnown
+        ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
+        : { pointer: jsonPointer(['rules', index, 'tool']), message: NO_TOOL },
+    ]
   }
   if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
   const ruled = tools.map(ruledTool)
@@ -71,9 +79,14 @@ const NO_ARGUMENT = 'is an argument that none of these tools declares; correct i
 /** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
 async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
   const found: CatalogEntry[] = []
-  for (const entry of /[*?]/.test(rule.tool) ? view.entries() : exactly(view, rule.tool)) {
-    if (work.isLong) await work.giveTurn()
-    if (isAbout(rule, ruledTool(entry))) found.push(entry)
+  const { tool, class: toolClass } = rule
+  const matches = nameMatcher(tool)
+  let looked = 0
+  for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
+    looked += 1
+    if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
+      found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
   }
   return found
@@ -82,6 +95,26 @@ async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<r
 function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
   const entry = view.winner(name)
   return entry ? [entry] : []
+}
+
+/** The faults, the first of those that name no tool with the tool that was probably meant. */
+async function suggested(
+  faults: readonly Fault[],
+  rules: readonly Rule[],
+  view: CatalogView,
+  work: LongWork,
+): Promise<readonly Fault[]> {
+  const all = [...faults]
+  let left = SUGGESTED_MAX
+  for (const [at, fault] of faults.entries()) {
+    const index = /^\/rules\/(\d+)\/tool$/.exec(fault.pointer)?.[1]
+    if (index === undefined) continue
+    if (left === 0) break
+    left -= 1
+    if (work.isLong) await work.giveTurn()
+    all[at] = { ...fault, suggestion: nearMiss(rules[Number(index)]?.tool ?? '', namesIn(view)) }
+  }
+  return all
 }
 
 function* namesIn(view: CatalogView): Generator<string> {

@@ -20,11 +20,11 @@ export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as
  * together. It is undefined too if it would take long to tell; then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
+  const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
+  if (!rules.some(({ effect }) => effect === 'deny') && !hasDenyingDefault(owned)) return undefined
   const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, tool))
   if (byOne.effect === 'deny') return byOne
-  const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
-  const isPerhapsDenied = rules.some(({ effect }) => effect === 'deny') || hasDenyingDefault(owned)
-  if (!isPerhapsDenied || rules.every(({ args }) => args === undefined)) return undefined
+  if (rules.every(({ args }) => args === undefined)) return undefined
   const known = knownOf(owned)
   const names = new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))
   const values = [...names].map((name) => valuesOf(name, tool.parameters))

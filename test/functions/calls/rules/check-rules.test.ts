@@ -1,19 +1,26 @@
 import { expect, test } from '@jest/globals'
-import { parsedRules, refuseIdleRules } from '../../../../functions/src/calls/rules/check-rules.ts'
+import { isToolrackError, type Rule } from '@toolrack/contract'
+import { refuseIdleRules } from '../../../../functions/src/calls/rules/check-rules.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
-import { turnsDuring } from '../../../support/turns-during.ts'
 
-test('others have a turn while rules that match nothing are compared with many long names', async () => {
-  const view = catalogView({
-    user: Array.from({ length: 200 }, (_, index) => tool(`${'a'.repeat(120)}${index}`)),
-  })
-  const rules = parsedRules({
-    rules: Array.from({ length: 200 }, () => ({ effect: 'deny', tool: `*${'a'.repeat(50)}?b*` })),
-  })
-  const { result, turns } = await turnsDuring(() =>
-    refuseIdleRules(rules, view).catch(({ message }: Error) => message),
+test('200 rules that match none of many tools are refused with a few suggestions, and other work gets turns', async () => {
+  const view = catalogView({ global: Array.from({ length: 2_000 }, (_, at) => tool(`server_tool_${at}`)) })
+  const rules = Array.from({ length: 200 }, (_, at): Rule => ({ effect: 'deny', tool: `server_*_tol_${at}` }))
+  let turns = 0
+  let isOver = false
+  const countTurn = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  const error: unknown = await refuseIdleRules({ default: 'allow', rules }, view).catch(
+    (thrown: unknown) => thrown,
   )
-  expect(result).toContain('(and 199 more, see details)')
+  isOver = true
+  expect(isToolrackError(error) && error.code).toBe('RULE_INVALID')
+  const details = isToolrackError(error) ? error.details : []
+  expect(details).toHaveLength(200)
+  expect(details.filter((detail) => 'suggestion' in detail)).toHaveLength(3)
   expect(turns).toBeGreaterThan(5)
 })
