@@ -60,6 +60,31 @@ test.each(['anthropic', 'gemini'] as const)(
   },
 )
 
+test.each([{ q: 'run a command' }, { scope: '@cli' }, { budget: 100 }])(
+  'a list with %j, which may have fewer tools, does not replace the known selection',
+  async (options) => {
+    const tokens = { 'X-Tools-Tokens': '90/100; full=1; short=0; deferred=0; dropped=1' }
+    server.answers = [
+      listAnswer([listed('READ_FILE'), listed('RUN_COMMAND')]),
+      listAnswer([listed('RUN_COMMAND')], tokens),
+      away,
+    ]
+    const defs = toolDefs(server, { session: 's' })
+    await defs.list()
+    await defs.list(options)
+    const local = await defs.list({ tags: [], names: 'READ_FILE,RUN_COMMAND' })
+    expect([local.source, namesOf(local.tools)]).toEqual(['local', ['READ_FILE', 'RUN_COMMAND']])
+  },
+)
+
+test('a list with a budget that has every tool is a whole list of the session', async () => {
+  const tokens = { 'X-Tools-Tokens': '90/100; full=1; short=0; deferred=0; dropped=0' }
+  server.answers = [listAnswer([listed('READ_FILE')], tokens), away]
+  const defs = toolDefs(server, { session: 's' })
+  await defs.list({ budget: 100 })
+  expect(namesOf((await defs.list()).tools)).toEqual(['READ_FILE'])
+})
+
 test('without a whole list of the session, no local tool is listed', async () => {
   server.answers = [listAnswer([listed('READ_FILE')]), away]
   const defs = toolDefs(server, { session: 's' })

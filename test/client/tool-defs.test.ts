@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { IncomingMessage } from 'node:http'
+import type { ListOptions } from '../../packages/client/src/index.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import { jwt, listAnswer, listed, namesOf, refusal, silence, toolDefs } from './scripted-service.ts'
 
@@ -58,6 +59,39 @@ test.each([-1, 1.5, Number.NaN, 1e15, Infinity])(
     expect(asked()).toEqual([])
   },
 )
+
+test.each(['name', 'limit', 'onChange'])(
+  'an option %s, which no list has, is refused before a request with the options there are',
+  async (option) => {
+    // A program in JavaScript has no types that refuse it.
+    const refused = toolDefs(server).list({ [option]: 'x' })
+    await expect(refused).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: `The option ${option} is none of a list, which takes names, tags, category, q, with, loaded, scope, dialect, session, budget, tokens, strict, signal.`,
+    })
+    expect(asked()).toEqual([])
+  },
+)
+
+test('a list takes every option that its types have', async () => {
+  const every: Required<ListOptions> = {
+    names: 'A',
+    tags: ['t'],
+    category: 'c',
+    q: 'q',
+    with: 'search',
+    loaded: ['B'],
+    scope: '*',
+    dialect: 'openai',
+    session: 's',
+    budget: 9,
+    tokens: true,
+    strict: true,
+    signal: new AbortController().signal,
+  }
+  server.answers = [listAnswer([])]
+  expect((await toolDefs(server).list(every)).source).toBe('service')
+})
 
 test('without the service, a list with a budget is the whole local list, and has no bill', async () => {
   server.answers = [refusal(503, 'LAYER_UNAVAILABLE', 'No.')]

@@ -33,6 +33,7 @@ afterEach(() => server[Symbol.asyncDispose]())
 
 const away = refusal(503, 'STORE_FAILED', 'No.')
 const outcomes = ({ bill }: Prompt<object>) => bill.layers.map(({ name, outcome }) => `${name} ${outcome}`)
+const never = () => new Promise<string>(() => undefined)
 const gone = (options = {}) => new ToolWraps({ service: 'http://127.0.0.1:1', token: 't', ...options })
 
 test('the service composes a prompt', async () => {
@@ -53,6 +54,8 @@ test('a prompt without tools has none, and one with tools() has all', async () =
   const begun = wrap(4_000).system('Be kind.')
   expect((await begun.build()).tools).toEqual([])
   expect((await begun.tools().build()).tools).toHaveLength(3)
+  const searching = await begun.tools('@aaa').build({ with: 'search', loaded: ['web_search'] })
+  expect(searching).toMatchObject({ source: 'service', tools: [{}, {}] })
   await expect(begun.tools('').build()).rejects.toMatchObject({ code: 'SERVICE_REFUSED' })
 })
 
@@ -134,4 +137,13 @@ test('without the service, an unknown session, a stored scope and a bad layer ar
   await expect(all.build({ session: 's' })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   const bad = gone().wrap(400).layer('a', 'x', 1.5)
   await expect(bad.build()).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+})
+
+test('a prompt does not wait longer than its deadline or its signal for a token that never comes', async () => {
+  const late = gone({ token: never, deadlineMs: 50 }).wrap(100).build()
+  await expect(late).rejects.toMatchObject({ code: 'TOKEN_FAILED' })
+  const leaving = new AbortController()
+  const left = gone({ token: never }).wrap(100).build({ signal: leaving.signal })
+  leaving.abort(new Error('left'))
+  await expect(left).rejects.toThrow('left')
 })

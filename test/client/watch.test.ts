@@ -84,10 +84,23 @@ test('events: first the present list, then each change with the list after it', 
   expect(urls()[0]).toBe('/workflows/tools/changes?tags=t')
 })
 
-test('a feed is asked for the session and the scopes of its list', async () => {
+test('a list of an instance that has not seen the change yet is asked for again', async () => {
+  const stale = listAnswer([listed('A')], { 'X-Tools-Revision': '9-a.1-g.f' })
+  const fresh = listAnswer([listed('A'), listed('B')], { 'X-Tools-Revision': '11-a.1-g.f' })
+  const change = events(true, ['9-a.1-g.f', 'changes', names()], ['10-a.1-g.f', 'changes', names({ added })])
+  server.answers = [change, stale, stale, fresh]
+  expect(await told(2)).toEqual([
+    { ...NONE, isReset: true, tools: ['A'] },
+    { ...NONE, added: ['B'], isReset: false, tools: ['A', 'B'] },
+  ])
+})
+
+test('a feed is asked for the session, the scopes and the search tools of its list', async () => {
   server.answers = [polled('1.0.f'), listAnswer([])]
-  await told(1, { session: 's', scope: ['@web', 'ref:room/hall'] })
-  expect(urls()[0]).toBe('/workflows/tools/changes?scope=%40web&scope=ref%3Aroom%2Fhall&session=s')
+  await told(1, { session: 's', scope: ['@web', 'ref:room/hall'], with: 'search', budget: 9 })
+  expect(urls()[0]).toBe(
+    '/workflows/tools/changes?scope=%40web&scope=ref%3Aroom%2Fhall&with=search&session=s',
+  )
 })
 
 test('polls, where no events come: each goes on from the revision of the one before', async () => {

@@ -1,8 +1,9 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, jest, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import type { ToolChanges } from '../../functions/src/tools/changes/tool-changes.ts'
 import { join } from 'node:path'
+import { EventStream } from '../../functions/src/edge/http/event-stream.ts'
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { by, put, remove, tool } from '../support/definition-changes.ts'
@@ -277,6 +278,37 @@ test('one user has at most 100 feeds, a caller who has gone gives the place back
     (feeds) => feeds === 0,
   )
   expect((await ask('many', '/tools/changes')).status).toBe(200)
+})
+
+/** Runs `act`, and counts the turns of the event loop in which events were written meanwhile. */
+async function turnsWithEvents(act: () => Promise<unknown>): Promise<number> {
+  const send = jest.spyOn(EventStream.prototype, 'send')
+  const written = new Set<number>()
+  let isOver = false
+  function tick(): void {
+    written.add(send.mock.calls.length)
+    if (!isOver) setImmediate(tick)
+  }
+  tick()
+  await act()
+  isOver = true
+  written.add(send.mock.calls.length)
+  send.mockRestore()
+  return written.size - 1
+}
+
+test('the events of feeds that are woken together are written in turns of their own', async () => {
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const open = async () => feedReader(await ask('turns', '/tools/changes', { headers: EVENTS, signal }))
+  const feeds = await Promise.all(Array.from({ length: 20 }, open))
+  await Promise.all(feeds.map((next) => next()))
+  const turns = await turnsWithEvents(async () => {
+    await write('turns', tool('one'))
+    await Promise.all(feeds.map((next) => next()))
+  })
+  expect(turns).toBe(20)
+  leaving.abort()
 })
 
 test('a thousand feeds all get an event, and ask for a layer once a second like one feed', async () => {

@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { APPROVAL_KEPT_MS, APPROVAL_MS, type Approval } from '../../functions/src/calls/approvals/approval.ts'
+import {
+  APPROVAL_KEPT_MS,
+  APPROVAL_MS,
+  ARGUMENTS_KEPT_MS,
+  type Approval,
+} from '../../functions/src/calls/approvals/approval.ts'
 import type { ApprovalStore } from '../../functions/src/calls/approvals/approval-store.ts'
 import { Approvals, type AskingCall } from '../../functions/src/calls/approvals/approvals.ts'
 
@@ -46,10 +51,10 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       const asked = await approvals(open()).ask(askingCall())
       const other = open()
       expect(await other.read('ann')).toEqual([asked])
-      expect(await other.arguments('ann', asked?.id ?? '')).toBe('{"sent":{"text":"ü 🌧️"}}')
+      expect(await other.arguments('ann', asked?.id ?? '', NOW)).toBe('{"sent":{"text":"ü 🌧️"}}')
       for (const uid of ['bob', 'ANN', 'a']) {
         expect(await other.read(uid)).toEqual([])
-        expect(await other.arguments(uid, asked?.id ?? '')).toBeUndefined()
+        expect(await other.arguments(uid, asked?.id ?? '', NOW)).toBeUndefined()
       }
     }))
 
@@ -100,8 +105,20 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       const kept = (await ours.ask(askingCall({ argumentsHash: 'other' })))?.id ?? ''
       await ours.remove('ann', id)
       expect((await store.read('ann')).map((approval: Approval) => approval.id)).toEqual([kept])
-      expect(await store.arguments('ann', id)).toBeUndefined()
-      expect(await store.arguments('ann', kept)).toBeDefined()
+      expect(await store.arguments('ann', id, NOW)).toBeUndefined()
+      expect(await store.arguments('ann', kept, NOW)).toBeDefined()
+    }))
+
+  test('the arguments of an always are gone a day after they were written, and the always stays', () =>
+    withStore(async ({ open }) => {
+      const store = open()
+      const id = (await approvals(store).ask(askingCall()))?.id ?? ''
+      await approvals(store).decide('ann', id, { decision: 'always' })
+      const endMs = NOW + ARGUMENTS_KEPT_MS
+      expect(await store.arguments('ann', id, endMs - 1)).toBeDefined()
+      expect(await store.arguments('ann', id, endMs)).toBeUndefined()
+      expect(await approvals(store, endMs).list('ann')).toMatchObject([{ id, state: 'always' }])
+      expect(await approvals(store, endMs).ask(askingCall())).toBeUndefined()
     }))
 
   test('a day after its end an approval is erased with the next question', () =>
@@ -111,6 +128,6 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       const laterMs = NOW + APPROVAL_MS + APPROVAL_KEPT_MS
       await approvals(store, laterMs).ask(askingCall({ argumentsHash: 'other' }))
       expect((await store.read('ann')).map((approval) => approval.id)).not.toContain(id)
-      expect(await store.arguments('ann', id)).toBeUndefined()
+      expect(await store.arguments('ann', id, NOW)).toBeUndefined()
     }))
 }

@@ -53,11 +53,18 @@ export type ListQuery = {
   readonly search: string
 }
 
+/** Every option. A program in JavaScript may send others, and without them its list would be wider than it means. */
+const OPTIONS =
+  'names, tags, category, q, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
+
 /** The largest budget that the service takes. */
 const BUDGET_MAX = 999_999_999_999_999
 
 /** Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
+  for (const name in options)
+    if (!OPTIONS.split(', ').includes(name))
+      throw optionInvalid(`${name} is none of a list, which takes ${OPTIONS}`)
   const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
   const { dialect, session, strict, budget, tokens } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])

@@ -10,8 +10,10 @@ export class Selections {
   readonly #known = new Map<string, ReadonlySet<string>>()
 
   keep(query: ListQuery, token: string, { list, isPartial }: ListAnswer): void {
-    const { session, names, tags, categories } = query
-    if (session === undefined || isPartial || names !== 'all' || tags.length + categories.length > 0) return
+    const { session, names, tags, categories, scopes, q } = query
+    const isFiltered =
+      names !== 'all' || q !== undefined || tags.length + categories.length + scopes.length > 0
+    if (session === undefined || isPartial || isFiltered || (list.tokens?.dropped ?? 0) > 0) return
     const key = keyOf(session, token)
     this.#known.delete(key)
     this.#known.set(key, new Set(list.tools.flatMap(namesIn)))

@@ -1,5 +1,6 @@
 import { parsedJson } from '@toolrack/contract'
 import { optionInvalid, ServiceError, ToolsError } from './errors.ts'
+import { inTime } from './in-time.ts'
 import { currentToken, type Token } from './token.ts'
 
 export type ServiceOptions = {
@@ -40,6 +41,13 @@ export class Service {
   /** Throws TOKEN_FAILED. */
   token(): Promise<string> {
     return currentToken(this.#options.token)
+  }
+
+  /** As `token`. Also throws TOKEN_FAILED at the deadline, or the reason of the signal. */
+  tokenInTime(deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
+    const late = (): ToolsError =>
+      new ToolsError('TOKEN_FAILED', `The token function gave no token within ${deadlineMs} ms.`)
+    return inTime(deadlineMs, late, () => this.token(), signal)
   }
 
   /**

@@ -5,11 +5,11 @@ import { RememberedLists, SharedRequests } from './list-cache.ts'
 import { listQuery, type ListOptions, type ListQuery } from './list-query.ts'
 import { localList, STANDARD_DEFINITIONS } from './local-list.ts'
 import { Selections } from './selections.ts'
-import { Outage, withRetry } from './retry.ts'
+import { Outage, pause, withRetry } from './retry.ts'
 import { withNetworkErrors, Service, type ServiceOptions } from './service.ts'
 import { tokenSubject } from './token.ts'
 import { readList, type FallbackReason, type ListAnswer, type ToolList } from './tool-list.ts'
-import { feedOf, type NamesChanged } from './watch-changes.ts'
+import { feedOf, isOlder, type NamesChanged } from './watch-changes.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
   /**
@@ -75,9 +75,7 @@ export class ToolDefs {
   ): Promise<ToolList<ToolOf<D>>> {
     const query = listQuery({ session: this.#session, ...options })
     options.signal?.throwIfAborted()
-    const late = (): ToolsError =>
-      new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
-    const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
+    const token = await this.#service.tokenInTime(this.#deadlineMs, options.signal)
     return (await this.#list(query, token, options.signal)) as ToolList<ToolOf<D>>
   }
 
@@ -86,12 +84,13 @@ export class ToolDefs {
    * what has changed in between. Rejects as `list` does, also if the session ends, and with what `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
-    const { onChange, onOutage, signal } = options
+    const { onChange, onOutage, ...listed } = options
+    const { signal } = listed
     // A program in JavaScript can leave them out. Without a signal the watch would never end.
     if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
     if (!(signal instanceof AbortSignal))
       throw optionInvalid('signal must be an AbortSignal, which ends the watch')
-    const query = listQuery({ session: this.#session, ...options })
+    const query = listQuery({ session: this.#session, ...listed })
     try {
       for await (const news of feedOf(this.#service, query, signal)) {
         const { type } = news
@@ -100,9 +99,13 @@ export class ToolDefs {
         else {
           // The feed was answered, so the next list must not be one that is remembered from an outage.
           this.#outage.end()
-          const list = await this.list<D>(options)
-          const names = type === 'changes' ? news : NO_NAMES
-          const { added, changed, removed } = names
+          let list = await this.list<D>(listed)
+          if (type === 'changes' && isOlder(list.revision ?? '', news.revision)) {
+            await pause(SEEN_MS, signal)
+            list = await this.list<D>(listed)
+          }
+          const names: Partial<NamesChanged> = type === 'changes' ? news : {}
+          const { added = [], changed = [], removed = [] } = names
           await onChange({ added, changed, removed, isReset: type !== 'changes', list })
         }
       }
@@ -182,8 +185,10 @@ export class ToolDefs {
   }
 }
 
+/** The time in which every instance of the service sees a change, in milliseconds. */
+const SEEN_MS = 1_000
+
 const NO_SELECTION = 'The selection of the session is not known, so no local tool is listed.'
-const NO_NAMES = { added: [], changed: [], removed: [] }
 
 /** The key of a remembered answer. Callers who may see different tools have different keys. */
 function keyOf({ search }: ListQuery, token: string): string {

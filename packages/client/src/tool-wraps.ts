@@ -24,6 +24,10 @@ export type BuildOptions<D extends Dialect | undefined = Dialect | undefined> = 
   readonly maxTools?: number | undefined
   /** If true, the text has a line for each tool. */
   readonly guide?: boolean | undefined
+  /** With `search`, the prompt also has the tools by which a model finds more tools, or the vendor's own search. */
+  readonly with?: 'search' | undefined
+  /** Names of tools that the model has loaded. They come first in the budget. */
+  readonly loaded?: readonly string[] | undefined
   /** The id of a session, in place of that of the ToolWraps. */
   readonly session?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -88,7 +92,7 @@ export class ToolWraps {
 
   async #build(parts: Parts, options: BuildOptions): Promise<Prompt> {
     options.signal?.throwIfAborted()
-    const token = await this.#service.token()
+    const token = await this.#service.tokenInTime(this.#deadlineMs, options.signal)
     if (!this.#outage.isOn)
       try {
         return await this.#ask(parts, options, token)
@@ -146,8 +150,8 @@ export class ToolWraps {
 
   /** Lists the tools of a prompt once, so that the list is remembered when the service goes away. */
   #prime({ scope }: Parts, options: BuildOptions): void {
-    const { dialect, session } = options
-    const key = JSON.stringify([scope, dialectOf(options), session])
+    const { dialect, session, with: extra, loaded } = options
+    const key = JSON.stringify([scope, dialectOf(options), session, extra, loaded])
     if (scope === undefined || this.#primed.has(key) || this.#primed.size >= PRIMED_MAX) return
     this.#primed.add(key)
     this.#list(scope, { session, ...options, dialect, signal: undefined }).catch(() =>
@@ -172,8 +176,8 @@ export class ToolWraps {
   }
 
   async #list(scope: Scope, options: BuildOptions): Promise<Pick<ToolList<JsonObject>, 'tools' | 'source'>> {
-    const { session, signal } = options
-    const asked = { session, signal, dialect: dialectOf(options) }
+    const { session, signal, with: extra, loaded } = options
+    const asked = { session, signal, dialect: dialectOf(options), with: extra, loaded }
     return this.#defs.list(isAll(scope) ? asked : { ...asked, scope })
   }
 }

@@ -14,13 +14,16 @@ export type NamesChanged = {
 
 /** What a feed tells: a change, that it may have missed some (`reset`), or that the service is lost or back. */
 export type FeedNews =
-  | ({ readonly type: 'changes' } & NamesChanged)
+  | ({ readonly type: 'changes'; readonly revision?: string | undefined } & NamesChanged)
   | { readonly type: 'begun' | 'reset' | 'back' }
   | { readonly type: 'lost'; readonly error: ServiceError }
 
 const PAUSE_MS = { again: 100, first: 500, max: 30_000 }
 /** The service writes a comment every 15 seconds, and a poll ends after 25. A connection without either is dead. */
 const SILENCE_MS = 60_000
+
+/** The parameters of a list that decide how its tools are shown, and not which of them it is about. */
+const OF_LISTS_ONLY = ['envelope', 'q', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
 
 const ACCEPT = 'text/event-stream, application/json;q=0.9'
 
@@ -30,15 +33,11 @@ const ACCEPT = 'text/event-stream, application/json;q=0.9'
  */
 export async function* feedOf(
   service: Service,
-  { names, tags, categories, scopes, session }: ListQuery,
+  { search }: Pick<ListQuery, 'search'>,
   signal: AbortSignal,
 ): AsyncGenerator<FeedNews, never> {
-  const parameters = new URLSearchParams()
-  if (names !== 'all') parameters.set('names', [...names].join() || '[]')
-  if (tags.length > 0) parameters.set('tags', tags.join())
-  if (categories.length > 0) parameters.set('category', categories.join())
-  for (const scope of scopes) parameters.append('scope', scope)
-  if (session !== undefined) parameters.set('session', session)
+  const parameters = new URLSearchParams(search)
+  for (const name of OF_LISTS_ONLY) parameters.delete(name)
   let since: string | undefined
   let pauseMs = 0
   let isLost = false
@@ -55,7 +54,8 @@ export async function* feedOf(
         pauseMs = 0
         if (isLost) yield { type: 'back' }
         isLost = false
-        if (news.type !== 'changes' || hasNames(news)) yield news
+        if (news.type !== 'changes') yield news
+        else if (hasNames(news)) yield { ...news, revision }
       }
       // A stream ends with its token, or with a function's time. The next one goes on from the last change.
       await pause(PAUSE_MS.again, signal)
@@ -77,6 +77,15 @@ export async function* feedOf(
       connection.abort()
     }
   }
+}
+
+/**
+ * True if a list is older than what the feed has told. The instance that lists learns of a change within a second. A revision begins with
+ * the numbers of the writes of two layers.
+ */
+export function isOlder(listed = '', told = ''): boolean {
+  const writes = told.split('.', 2).map(parseFloat)
+  return listed.split('.', 2).some((layer, at) => parseFloat(layer) < (writes[at] ?? 0))
 }
 
 type Answer = { readonly revision: string | undefined; readonly news: FeedNews }

@@ -19,8 +19,11 @@ export type PlannedApprovals<Result> = {
 export type ApprovalStore = {
   /** Rejects with STORE_FAILED or STORE_BUSY. */
   readonly read: (uid: string) => Promise<readonly Approval[]>
-  /** The text of an approval's arguments as it was put. Undefined if there is none. */
-  readonly arguments: (uid: string, id: string) => Promise<string | undefined>
+  /**
+   * The text of an approval's arguments as it was put. Undefined if there is none, and from ARGUMENTS_KEPT_MS after it was put. The
+   * store erases it soon after that time.
+   */
+  readonly arguments: (uid: string, id: string, nowMs: number) => Promise<string | undefined>
   /**
    * Reads and changes a user's approvals in one transaction, which may run `plan` several times. If `plan` throws, nothing is
    * written. `nowMs` is the present time: the store may erase what other users have no more use for.

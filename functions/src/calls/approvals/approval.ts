@@ -8,6 +8,12 @@ export const APPROVAL_MS = 15 * 60 * 1_000
 /** The time for which an approval that has ended is still shown. */
 export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
 
+/**
+ * The time for which the arguments of an approval are kept after they were written: with the question, and with edited arguments. An
+ * approval has APPROVAL_MS to be decided and APPROVAL_MS to be used. An `always` and a `session` live longer than their arguments.
+ */
+export const ARGUMENTS_KEPT_MS = 2 * APPROVAL_MS + APPROVAL_KEPT_MS
+
 /** The time for which an answer for a session is kept, if the session does not end earlier. Then the rule asks again. */
 export const SESSION_ANSWER_MS = 30 * 24 * 60 * 60 * 1_000
 

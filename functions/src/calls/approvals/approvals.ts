@@ -7,7 +7,7 @@ import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
 import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
-import { withRoomFor } from './room-for-approval.ts'
+import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
 /** What is told about a new approval to the operator's webhook. It has no arguments. */
 export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
@@ -93,17 +93,17 @@ export class Approvals {
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
       const found = known.find((one) => one.id === id && !isErased(one, nowMs))
       if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
+      const state = stateAt(found, nowMs)
+      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
+      if (state === 'used' && found.usedBy !== invocationId)
+        throw new ToolrackError('APPROVAL_CONFLICT', USED)
       const other = whyOther(found, call)
       if (other) throw new ToolrackError('APPROVAL_CONFLICT', other)
-      const state = stateAt(found, nowMs)
       if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
       if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
       const isAnswer = state === 'always' || state === 'session'
       if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
-      if (state === 'pending' || isAnswer) return { result: found }
-      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
-      if (state === 'used' && found.usedBy === invocationId) return { result: found }
-      if (state === 'used') throw new ToolrackError('APPROVAL_CONFLICT', USED)
+      if (state === 'pending' || state === 'used' || isAnswer) return { result: found }
       const used: Approval = { ...found, state: 'used', usedBy: invocationId }
       return { result: used, change: { approvals: replaced(known, used) } }
     })
@@ -171,7 +171,7 @@ export class Approvals {
     return found
   }
 
-  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. */
+  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED, or SERVICE_BUSY without room. */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()
     const { sealing } = this.#parts
@@ -189,7 +189,8 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const change = { approvals: replaced(known, decided), ...(put && { put }) }
+      const approvals = replaced(known, decided)
+      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals }
       return { result: shown(decided, nowMs), change }
     })
   }
@@ -207,8 +208,8 @@ export class Approvals {
 
   /** Undefined if there are none. Throws APPROVAL_CONFLICT if they were sealed with another key, or were changed in the store. */
   async #arguments(uid: string, id: string): Promise<ApprovalArguments | undefined> {
-    const { store, sealing } = this.#parts
-    const text = await store.arguments(uid, id)
+    const { store, now, sealing } = this.#parts
+    const text = await store.arguments(uid, id, now())
     if (text === undefined) return undefined
     const args = argumentsIn(text, { uid, id }, sealing)
     if (!args) throw new ToolrackError('APPROVAL_CONFLICT', UNREADABLE)
@@ -243,7 +244,7 @@ const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
 
 const NOT_KEPT =
-  'The arguments of the approval are no longer kept: Firestore erases them a day after the decision. The approval itself can be cancelled.'
+  'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
 
 const OTHER_RULE =
   'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'

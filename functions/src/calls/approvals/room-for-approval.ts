@@ -5,7 +5,7 @@ import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, stateAt, type Approval } 
  * The approvals that are kept beside a new one, and the ids of the others. The oldest of those that have ended make room. Throws
  * SERVICE_BUSY if this is not enough.
  */
-export function withRoomFor(known: readonly Approval[], { bytes }: Approval, nowMs: number) {
+export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: Approval, nowMs: number) {
   const dropped = new Set(known.filter((one) => isErased(one, nowMs)).map(({ id }) => id))
   let count = known.length - dropped.size + 1
   let sum = known.reduce((total, one) => total + (dropped.has(one.id) ? 0 : one.bytes), bytes)
@@ -16,12 +16,23 @@ export function withRoomFor(known: readonly Approval[], { bytes }: Approval, now
     count -= 1
     sum -= one.bytes
   }
-  if (count > APPROVALS_MAX || sum > APPROVALS_BYTES_MAX) throw new ToolrackError('SERVICE_BUSY', TOO_MANY)
+  if (count > APPROVALS_MAX || sum > APPROVALS_BYTES_MAX)
+    throw new ToolrackError('SERVICE_BUSY', isEdited ? TOO_LARGE : TOO_MANY)
   return { kept: known.filter(({ id }) => !dropped.has(id)), dropped: [...dropped] }
+}
+
+/** Of these approvals, those that are kept so that one of them can have edited arguments. Throws as `withRoomFor`. */
+export function withRoomForEdited(known: readonly Approval[], edited: Approval, nowMs: number) {
+  const others = known.filter((one) => one !== edited)
+  const { dropped } = withRoomFor(others, edited, nowMs)
+  return { approvals: known.filter(({ id }) => !dropped.includes(id)), dropped }
 }
 
 const TOO_MANY =
   'Too many of your calls wait for an approval, so nothing was asked and nothing was run. Decide or cancel some of them.'
+
+const TOO_LARGE =
+  'The arguments of your approvals have too many bytes for the edited ones, so nothing was decided. Decide or cancel other approvals first, or decide without other arguments.'
 
 function hasEnded(approval: Approval, nowMs: number): boolean {
   return ['used', 'denied', 'expired'].includes(stateAt(approval, nowMs))

@@ -29,8 +29,8 @@ export type AuditStore = {
   /** Writes all records in one commit, or none. Rejects if a record with the same place exists. */
   readonly append: (records: readonly SealedRecord[]) => Promise<void>
   readonly page: (query: AuditQuery) => Promise<AuditPage>
-  /** The days that have records, the oldest first. */
-  readonly days: () => Promise<readonly string[]>
+  /** The days that have records, the oldest first: all of them, or those before this one. */
+  readonly days: (before?: string) => Promise<readonly string[]>
   /** How many records there are of a day, or of all days. */
   readonly count: (day?: string) => Promise<number>
   /** The chains of a day with their last records, sorted by instance. */
@@ -47,8 +47,8 @@ export type AuditStore = {
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>
-  /** Removes the records of all days before this one. Manifests stay. Returns the removed days. */
-  readonly removeBefore: (day: string) => Promise<readonly string[]>
+  /** Removes the records of all days before this one. Manifests stay. If it is broken off, the next removal goes on. */
+  readonly removeBefore: (day: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 

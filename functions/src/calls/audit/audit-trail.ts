@@ -275,9 +275,10 @@ export class AuditTrail {
     const { store, key, now, days } = this.#options
     if (key) await this.#signDays(key, dayOf(now() - DAY_GRACE_MS))
     const before = dayOf(now() - days * DAY_MS)
-    const removed = await store.removeBefore(before)
-    if (removed.length === 0) return
-    void this.#add(() => retentionOf(before, removed))
+    const tooOld = await store.days(before)
+    // The record comes first, so that no day is missing that no record names, wherever the removal is broken off.
+    if (tooOld.length > 0) await this.require(() => retentionOf(before, tooOld))
+    await store.removeBefore(before)
   }
 
   /** Signs each day before `until` that has records and no manifest. */

@@ -107,8 +107,7 @@ export class RuleBook {
     else {
       const user = this.#user(scope.uid)
       user.cached.put(text)
-      // The entry is set again, because only then the cache measures its size.
-      this.#users.set(scope.uid, user)
+      this.#remember(scope.uid, user)
     }
     this.#parts.written?.()
   }
@@ -118,7 +117,7 @@ export class RuleBook {
     const own = user.cached.sets
     if (!user.joined || user.joined.shared !== shared || user.joined.own !== own) {
       user.joined = { shared, own, by: new Map() }
-      this.#users.set(uid, user)
+      this.#remember(uid, user)
     }
     const more = own ? [...rulesOf(own, 'workflow', workflowId), ...rulesThrough(own, session)] : []
     const key = more.map(({ owner }) => ownerKey(owner)).join('\n')
@@ -144,6 +143,12 @@ export class RuleBook {
     const user = { cached: this.#cached({ kind: 'user', uid }), joined: undefined }
     this.#users.set(uid, user)
     return user
+  }
+
+  /** Measures the user's rules again. The cache measures a value only when it is new, so the entry is removed first. */
+  #remember(uid: string, user: UserRules): void {
+    this.#users.delete(uid)
+    this.#users.set(uid, user)
   }
 
   #cached(scope: RuleScope): CachedRules {

@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import { parseObject } from '../../parse-object.ts'
 import { findBearerToken } from '../../access/authenticate.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { ownTurn } from '../../loop-turn.ts'
 import { layersText } from '../../tools/catalog/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../tools/catalog/list-query.ts'
 import { isGone, type Feed } from '../../tools/changes/change-feeds.ts'
@@ -18,13 +19,12 @@ import { sendJson } from '../http/send-json.ts'
 import { isWritten } from './asked-scopes.ts'
 import {
   askedNarrowing,
-  filterOf,
   NARROWING_PARAMETERS,
   presentNarrowing,
+  viewNarrowing,
   type AskedNarrowing,
-  type ListNarrowing,
 } from './list-narrowing.ts'
-import { parseNames } from './list-parameters.ts'
+import { parseNames, parseWithSearch } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
@@ -84,7 +84,7 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
   const clock = setTimeout(() => feed.end(), POLL_MS).unref()
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesBetween(last, view, filter)
+      const changes = await changesInTurn(last, view, filter)
       if (!isEmpty(changes)) return sendChanges(request, changes)
       last = view
     }
@@ -106,7 +106,7 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
   last ??= present
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesBetween(last, view, filter)
+      const changes = await changesInTurn(last, view, filter)
       if (!isEmpty(changes)) await sendEvent(events, changes)
       last = view
     }
@@ -115,6 +115,12 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
     return events.end('gone', errorBody(error))
   }
   events.close()
+}
+
+/** What a feed tells next. Many feeds are woken together, and other requests get a turn between two of them. */
+async function changesInTurn(last: CatalogView, view: CatalogView, filter: FeedFilter): Promise<ToolChanges> {
+  await ownTurn()
+  return changesBetween(last, view, filter)
 }
 
 /** Whose view the feed is about: the caller, with what narrows the caller's list. */
@@ -132,17 +138,6 @@ function viewerOf(
     return narrowing instanceof Promise ? narrowing.then(viewNarrowing) : viewNarrowing(narrowing)
   }
   return { ...principal, narrowed: { key, present } }
-}
-
-/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
-const BYTES = { name: 300, character: 50 } as const
-
-function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
-  const { session, scopes, pinned } = narrowing
-  const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
-  const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
-  const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
-  return { filter: filterOf(narrowing), session, bytes }
 }
 
 function sendEvent(events: EventStream, changes: ToolChanges): Promise<void> | undefined {
@@ -163,6 +158,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     'only',
     'tags',
     'category',
+    'with',
     ...NARROWING_PARAMETERS,
   ])
   const since = query.one('since')
@@ -176,6 +172,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     names: parseNames(query),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
+    withSearch: parseWithSearch(query),
   }
   return { since: lastId ?? since, filter, narrowing: askedNarrowing(query) }
 }

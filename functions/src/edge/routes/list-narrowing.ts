@@ -4,6 +4,7 @@ import type { Principal } from '../../access/principal.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView, LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
+import type { ViewNarrowing } from '../../tools/changes/past-views.ts'
 import { scopeFilter, unmatchedItems, type AppliedScope } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
@@ -161,6 +162,18 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
     revision,
     leavesOut: (entry) => (session && !isSelected(session, entry.name) ? NOT_SELECTED : outOfScope(entry)),
   }
+}
+
+/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
+const BYTES = { name: 300, character: 50 } as const
+
+/** The narrowing as feeds remember it. */
+export function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
+  const { session, scopes, pinned } = narrowing
+  const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
+  const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
+  const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
+  return { filter: filterOf(narrowing), session, bytes }
 }
 
 function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {

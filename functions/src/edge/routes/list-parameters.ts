@@ -56,7 +56,7 @@ export function listQueryIn(query: Query, nameParameters: readonly string[], env
     strict: query.flag('strict'),
     limit,
     q,
-    withSearch: query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search',
+    withSearch: parseWithSearch(query),
     loaded,
     after,
     ...countingIn(query),
@@ -65,6 +65,11 @@ export function listQueryIn(query: Query, nameParameters: readonly string[], env
 
 /** What a list can have only if it is asked for. */
 const WITH = ['search'] as const
+
+/** True if the query asks for the tools by which a model finds others. Throws PARAMETER_INVALID. */
+export function parseWithSearch(query: Query): boolean {
+  return query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search'
+}
 
 const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
 

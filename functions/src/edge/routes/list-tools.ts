@@ -24,6 +24,7 @@ import {
   narrowInTurns,
   narrowingOf,
   NARROWING_PARAMETERS,
+  viewNarrowing,
   type ListNarrowing,
   type NarrowedList,
 } from './list-narrowing.ts'
@@ -70,6 +71,9 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
   }
 
   function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+    // A feed that goes on from this list must know what has narrowed it, also after the next change.
+    if (narrowing)
+      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
     const view = parts.listed.view(request.principal, narrowing?.session)
     return view instanceof Promise
       ? view.then((read) => ranked(request, read, narrowing))
@@ -157,7 +161,11 @@ export function explainRoute(parts: RouteParts): Route {
     async handle({ principal, asked: { name, query, list }, res }) {
       const narrowing = await narrowingOf(parts, principal, query)
       const view = await parts.listed.view(principal, narrowing?.session)
-      const listed = narrowedView(view, narrowing)
+      const asksOfAll = list.budget !== undefined || list.q !== undefined
+      const listed =
+        narrowing && asksOfAll
+          ? (await narrowInTurns(view, narrowing, principal)).view
+          : narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
       const found = list.q === undefined ? undefined : await parts.search.find(listed, principal.uid, list.q)
       const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, found, name)

@@ -11,7 +11,7 @@ import {
 import type { Principal } from '../../access/principal.ts'
 import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
-import { scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
+import { leftIn, scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
@@ -37,7 +37,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
   async function toolsIn(principal: Principal, { scope, pinned }: ScopeContent) {
     const parsed = parseScope(scope)
     const leavesOut = scopeFilter('fault' in parsed ? [] : [{ from: scope, scope: parsed }], new Set(pinned))
-    const entries = [...(await listed.view(principal)).filteredBy({ leavesOut }).entries()]
+    const entries = await leftIn((await listed.view(principal)).entries(), leavesOut)
     const names = entries.filter((entry) => !isFinder(entry)).map(({ name }) => name)
     return { total: names.length, tools: names.slice(0, NAMES_SHOWN_MAX) }
   }

@@ -12,6 +12,8 @@ export type AskedWrap = {
   readonly model: string | undefined
   readonly dialect: Dialect | undefined
   readonly guide: boolean
+  /** The parameters `with` and `loaded` of the list. */
+  readonly more: Readonly<Record<string, string>>
   /** The scopes and the session, as a list has them in its query. */
   readonly narrowing: Query
   readonly session: string | undefined
@@ -28,6 +30,8 @@ const FIELDS = [
   'toolsTokens',
   'maxTools',
   'guide',
+  'with',
+  'loaded',
 ]
 
 /** As for the budget of a list: no prompt takes as many tokens. */
@@ -45,6 +49,7 @@ export function wrapInBody(body: JsonObject): AskedWrap {
   const unknown = Object.keys(body).some((key) => !FIELDS.includes(key))
   if (unknown) throw bodyInvalid(`The body takes ${FIELDS.join(', ')}, and nothing else.`)
   const { targetTokens, layers = [], dialect, model, scope, session, toolsTokens, maxTools, guide } = body
+  const { with: extra, loaded = [] } = body
   if (!isJsonArray(layers)) throw at('/layers', 'must be a list of layers')
   if (layers.length > LAYERS_MAX)
     throw at('/layers', `has ${layers.length} layers; at most ${LAYERS_MAX} are allowed`)
@@ -54,6 +59,9 @@ export function wrapInBody(body: JsonObject): AskedWrap {
     throw at('/model', `must be a text of 1 to ${MODEL_LENGTH_MAX} characters`)
   if (session !== undefined && typeof session !== 'string') throw at('/session', 'must be a text')
   if (guide !== undefined && typeof guide !== 'boolean') throw at('/guide', 'must be true or false')
+  if (extra !== undefined && extra !== 'search') throw at('/with', 'must be search')
+  if (!isJsonArray(loaded) || !loaded.every((name) => typeof name === 'string'))
+    throw at('/loaded', 'must be a list of names of tools')
   return {
     targetTokens: wholeNumber('/targetTokens', targetTokens, TOKENS_MAX),
     toolsTokens: optional('/toolsTokens', toolsTokens),
@@ -61,6 +69,7 @@ export function wrapInBody(body: JsonObject): AskedWrap {
     model,
     dialect: known,
     guide: guide ?? false,
+    more: { ...(extra && { with: extra }), ...(loaded.length > 0 && { loaded: JSON.stringify(loaded) }) },
     narrowing: narrowingQuery(scopesIn(scope), session),
     session,
     layers: layersIn(layers),

@@ -16,7 +16,7 @@ import { readObject } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { countedAnswerOf } from './list-budget.ts'
-import { narrowingOf, narrowInTurns } from './list-narrowing.ts'
+import { narrowingOf, narrowInTurns, viewNarrowing } from './list-narrowing.ts'
 import { parseListQuery } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
@@ -69,6 +69,8 @@ async function wrapped(
   principal: KnownRequest['principal'],
 ) {
   const narrowing = await narrowingOf(parts, principal, asked.narrowing)
+  const { uid } = principal
+  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewNarrowing(narrowing))
   const whole = await parts.listed.view(principal, narrowing?.session)
   const narrowed = narrowing && (await narrowInTurns(whole, narrowing, principal))
   const view = narrowed?.view ?? whole
@@ -78,17 +80,17 @@ async function wrapped(
   const bounds = { toolsMax: asked.maxTools ?? profile?.toolsMax, defers: profile?.defers }
   const count = await tokenCounter()
   const work = new LongWork()
-  let quarantined: string | undefined
+  let answered: CountedAnswer | undefined
 
   async function fitTools(tokens: number): Promise<FittedTools<WrappedTools>> {
-    const search = searchOf(tokens, dialect)
+    const search = searchOf(tokens, dialect, asked.more)
     const revisions = [whole.revision, narrowing?.revision, rank.revision]
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
     const query = parseListQuery(search, parts.envelope)
     const answer =
       answers.get(key) ?? (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, bounds))
     answers.set(key, answer)
-    quarantined = answer.quarantined
+    answered = answer
     return fitted(answer, asked.guide ? guideOf(answer, dialect) : undefined)
   }
 
@@ -96,11 +98,14 @@ async function wrapped(
   const counted = (text: string) => countInTurns(text, count, work)
   const composed = await composeWrap({ targetTokens, toolsTokens, layers, fitTools, count: counted })
   const { unmatched } = narrowed ?? {}
+  const { quarantined, unknown, leftOut } = answered ?? {}
   const headers = {
-    'X-Tools-Revision': view.revision,
+    'X-Tools-Revision': view.listRevision,
     'X-Tools-Layers': layersText(view),
     ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
+    ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),
   }
   return { wrap: answerOf(composed), headers }
 }
@@ -119,8 +124,8 @@ async function profileOf(
   return meant === null ? undefined : modelProfile(meant)
 }
 
-function searchOf(tokens: number, dialect: Dialect | undefined): string {
-  const query = new URLSearchParams({ envelope: 'array', budget: String(tokens) })
+function searchOf(tokens: number, dialect: Dialect | undefined, more: AskedWrap['more']): string {
+  const query = new URLSearchParams({ envelope: 'array', budget: String(tokens), ...more })
   if (dialect !== undefined) query.set('dialect', dialect)
   return query.toString()
 }

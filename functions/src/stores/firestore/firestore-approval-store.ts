@@ -1,5 +1,5 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
-import { APPROVAL_KEPT_MS, APPROVAL_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
+import { ARGUMENTS_KEPT_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
 import type { Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
 import { DocumentChanges } from './document-changes.ts'
@@ -27,10 +27,11 @@ export class FirestoreApprovalStore implements ApprovalStore {
   read = (uid: string): Promise<readonly Approval[]> =>
     this.#within(READ_MS, async () => approvalsIn(await (await this.#document(uid)).get()))
 
-  arguments = (uid: string, id: string): Promise<string | undefined> =>
+  arguments = (uid: string, id: string, nowMs: number): Promise<string | undefined> =>
     this.#within(READ_MS, async () => {
       const found = await argumentsOf(await this.#document(uid), id).get()
-      return found.exists ? String(found.get('text')) : undefined
+      const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
+      return expiresAt && expiresAt.toMillis() > nowMs ? String(found.get('text')) : undefined
     })
 
   change = <Result>(
@@ -73,9 +74,6 @@ export class FirestoreApprovalStore implements ApprovalStore {
     return user.collection('tools').doc('approvals')
   }
 }
-
-/** Arguments are written with a new approval and with a decision, and an approval lives for APPROVAL_MS after each of these. */
-const ARGUMENTS_KEPT_MS = APPROVAL_MS + APPROVAL_KEPT_MS
 
 function argumentsOf(document: DocumentReference, id: string): DocumentReference {
   return document.collection('arguments').doc(id)

@@ -22,8 +22,10 @@ const DEADLINE_MS = 5_000
 /** The most milliseconds of an erasure or a removal of old days. */
 const LONG_DEADLINE_MS = 60_000
 const WRITES_AT_ONCE = 400
-/** After every place. */
+/** After every place and every day. */
 const NO_END = '~'
+/** The id of a document in a query. The ids of chains and records begin with their day. */
+const ID = '__name__'
 
 /**
  * The audit trail in `toolrack/audit/records`, one document for each record. Each instance of the service has its own chains. Clients
@@ -95,9 +97,9 @@ export class FirestoreAuditStore implements AuditStore {
       return found.data().count
     }, LONG_DEADLINE_MS)
 
-  days = (): Promise<readonly string[]> =>
+  days = (before = NO_END): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
-      const chains = await chainsOf(firestore).select('day').get()
+      const chains = await chainsOf(firestore).where('day', '<', before).select('day').get()
       return [...new Set(chains.docs.map((chain) => String(chain.get('day'))))].toSorted()
     })
 
@@ -184,22 +186,11 @@ export class FirestoreAuditStore implements AuditStore {
       return found.docs.map((record) => String(record.get('text')))
     })
 
-  removeBefore = (day: string): Promise<readonly string[]> =>
+  /** The heads of the chains go first. A removal that is broken off leaves records without a chain, which the next removal finds. */
+  removeBefore = (day: string): Promise<void> =>
     this.#within(async (firestore) => {
-      const chains = await chainsOf(firestore).where('day', '<', day).get()
-      const days = new Set<string>()
-      for (const chain of chains.docs) {
-        const { instance, day: old, seq: last } = chain.data() as ChainHead
-        for (let seq = 1; seq <= last; seq += WRITES_AT_ONCE) {
-          const batch = firestore.batch()
-          for (let each = seq; each < seq + WRITES_AT_ONCE && each <= last; each += 1)
-            batch.delete(recordsOf(firestore).doc(idOf({ instance, day: old, seq: each })))
-          await batch.commit()
-        }
-        await chain.ref.delete()
-        days.add(old)
-      }
-      return [...days].toSorted()
+      await removeAll(firestore, chainsOf(firestore).where(ID, '<', day))
+      await removeAll(firestore, recordsOf(firestore).where(ID, '<', day))
     }, LONG_DEADLINE_MS)
 
   close = (): Promise<void> => this.#connection.close()
@@ -230,6 +221,17 @@ function checkedText(document: DocumentSnapshot): string {
     ([name, copy]) => document.get(name) === copy,
   )
   return isSame ? text : markedText(text)
+}
+
+/** Removes what the query finds, as long as it finds something. So the work is that of the documents that exist. */
+async function removeAll(firestore: Firestore, query: Query): Promise<void> {
+  for (;;) {
+    const { docs } = await query.select().limit(WRITES_AT_ONCE).get()
+    const batch = firestore.batch()
+    for (const { ref } of docs) batch.delete(ref)
+    if (docs.length > 0) await batch.commit()
+    if (docs.length < WRITES_AT_ONCE) return
+  }
 }
 
 function idOf({ instance, day, seq }: ChainName & { readonly seq: number }): string {

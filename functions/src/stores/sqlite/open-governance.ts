@@ -155,8 +155,15 @@ const TOOL_USAGE = `
   ) STRICT, WITHOUT ROWID;
 `
 
+/** The time at which the arguments of an approval are erased. Older rows get the time that new ones have, 24.5 hours. */
+const ARGUMENTS_END = `
+  ALTER TABLE approval_arguments ADD COLUMN erase_at INTEGER NOT NULL DEFAULT 0;
+  UPDATE approval_arguments SET erase_at = (unixepoch() * 1000) + 88200000;
+  CREATE INDEX approval_arguments_by_end ON approval_arguments (erase_at);
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE]
+const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { eraseAtMs, type Approval } from '../../calls/approvals/approval.ts'
+import { ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
@@ -8,11 +8,12 @@ const SQL = {
   put: `INSERT INTO approvals (uid, text, erase_at) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET text = excluded.text, erase_at = excluded.erase_at`,
   drop: 'DELETE FROM approvals WHERE uid = ?',
-  arguments: 'SELECT text FROM approval_arguments WHERE uid = ? AND id = ?',
-  putArguments: `INSERT INTO approval_arguments (uid, id, text) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET text = excluded.text`,
+  arguments: 'SELECT text FROM approval_arguments WHERE uid = ? AND id = ? AND erase_at > ?',
+  putArguments: `INSERT INTO approval_arguments (uid, id, text, erase_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET text = excluded.text, erase_at = excluded.erase_at`,
   dropArguments: 'DELETE FROM approval_arguments WHERE uid = ? AND id = ?',
   erase: 'DELETE FROM approvals WHERE erase_at <= ?',
+  eraseArguments: 'DELETE FROM approval_arguments WHERE erase_at <= ?',
 } as const
 
 /** The approvals in the embedded store. Each change also erases what other users have no more use for. */
@@ -27,8 +28,8 @@ export class SqliteApprovalStore implements ApprovalStore {
 
   read = async (uid: string): Promise<readonly Approval[]> => this.#guarded(() => this.#read(uid))
 
-  arguments = async (uid: string, id: string): Promise<string | undefined> =>
-    this.#guarded(() => textOf(this.#statements.arguments.get(uid, id)))
+  arguments = async (uid: string, id: string, nowMs: number): Promise<string | undefined> =>
+    this.#guarded(() => textOf(this.#statements.arguments.get(uid, id, nowMs)))
 
   change = <Result>(
     uid: string,
@@ -55,8 +56,9 @@ export class SqliteApprovalStore implements ApprovalStore {
     if (approvals.length === 0) statements.drop.run(uid)
     else statements.put.run(uid, JSON.stringify(approvals), eraseAtMs(approvals))
     for (const id of dropped) statements.dropArguments.run(uid, id)
-    if (put) statements.putArguments.run(uid, put.id, put.text)
+    if (put) statements.putArguments.run(uid, put.id, put.text, nowMs + ARGUMENTS_KEPT_MS)
     statements.erase.run(nowMs)
+    statements.eraseArguments.run(nowMs)
   }
 
   #guarded<Result>(act: () => Result): Result {

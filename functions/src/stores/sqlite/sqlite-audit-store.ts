@@ -59,7 +59,7 @@ const SCHEMA = `
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
-  days: 'SELECT DISTINCT day FROM records ORDER BY day',
+  days: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
   chains: 'SELECT instance, max(seq) AS seq FROM records WHERE day = ? GROUP BY instance ORDER BY instance',
   one: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq = ?',
   texts: `SELECT ${CHECKED_TEXT} FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?`,
@@ -74,7 +74,6 @@ const SQL = {
   erasures: `SELECT text FROM records WHERE kind = 'erasure' ORDER BY place`,
   empty: `UPDATE records SET kind = 'erased', uid = '', tool = NULL, outcome = '', place = ?, text = ?
     WHERE day = ? AND instance = ? AND seq = ?`,
-  tooOld: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
   remove: 'DELETE FROM records WHERE day < ?',
   open: 'INSERT INTO opened VALUES (1)',
   shut: 'DELETE FROM opened',
@@ -145,9 +144,9 @@ export class SqliteAuditStore implements AuditStore {
     return pageOf(rows, { tool, outcome, limit }, rows.length === most)
   }
 
-  days = async (): Promise<readonly string[]> => {
+  days = async (before = NO_END): Promise<readonly string[]> => {
     await Promise.resolve()
-    return this.#sql.days.all().map((row) => String(row['day']))
+    return this.#sql.days.all(before).map((row) => String(row['day']))
   }
 
   count = async (day?: string): Promise<number> => {
@@ -211,11 +210,8 @@ export class SqliteAuditStore implements AuditStore {
     return this.#sql.erasures.all().map((row) => String(row['text']))
   }
 
-  removeBefore = async (day: string): Promise<readonly string[]> => {
-    await Promise.resolve()
-    const days = this.#sql.tooOld.all(day).map((row) => String(row['day']))
-    if (days.length > 0) this.#opened(() => this.#sql.remove.run(day))
-    return days
+  removeBefore = async (day: string): Promise<void> => {
+    if ((await this.days(day)).length > 0) this.#opened(() => this.#sql.remove.run(day))
   }
 
   close = (): Promise<void> => {

@@ -8,7 +8,7 @@ import type { AgentFields } from './check-agent.ts'
 
 type Parts = { readonly store: AgentStore; readonly files: AgentFiles; readonly now: () => number }
 
-/** The agents of users, in the store and in files. An agent in the store hides one in a file with the same id. */
+/** The agents of users, in the store and in files. An agent in the store hides one in a file with the same id, but never `default`. */
 export class Agents {
   readonly #parts: Parts
 
@@ -48,17 +48,19 @@ export class Agents {
   /** The stored agents by the time of their creation, at most `limit`, and then those in files whose id is free. */
   async list(uid: string, limit: number, order: ListOrder): Promise<readonly (Agent | FixedAgent)[]> {
     const { store, files } = this.#parts
-    const [stored, { agents }] = await Promise.all([store.list(uid, limit, order), files.read()])
+    const [kept, { agents }] = await Promise.all([store.list(uid, limit, order), files.read()])
+    const stored = kept.filter(({ id }) => id !== DEFAULT_AGENT.id)
     const listed = new Set(stored.map(({ id }) => id))
     const left = [...agents.keys()].filter((id) => !listed.has(id))
     // A list that is not full has every stored agent.
-    const taken = stored.length < limit || left.length === 0 ? listed : await store.taken(uid, left)
+    const taken = kept.length < limit || left.length === 0 ? listed : await store.taken(uid, left)
     return [...stored, ...[...agents.values()].filter(({ id }) => !listed.has(id) && !taken.has(id))]
   }
 
   /** Throws AGENT_NOT_FOUND. */
   async find(uid: string, id: string): Promise<Agent | FixedAgent> {
-    const stored = isAgentId(id) ? await this.#parts.store.find(uid, id) : undefined
+    const isStored = isAgentId(id) && id !== DEFAULT_AGENT.id
+    const stored = isStored ? await this.#parts.store.find(uid, id) : undefined
     const found = stored ?? (await this.#fixed(id))
     if (!found) throw new ToolrackError('AGENT_NOT_FOUND')
     return found
@@ -130,9 +132,10 @@ export class Agents {
   ): Promise<Result> {
     if (!isAgentId(id)) throw new ToolrackError('AGENT_NOT_FOUND')
     const fixed = await this.#fixed(id)
+    if (fixed === DEFAULT_AGENT) throw new ToolrackError('AGENT_CONFLICT', IS_DEFAULT)
     return this.#parts.store.change(uid, id, (found) => {
       if (found) return plan(found)
-      if (fixed) throw new ToolrackError('AGENT_CONFLICT', fixed === DEFAULT_AGENT ? IS_DEFAULT : IN_FILE)
+      if (fixed) throw new ToolrackError('AGENT_CONFLICT', IN_FILE)
       throw new ToolrackError('AGENT_NOT_FOUND')
     })
   }

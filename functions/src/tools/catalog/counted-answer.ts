@@ -1,8 +1,8 @@
-import type { DialectRules } from '@toolrack/contract'
+import { parseNameEntry, type DialectRules } from '@toolrack/contract'
 import { LongWork } from '../../loop-turn.ts'
 import { FRAGMENT_START, fragmentTokens, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
 import type { Rung } from '../tokens/rungs.ts'
-import type { CountTokens } from '../tokens/token-counter.ts'
+import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
 import type { UsageRank } from '../usage/usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
@@ -28,7 +28,7 @@ export type CountedAnswer = ListAnswer & {
 /** What decides a budgeted list besides its query. */
 export type Counting = {
   readonly rungs: RungFragments
-  readonly count: CountTokens
+  readonly count: TokenCounter
   readonly pinned: ReadonlySet<string>
   readonly rank: UsageRank
   readonly bounds?: ToolBounds | undefined
@@ -60,7 +60,8 @@ export async function countedAnswer(
   })
   for (const entry of looked) {
     if (work.isLong) await work.giveTurn()
-    rungs.sizes(entry, dialect, count)
+    if (rungs.isLong(entry, dialect)) await rungs.measureInTurns(entry, dialect, count, work)
+    else rungs.sizes(entry, dialect, count)
   }
   const tools = new Map<Listed, SizedTool>()
   const selected = select((entry) => {
@@ -76,7 +77,7 @@ export async function countedAnswer(
   })
   const joined = new JoinedTokens(count, jointOf(query, dialect))
   const placed =
-    query.budget === undefined ? undefined : place(selected, query, dialect, tools, joined, counting)
+    query.budget === undefined ? undefined : place(view, selected, query, dialect, tools, joined, counting)
   const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
   const rungOf = new Map(placed?.map(({ entry, rung }) => [entry, rung]))
 
@@ -116,6 +117,7 @@ export function billText({ used, budget, full, short, deferred, dropped }: Token
 }
 
 function place(
+  view: CatalogView,
   { finders, listed, loaded }: Selected,
   query: ListQuery,
   dialect: DialectRules | undefined,
@@ -134,7 +136,9 @@ function place(
   const others = sized(listed, mark)
   const searchTool = deferral && sizeOf(Buffer.from(JSON.stringify(deferral.searchTool)), count)
   const open = joined.open + (searchTool ? joined.most(searchTool) : 0)
-  const asked = new Set([...pinned, ...first.map(({ entry }) => entry.name)])
+  // A tool that the model has loaded may be in the list without being asked for.
+  const byName = query.loaded.flatMap((one) => view.resolve(parseNameEntry(one).name)?.name ?? [])
+  const asked = new Set([...pinned, ...byName, ...first.map(({ entry }) => entry.name)])
   const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)
   const order = { pinned: asked, rank, search }
   return placeTools([...first, ...others], order, query.budget ?? 0, open, joined, bounds)

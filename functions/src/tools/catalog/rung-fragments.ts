@@ -1,8 +1,10 @@
 import { inDialect, listedTool, type DialectRules } from '@toolrack/contract'
+import type { LongWork } from '../../loop-turn.ts'
+import { countInTurns } from '../tokens/count-in-turns.ts'
 import { fragmentTokens, tailOf } from '../tokens/joined-tokens.ts'
 import { atRung, deferred, RUNGS, type Rung } from '../tokens/rungs.ts'
 import { readTokens } from '../tokens/stored-tokens.ts'
-import type { CountTokens } from '../tokens/token-counter.ts'
+import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import type { DialectFragments } from './dialect-fragments.ts'
 
@@ -11,6 +13,9 @@ export type FragmentSize = { readonly tokens: number; readonly bytes: number; re
 
 /** The size of a tool on each rung. */
 export type RungSizes = { readonly [On in Rung]: FragmentSize }
+
+/** The longest definition that is counted at once, in UTF-8 bytes. It takes a few milliseconds. */
+const COUNTED_BYTES_MAX = 8_192
 
 /** The key of a list without a dialect in `#sizes`. */
 const PLAIN = ''
@@ -33,10 +38,29 @@ export class RungFragments {
     return 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
   }
 
+  /** Measures a tool whose count would delay other requests, so that `sizes` has it ready. They get turns meanwhile. */
+  async measureInTurns(
+    entry: CatalogEntry,
+    dialect: DialectRules | undefined,
+    count: TokenCounter,
+    work: LongWork,
+  ): Promise<void> {
+    if (!this.isLong(entry, dialect)) return
+    const counts = new Map<string, number>()
+    this.#measure(entry, dialect, (text) => (counts.set(text, 0), 0))
+    for (const text of counts.keys()) counts.set(text, await countInTurns(text, count, work))
+    this.sizes(entry, dialect, (text) => counts.get(text) ?? count(text))
+  }
+
+  /** True if the tool is not measured yet, and too long for `sizes`. */
+  isLong(entry: CatalogEntry, dialect: DialectRules | undefined): boolean {
+    return entry.fragment.length > COUNTED_BYTES_MAX && !this.#sizes.get(entry)?.has(keyOf(dialect))
+  }
+
   /** The sizes of a tool. Undefined if the vendor would refuse the tool. */
   sizes(entry: CatalogEntry, dialect: DialectRules | undefined, count: CountTokens): RungSizes | undefined {
     const ofEntry = this.#sizes.get(entry) ?? new Map<string, RungSizes | undefined>()
-    const key = dialect?.name ?? PLAIN
+    const key = keyOf(dialect)
     if (!ofEntry.has(key)) this.#sizes.set(entry, ofEntry.set(key, this.#measure(entry, dialect, count)))
     return ofEntry.get(key)
   }
@@ -56,6 +80,10 @@ export class RungFragments {
     })
     return Object.fromEntries(sizes) as RungSizes
   }
+}
+
+function keyOf(dialect: DialectRules | undefined): string {
+  return dialect?.name ?? PLAIN
 }
 
 /** Strict mode would allow a call of a deferred tool only without arguments. */

@@ -93,6 +93,12 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
   }
 
+  /** Remembers what has narrowed a list of the user, so that a feed can go on from that list. */
+  know(uid: string, revision: string, narrowing: () => ViewNarrowing): void {
+    const key = `${uid} ${revision}`
+    if (!this.#narrowings.get(key)) this.#narrowings.set(key, narrowing())
+  }
+
   #present(viewer: Sees, narrowing: ViewNarrowing | undefined): CatalogView | Promise<CatalogView> {
     const view = this.#parts.catalog.view(viewer)
     const rules = this.#parts.rulesFor(viewer, narrowing?.session)

@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import type { ListQuery } from '../catalog/list-query.ts'
-import { matches, named } from '../catalog/select-entries.ts'
+import { isFinder, matches, named } from '../catalog/select-entries.ts'
 import { LongWork } from '../../loop-turn.ts'
 
 export type ChangedTool = { readonly name: string; readonly digest: Digest }
@@ -18,7 +18,7 @@ export type ToolChanges = {
 }
 
 /** Which tools a feed is about. */
-export type FeedFilter = Pick<ListQuery, 'names' | 'tags' | 'categories'>
+export type FeedFilter = Pick<ListQuery, 'names' | 'tags' | 'categories' | 'withSearch'>
 
 /** The revision of a view as feeds give it. A layer that cannot be read just now has the same tools as before. */
 export function feedRevision({ listRevision }: Pick<CatalogView, 'listRevision'>): string {
@@ -66,7 +66,11 @@ async function seenBy(
   const touched = hideAlike(before, after)
     ? touchedNames(before, after)
     : await differentlyShown(before, after)
-  const visible = (view: CatalogView): CatalogEntry[] => touched.flatMap((name) => shownIn(view, name) ?? [])
+  // As in a list, the tools by which a model finds others are there only if they are asked for.
+  const visible = (view: CatalogView): CatalogEntry[] =>
+    touched
+      .flatMap((name) => shownIn(view, name) ?? [])
+      .filter((entry) => filter.withSearch || !isFinder(entry))
   return [digests(visible(before)), digests(visible(after))]
 }
 

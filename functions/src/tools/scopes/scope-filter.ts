@@ -19,6 +19,20 @@ export function scopeFilter(
   }
 }
 
+/** The tools that the filter does not leave out. Other requests get a turn meanwhile. */
+export async function leftIn(
+  entries: Iterable<CatalogEntry>,
+  leavesOut: (entry: CatalogEntry) => LeftOut | undefined,
+): Promise<readonly CatalogEntry[]> {
+  const work = new LongWork()
+  const left: CatalogEntry[] = []
+  for (const entry of entries) {
+    if (work.isLong) await work.giveTurn()
+    if (!leavesOut(entry)) left.push(entry)
+  }
+  return left
+}
+
 /** The items that match none of these tools, written as in a scope, without `!`. Other requests get a turn meanwhile. */
 export async function unmatchedItems(
   entries: Iterable<CatalogEntry>,

@@ -189,9 +189,10 @@ export class Sessions {
     if (known && known.digest === session?.digest && known.usedAtMs >= session.usedAtMs) return
     cached.session = session
     cached.joined = undefined
+    // The cache measures the size of a value only when it is new. So the entry is removed first.
+    this.#cache.delete(keyOf(uid, id))
     // Nothing is kept of a session that does not exist, because anybody can invent ids.
     if (session) this.#cache.set(keyOf(uid, id), cached)
-    else this.#cache.delete(keyOf(uid, id))
   }
 
   #cached(uid: string, id: string): Cached {

@@ -4,18 +4,25 @@ const TOKEN_BYTES_MAX = 128
 /** Positions are below this number. It times the highest rank is below 2^53, so a rank and a position fit into one number. */
 const POSITIONS = 2 ** 32
 
+/** Pairs that are looked at between two yields, which takes a few milliseconds. */
+const STEPS = 4_096
+
 /**
- * The number of tokens of one piece that is no token itself. Joins the pair with the lowest rank, the leftmost first, until no pair
+ * Counts the tokens of one piece that is no token itself. It yields now and then, because a piece can have a million bytes. Joins the pair with the lowest rank, the leftmost first, until no pair
  * is a token. A heap finds the next pair, so the time grows with n log n: a search through all pairs takes minutes for
  * 100,000 equal letters. `bytes` has one character for each byte.
  */
-export function countMerged(bytes: string, ranks: ReadonlyMap<string, number>): number {
+export function* countMerged(
+  bytes: string,
+  ranks: ReadonlyMap<string, number>,
+): Generator<undefined, number> {
   const { length } = bytes
-  const next = Int32Array.from({ length: length + 1 }, (_, at) => at + 1)
-  const previous = Int32Array.from({ length: length + 1 }, (_, at) => at - 1)
+  const next = new Int32Array(length + 1)
+  const previous = new Int32Array(length + 1)
   const rankAt = new Float64Array(length).fill(Infinity)
   const heap: number[] = []
   let parts = length
+  let steps = 0
 
   function look(at: number): void {
     const middle = next[at] ?? length
@@ -26,8 +33,16 @@ export function countMerged(bytes: string, ranks: ReadonlyMap<string, number>): 
     if (rank !== Infinity) push(heap, rank * POSITIONS + at)
   }
 
-  for (let at = 0; at < length - 1; at += 1) look(at)
+  for (let at = 0; at <= length; at += 1) {
+    next[at] = at + 1
+    previous[at] = at - 1
+  }
+  for (let at = 0; at < length - 1; at += 1) {
+    look(at)
+    if (++steps % STEPS === 0) yield
+  }
   for (let lowest = pop(heap); lowest !== undefined; lowest = pop(heap)) {
+    if (++steps % STEPS === 0) yield
     const at = lowest % POSITIONS
     // The pair at this position is another one by now.
     if (rankAt[at] !== (lowest - at) / POSITIONS) continue

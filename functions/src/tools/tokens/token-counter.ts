@@ -4,20 +4,26 @@ import { countMerged } from './byte-pair-merge.ts'
 /** The number of o200k tokens of a text. The names of special tokens in the text are plain text. */
 export type CountTokens = (text: string) => number
 
+/** A count that can also be made in steps of a few milliseconds, for texts of any length. */
+export type TokenCounter = CountTokens & { readonly steps: (text: string) => Generator<undefined, number> }
+
 const NOT_ASCII = /[^\0-\x7F]/
 
-let counter: Promise<CountTokens> | undefined
+/** Pieces that are counted between two yields. */
+const PIECES = 256
+
+let counter: Promise<TokenCounter> | undefined
 
 /**
  * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs it, so no other request waits for
  * it. Of the package only the vocabulary is imported: its own encoder takes quadratic time for a long word, and remembers
  * 100,000 words of any length.
  */
-export function tokenCounter(): Promise<CountTokens> {
+export function tokenCounter(): Promise<TokenCounter> {
   return (counter ??= load())
 }
 
-async function load(): Promise<CountTokens> {
+async function load(): Promise<TokenCounter> {
   const [{ default: tokens }, { O200K_TOKEN_SPLIT_REGEX: pieces }] = await Promise.all([
     import('gpt-tokenizer/bpeRanks/o200k_base'),
     import('gpt-tokenizer/encodingParams/constants'),
@@ -39,14 +45,25 @@ async function load(): Promise<CountTokens> {
     return latin1(piece)
   }
 
-  return (text) => {
+  function* steps(text: string): Generator<undefined, number> {
     let count = 0
+    let seen = 0
     for (const [piece] of text.matchAll(pieces)) {
       const bytes = bytesOf(piece)
-      count += ranks.has(bytes) ? 1 : countMerged(bytes, ranks)
+      count += ranks.has(bytes) ? 1 : yield* countMerged(bytes, ranks)
+      if (++seen % PIECES === 0) yield
     }
     return count
   }
+
+  function countAtOnce(text: string): number {
+    const counting = steps(text)
+    let step = counting.next()
+    while (!step.done) step = counting.next()
+    return step.value
+  }
+
+  return Object.assign(countAtOnce, { steps })
 }
 
 /** One character for each byte: of a UTF-8 text, or of these bytes. */

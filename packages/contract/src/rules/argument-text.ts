@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
-import { matchesGlob, type GlobKind } from './glob.ts'
+import type { GlobKind } from './glob.ts'
+import { matchesGlob } from './matches-glob.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** The kinds of arguments that rules treat differently. */

@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { argumentKind, globKind, isContentOfFolder, isDoubtful, matchesArgument } from './argument-text.ts'
 import type { ArgumentKind } from './argument-text.ts'
-import { GlobMatcher } from './glob.ts'
+import { GlobAutomaton, type Positions } from './glob-automaton.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** What a rule says of one argument. */
@@ -95,7 +95,7 @@ function textSets(
 const PAIRED_MAX = 50
 
 type State = {
-  readonly positions: readonly ReadonlySet<number>[]
+  readonly positions: readonly Positions[]
   readonly path: PathState
   readonly isDoubtful: boolean
 }
@@ -104,13 +104,13 @@ type State = {
 class TextSets {
   readonly #globs: readonly ArgumentGlob[]
   readonly #kind: ArgumentKind
-  readonly #matchers: readonly GlobMatcher[]
+  readonly #matchers: readonly GlobAutomaton[]
   readonly #characters: readonly string[]
 
   constructor(globs: readonly ArgumentGlob[], kind: ArgumentKind) {
     this.#globs = globs
     this.#kind = kind
-    this.#matchers = globs.map(({ glob }) => new GlobMatcher(glob, globKind(kind)))
+    this.#matchers = globs.map(({ glob }) => new GlobAutomaton(glob, globKind(kind)))
     const named = new Set(['/', '.', ...this.#matchers.flatMap(({ characters }) => characters)])
     // One character, and one doubtful character, stand for all that no glob names.
     this.#characters = [...named, unnamed(named, 0xe000), unnamed(named, 1)]
@@ -163,7 +163,7 @@ class TextSets {
   }
 }
 
-const NOWHERE: ReadonlySet<number> = new Set()
+const NOWHERE: Positions = new Int32Array(0)
 
 function unnamed(named: ReadonlySet<string>, from: number): string {
   for (let code = from; ; code += 1) {
@@ -201,7 +201,7 @@ function isNormalised({ isAbsolute, isUp, isFirst, segment }: PathState): boolea
 }
 
 function keyOf({ positions, path, isDoubtful: isRefused }: State): string {
-  const at = positions.map((set) => [...set].toSorted((a, b) => a - b).join(' '))
+  const at = positions.map((words) => words.join(' '))
   return [...at, ...Object.values(path), isRefused].join(',')
 }
 

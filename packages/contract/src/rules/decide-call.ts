@@ -1,6 +1,6 @@
 import { valueAt, type JsonObject } from '../json.ts'
 import { argumentKind, matchesArgument } from './argument-text.ts'
-import { globMatcher } from './glob.ts'
+import { matchesGlob } from './matches-glob.ts'
 import {
   RULE_EFFECTS,
   type OwnedRules,
@@ -47,17 +47,8 @@ export function decideBy(
 }
 
 /** True if the rule is about the tool, with some arguments at least. */
-export function isAbout(rule: Rule, { name, classes }: RuledTool): boolean {
-  return (rule.class === undefined || classes.includes(rule.class)) && nameGlobOf(rule)(name)
-}
-
-/** A list compares each rule with all tools, so the glob of a rule is prepared once. */
-const NAME_GLOBS = new WeakMap<Rule, (name: string) => boolean>()
-
-function nameGlobOf(rule: Rule): (name: string) => boolean {
-  let matches = NAME_GLOBS.get(rule)
-  if (!matches) NAME_GLOBS.set(rule, (matches = globMatcher(rule.tool, 'name')))
-  return matches
+export function isAbout({ tool: glob, class: toolClass }: Rule, { name, classes }: RuledTool): boolean {
+  return (toolClass === undefined || classes.includes(toolClass)) && matchesGlob(glob, name, 'name')
 }
 
 /** The arguments that a rule names and the tool does not declare. A tool that takes any argument has none of them. */

@@ -10,7 +10,7 @@ const LENGTH_MAX = 200
 const KNOWN = 'Commands are /tools, /tools on, /tools off, /tools internal and /tools GROUP.'
 
 /**
- * Parses what a user writes in a room: `/tools` shows, `/tools off` sets the scope `none`, `/tools on` the scope `all`,
+ * Parses what a user writes in a room: `/tools` and `/tools list` show, `/tools off` sets the scope `none`, `/tools on` the scope `all`,
  * `/tools internal` that of the tools that the service runs itself, and `/tools GROUP` that of a category. Capitals count in the
  * names of groups only.
  */
@@ -21,7 +21,7 @@ export function parseScopeCommand(text: string): ScopeCommand | ScopeFault {
   if (start === undefined) return { fault: 'is no /tools command', position: 0, hint: KNOWN }
   const word = text.slice(start.length).trim()
   const keyword = word.toLowerCase()
-  if (keyword === '') return { does: 'show' }
+  if (keyword === '' || keyword === 'list') return { does: 'show' }
   if (keyword === 'on') return { does: 'set', scope: { kind: 'all' } }
   if (keyword === 'off') return { does: 'set', scope: { kind: 'none' } }
   if (keyword === 'all' || keyword === 'none') {

@@ -159,6 +159,17 @@ test('an approved call runs once', async () => {
   expect(ran).toEqual([{ text: 'hi' }])
 })
 
+test('an approval that was used says so first, whatever the next call with it is', async () => {
+  const { call, approved } = service()
+  const id = await approved()
+  await call({ approval: id })
+  for (const request of [{}, { arguments: { text: 'ho' } }, { name: 'SHOUT' }])
+    expect(await call({ ...request, approval: id })).toMatchObject({
+      code: 'APPROVAL_CONFLICT',
+      text: expect.stringContaining('The approval was used by another call; nothing was run.'),
+    })
+})
+
 test('of 20 calls at once with one approval, one runs', async () => {
   const { call, approved, ran } = service()
   const id = await approved()
@@ -275,6 +286,28 @@ test('edited arguments are what runs, for the call as it was sent', async () => 
   expect(await call({ approval: id })).toMatchObject({ code: 'ok', text: 'edited' })
   expect((await call({ approval: id })).code).toBe('APPROVAL_CONFLICT')
   expect(ran).toEqual([{ text: 'edited' }])
+})
+
+test('edited arguments count as arguments of the approvals: those that have ended make room, then nothing is decided', async () => {
+  const { call, approvals, approved } = service()
+  const used = await approved({ arguments: { text: 'x'.repeat(200_000) } })
+  await call({ arguments: { text: 'x'.repeat(200_000) }, approval: used })
+  const large = { text: 'y'.repeat(200_000) }
+  const decide = (id: string) => approvals.decide('ann', id, { decision: 'once', arguments: large })
+  // 41 times 200,000 bytes are the last that fit into 8 MB.
+  const ids: string[] = []
+  for (let at = 0; at < 42; at += 1)
+    ids.push((await call({ arguments: { text: `${at}` } })).approval?.id ?? '')
+  const last = ids.pop() ?? ''
+  for (const id of ids) await decide(id)
+  expect((await approvals.list('ann')).map(({ id }) => id)).not.toContain(used)
+  await expect(decide(last)).rejects.toMatchObject({
+    code: 'SERVICE_BUSY',
+    message: expect.stringContaining('so nothing was decided'),
+  })
+  expect((await approvals.list('ann')).find(({ id }) => id === last)).toMatchObject({ state: 'pending' })
+  await approvals.remove('ann', ids[0] ?? '')
+  expect(await decide(last)).toMatchObject({ state: 'approved', isEdited: true })
 })
 
 test('edited arguments that are invalid or denied do not run', async () => {

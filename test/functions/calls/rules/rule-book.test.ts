@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { OwnedRules } from '@toolrack/contract'
 import { ruleSetDigest, ruleSetsText } from '../../../../functions/src/calls/rules/kept-rules.ts'
-import { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
+import { RuleBook, USER_RULES_BYTES_MAX } from '../../../../functions/src/calls/rules/rule-book.ts'
 import { RuledCatalog } from '../../../../functions/src/calls/rules/ruled-catalog.ts'
 import { NO_RULES } from '../../../../functions/src/calls/rules/rules-in-force.ts'
 import type { RuleScope, RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
@@ -190,4 +190,19 @@ test('a hidden definition still hides those below it, and its alias means no oth
   })
   expect(ruled.revision).not.toBe(view.revision)
   expect(view.ruledBy(await book.of(ANN))).toBe(ruled)
+})
+
+test('the rules in memory are bounded by their bytes, and those used last stay', async () => {
+  const long = Array.from({ length: 200 }, (_, at) => `${'t'.repeat(200)}${at}`)
+  const one = JSON.parse(denying('workflow/w', ...long) ?? '{}') as { readonly 'workflow/w': object }
+  const sets = Array.from({ length: 5 }, (_, at) => [`workflow/w${at}`, one['workflow/w']])
+  const text = JSON.stringify(Object.fromEntries(sets))
+  const { book, state } = bookOver(new Map([['user', text]]))
+  const fitting = Math.floor(USER_RULES_BYTES_MAX / text.length)
+  for (let at = 0; at <= fitting; at += 1) await book.of({ uid: `u${at}` })
+  const { reads } = state
+  await book.of({ uid: `u${fitting}` })
+  expect(state.reads).toBe(reads)
+  await book.of({ uid: 'u0' })
+  expect(state.reads).toBe(reads + 1)
 })

@@ -195,6 +195,7 @@ test('the commands of a room set the scope and answer it with its tools', async 
     status: 200,
     body: { outcome: 'shown', scope: 'all', total: 4, tools: ALL },
   })
+  expect((await command('room/7', '/tools list')).body).toMatchObject({ outcome: 'shown', tools: ALL })
   expect((await ask('ann', 'GET /scopes/room/7')).status).toBe(404)
   const said = [
     ['/tools off', 'created', 'none', []],

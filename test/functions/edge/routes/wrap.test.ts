@@ -17,6 +17,12 @@ const ask = await routeService(
   {},
   granted.map((tool) => ({ name: tool.function.name, digest: definitionDigest(tool) })),
 )
+const finders = ['load_tools', 'search_tools'].map((name): ToolDefinition => {
+  const parameters = { type: 'object', properties: {}, required: [] }
+  const runner = { kind: 'builtin', builtin: name } as const
+  return { type: 'function', function: { name, description: `Does ${name}.`, parameters }, runner }
+})
+const askWithFinders = await routeService([...files, ...finders])
 const count = await tokenCounter()
 
 type Bill = {
@@ -27,8 +33,8 @@ type Bill = {
 const SYSTEM = { name: 'system', text: 'You are kind.', priority: 0 }
 const HISTORY = { name: 'history', text: 'Ann said hello. You said hello.', priority: 90 }
 
-async function wrap(body: object, who: Asker = 'ann') {
-  const answer = await ask(who, 'POST /tools/wrap', { body: { layers: [], ...body } })
+async function wrap(body: object, who: Asker = 'ann', through = ask) {
+  const answer = await through(who, 'POST /tools/wrap', { body: { layers: [], ...body } })
   expect(answer.status).toBe(200)
   const { text, tools, bill } = answer.body as { text: string; tools: object[]; bill: Bill }
   const outcomes = bill.layers.map(({ name, outcome }) => `${name} ${outcome}`)
@@ -151,6 +157,8 @@ test.each([
   [{ targetTokens: 1, maxTools: 0.5 }, 'The body at /maxTools'],
   [{ targetTokens: 1, dialect: 'latin' }, 'The body at /dialect: it must be one of openai'],
   [{ targetTokens: 1, guide: 'yes' }, 'The body at /guide'],
+  [{ targetTokens: 1, with: 'artifacts' }, 'The body at /with: it must be search'],
+  [{ targetTokens: 1, loaded: 'aaa' }, 'The body at /loaded: it must be a list'],
   [{ targetTokens: 1, model: '' }, 'The body at /model'],
   [{ targetTokens: 1, session: 7 }, 'The body at /session'],
   [{ targetTokens: 1, scope: [7] }, 'The body at /scope'],
@@ -181,6 +189,7 @@ test.each([
   [{ session: 'nobody' }, 404, 'SESSION_NOT_FOUND'],
   [{ session: ' ' }, 400, 'PARAMETER_INVALID'],
   [{ scope: 'web_[' }, 400, 'PARAMETER_INVALID'],
+  [{ loaded: Array.from({ length: 201 }, (_, at) => `t${at}`) }, 400, 'PARAMETER_INVALID'],
   [{ layers: [{ ...LAYER, text: 'word '.repeat(210_000) }] }, 413, 'BODY_TOO_LARGE'],
 ])('what is not there, and what is too large: %#', async (body, status, code) => {
   const asked = { body: { targetTokens: 1_000, layers: [], ...body } }
@@ -202,3 +211,31 @@ test('a new definition is in the next prompt of its user, and in no other', asyn
   expect((await wrap(body)).names).toEqual(['ccc', 'aaa'])
   expect((await wrap(body, 'admin')).names).toEqual(['aaa'])
 })
+
+test('the revision of a narrowed prompt is that of the same list, so a feed goes on from it', async () => {
+  expect((await ask('ann', 'PUT /sessions/feed', { body: { selection: ['bbb'] } })).status).toBe(201)
+  const { headers } = await wrap({ targetTokens: 4_000, session: 'feed' })
+  const list = await ask('ann', 'GET /tools/list?session=feed')
+  expect(headers.get('x-tools-revision')).toContain(':')
+  expect(headers.get('x-tools-revision')).toBe(list.headers.get('x-tools-revision'))
+})
+
+test.each([undefined, 'openai', 'anthropic', 'openai-responses'])(
+  'with search the tools are those of the list with search, the loaded ones first in the budget, in the dialect %s',
+  async (dialect) => {
+    const loaded = ['web_search', 'nowhere']
+    const body = { targetTokens: 4_000, toolsTokens: 450, dialect, with: 'search', loaded, scope: '!aaa' }
+    const { tools, names, bill, headers } = await wrap(body, 'ann', askWithFinders)
+    const query = `with=search&loaded=${loaded.join()}&budget=450&scope=!aaa`
+    const list = await askWithFinders(
+      'ann',
+      `GET /tools/list?${query}${dialect === undefined ? '' : `&dialect=${dialect}`}`,
+    )
+    expect(tools).toEqual(list.body)
+    expect(names).toContain('web_search')
+    expect(bill.total).toBe(count(JSON.stringify(tools)))
+    expect(headers.get('x-tools-unknown')).toBe('nowhere')
+    const isVendors = dialect === 'anthropic' || dialect === 'openai-responses'
+    expect(names.includes('search_tools')).toBe(!isVendors)
+  },
+)

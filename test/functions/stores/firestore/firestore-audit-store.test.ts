@@ -41,4 +41,49 @@ describeOnEmulator('the audit trail on Firestore', () => {
       await trail.close()
     }
   })
+
+  test('a removal of old days takes as long as there are records, whatever a changed head says', async () => {
+    const connection = connectionTo(newProject())
+    const store = new FirestoreAuditStore(connection)
+    const audit = (await connection.client()).collection('toolrack').doc('audit')
+    const chain = { instance: store.instance, day: '2026-01-01' }
+    const records = Array.from({ length: 401 }, (_, index) => ({ ...chain, seq: index + 1 }))
+    const more = { hash: 'h', kind: 'call', at: '', uid: 'x', tool: null, outcome: 'ok', text: '{}' } as const
+    for (const from of [0, 400])
+      await store.append(records.slice(from, from + 400).map((record) => ({ ...record, ...more })))
+    const later = { ...chain, ...more, day: '2026-01-02', seq: 1 }
+    await store.append([later])
+    const head = audit.collection('chains').doc(`${chain.day}.${chain.instance}`)
+    await head.update({ seq: Number.MAX_SAFE_INTEGER })
+    await store.removeBefore('2026-01-02')
+    expect(await store.count()).toBe(1)
+    expect(await store.days()).toEqual(['2026-01-02'])
+    await store.close()
+  })
+
+  test('a removal that was broken off is finished by the next one, and the record of the first names all days', async () => {
+    const connection = connectionTo(newProject())
+    const store = new FirestoreAuditStore(connection, 'one')
+    const clock = { nowMs: Date.parse('2026-03-01T12:00:00Z') }
+    const trail = memoryAudit({ store, mode: 'required', days: 2, now: () => clock.nowMs })
+    await trail.record(() => event('ann'))
+    await trail.maintain()
+    clock.nowMs += 5 * 24 * 60 * 60 * 1_000
+    const { removeBefore } = store
+    // The heads are gone, and the connection breaks before the records are.
+    store.removeBefore = async () => {
+      const chains = (await connection.client()).collection('toolrack').doc('audit').collection('chains')
+      await chains.doc('2026-03-01.one').delete()
+      throw new Error('broken off')
+    }
+    await trail.record(() => event('ann'))
+    await expect(trail.maintain()).rejects.toThrow('broken off')
+    store.removeBefore = removeBefore
+    expect(await trail.verify()).toMatchObject({ fault: null, records: 2 })
+    expect(await store.count()).toBe(2)
+    expect((await store.page({ limit: 9, uid: 'service' })).texts.join()).toContain(
+      '"removed":["2026-03-01"]',
+    )
+    await trail.close()
+  })
 })

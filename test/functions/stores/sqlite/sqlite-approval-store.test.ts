@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { APPROVAL_KEPT_MS, APPROVAL_MS } from '../../../../functions/src/calls/approvals/approval.ts'
+import { ARGUMENTS_KEPT_MS } from '../../../../functions/src/calls/approvals/approval.ts'
 import { Approvals, type Decision } from '../../../../functions/src/calls/approvals/approvals.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteApprovalStore } from '../../../../functions/src/stores/sqlite/sqlite-approval-store.ts'
@@ -35,11 +35,31 @@ test('the approvals of a user who never comes back are erased with the next ques
   await approvals.ask(askingCall())
   const always = (await approvals.ask(askingCall({ uid: 'cid' })))?.id ?? ''
   await approvals.decide('cid', always, { decision: 'always' })
-  nowMs += APPROVAL_MS + APPROVAL_KEPT_MS
+  nowMs += ARGUMENTS_KEPT_MS
   await approvals.ask(askingCall({ uid: 'bob' }))
   const uids = (table: string): unknown => database.prepare(`SELECT uid FROM ${table} ORDER BY uid`).all()
   expect(uids('approvals')).toEqual([{ uid: 'bob' }, { uid: 'cid' }])
-  expect(uids('approval_arguments')).toEqual([{ uid: 'bob' }, { uid: 'cid' }])
+  expect(uids('approval_arguments')).toEqual([{ uid: 'bob' }])
+  database.close()
+})
+
+test('the arguments in an older file stay for as long as new ones', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'governance.sqlite')
+  const older = openGovernance(path)
+  const id = (await new Approvals({ store: new SqliteApprovalStore(older), now: Date.now }).ask(askingCall()))
+    ?.id
+  older.exec('DROP INDEX approval_arguments_by_end; ALTER TABLE approval_arguments DROP COLUMN erase_at')
+  older.exec('PRAGMA user_version = 7')
+  older.close()
+  const beforeMs = Date.now()
+  const database = openGovernance(path)
+  const store = new SqliteApprovalStore(database)
+  expect(await store.arguments('ann', id ?? '', beforeMs)).toBe('{"sent":{"text":"ü 🌧️"}}')
+  const [row] = database.prepare('SELECT erase_at FROM approval_arguments').all()
+  // SQLite counts whole seconds.
+  expect(row?.['erase_at']).toBeGreaterThanOrEqual(beforeMs + ARGUMENTS_KEPT_MS - 1_000)
+  expect(row?.['erase_at']).toBeLessThanOrEqual(Date.now() + ARGUMENTS_KEPT_MS)
   database.close()
 })
 

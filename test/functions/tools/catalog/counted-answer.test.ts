@@ -25,12 +25,12 @@ const SHAPES = [undefined, ...DIALECTS]
 function answerTo(
   tools: readonly ToolDefinition[],
   query: Partial<ListQuery>,
-  { pinned = [] as readonly string[], rank = NO_RANK } = {},
+  { pinned = [] as readonly string[], rank = NO_RANK, counter = count } = {},
 ) {
   const asked = { ...ALL, ...query, countsTokens: true }
   const dialect = asked.dialect && dialectRules(asked.dialect)
   const rungs = new RungFragments(new DialectFragments())
-  const counting = { rungs, count, pinned: new Set(pinned), rank }
+  const counting = { rungs, count: counter, pinned: new Set(pinned), rank }
   return countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting)
 }
 
@@ -233,3 +233,25 @@ test('in a list that is searched, the tools that fit best come first in the budg
     ['a', 'found', undefined],
   ])
 })
+
+test('a loaded tool comes first in the budget, also if the list has it without being asked', async () => {
+  const parameters = { type: 'object', properties: {}, required: [] }
+  const tools = ['a', 'b', 'c'].map((name) => toolOf(name, 'It does this and that. '.repeat(10), parameters))
+  const { bill: whole } = await answerTo([tools[2] as ToolDefinition], { budget: 1_000 })
+  const { placed } = await answerTo(tools, { budget: whole.used + 2, loaded: ['c'] })
+  expect(placed[0]).toMatchObject({ entry: { name: 'c' }, because: 'pinned', rung: 'full' })
+})
+
+test.each([undefined, 'anthropic'] as const)(
+  'a description of one word of 30,000 letters is never counted at once, dialect %s',
+  async (dialect) => {
+    const long = toolOf('long', 'a'.repeat(30_000), { type: 'object', properties: {}, required: [] })
+    function short(counted: string): number {
+      expect(counted.length).toBeLessThan(10_000)
+      return count(counted)
+    }
+    const counter = Object.assign(short, { steps: count.steps })
+    const { body, bill } = await answerTo([long], { dialect, budget: 20_000 }, { counter })
+    expect(bill.used).toBe(count(body.toString()))
+  },
+)

@@ -154,3 +154,18 @@ test('the digests that a parent has locked bind its children, too', async () => 
   expect([listOf(names), digests?.get('a')]).toEqual([['a'], digest])
   expect(lineage.map(({ id }) => id)).toEqual(['s', 'p'])
 })
+
+test('the sessions in memory are bounded by the bytes of their tools, and the one used last stays', async () => {
+  const { seen, putElsewhere, namesOf } = opened()
+  const names = Array.from({ length: 5_000 }, (_, at) => `tool${at}`)
+  const ids = Array.from({ length: 30 }, (_, at) => `s${at}`)
+  for (const id of ids) {
+    await putElsewhere(sessionOf(id, tools(...names)))
+    await namesOf(id)
+  }
+  expect(seen.reads).toBe(30)
+  await namesOf('s29')
+  expect(seen.reads).toBe(30)
+  await namesOf('s0')
+  expect(seen.reads).toBe(31)
+})
