@@ -33,6 +33,7 @@ afterEach(() => server[Symbol.asyncDispose]())
 
 const away = refusal(503, 'STORE_FAILED', 'No.')
 const outcomes = ({ bill }: Prompt<object>) => bill.layers.map(({ name, outcome }) => `${name} ${outcome}`)
+const never = () => new Promise<string>(() => undefined)
 const gone = (options = {}) => new ToolWraps({ service: 'http://127.0.0.1:1', token: 't', ...options })
 
 test('the service composes a prompt', async () => {
@@ -139,11 +140,10 @@ test('without the service, an unknown session, a stored scope and a bad layer ar
 })
 
 test('a prompt does not wait longer than its deadline or its signal for a token that never comes', async () => {
-  const token = () => new Promise<string>(() => undefined)
-  const late = gone({ token, deadlineMs: 50 }).wrap(100).build()
+  const late = gone({ token: never, deadlineMs: 50 }).wrap(100).build()
   await expect(late).rejects.toMatchObject({ code: 'TOKEN_FAILED' })
   const leaving = new AbortController()
-  const left = gone({ token }).wrap(100).build({ signal: leaving.signal })
+  const left = gone({ token: never }).wrap(100).build({ signal: leaving.signal })
   leaving.abort(new Error('left'))
   await expect(left).rejects.toThrow('left')
 })

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, jest, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import type { ToolChanges } from '../../functions/src/tools/changes/tool-changes.ts'
@@ -282,26 +282,19 @@ test('one user has at most 100 feeds, a caller who has gone gives the place back
 
 /** Runs `act`, and counts the turns of the event loop in which events were written meanwhile. */
 async function turnsWithEvents(act: () => Promise<unknown>): Promise<number> {
-  const { send } = EventStream.prototype
-  const turns = new Set<number>()
-  let turn = 0
+  const send = jest.spyOn(EventStream.prototype, 'send')
+  const written = new Set<number>()
   let isOver = false
   function tick(): void {
-    turn += 1
+    written.add(send.mock.calls.length)
     if (!isOver) setImmediate(tick)
   }
-  EventStream.prototype.send = function (...sent) {
-    turns.add(turn)
-    return send.apply(this, sent)
-  }
-  setImmediate(tick)
-  try {
-    await act()
-    return turns.size
-  } finally {
-    isOver = true
-    EventStream.prototype.send = send
-  }
+  tick()
+  await act()
+  isOver = true
+  written.add(send.mock.calls.length)
+  send.mockRestore()
+  return written.size - 1
 }
 
 test('the events of feeds that are woken together are written in turns of their own', async () => {

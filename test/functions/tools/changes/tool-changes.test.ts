@@ -6,7 +6,12 @@ import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { randomNumbers } from '../../../support/random-numbers.ts'
 
-const ALL = { names: 'all', tags: new Set<string>(), categories: new Set<string>(), withSearch: false } as const
+const ALL = {
+  names: 'all',
+  tags: new Set<string>(),
+  categories: new Set<string>(),
+  withSearch: false,
+} as const
 
 const digestsIn = (view: CatalogView, names: string | readonly string[] = 'all'): Record<string, string> =>
   Object.fromEntries(
