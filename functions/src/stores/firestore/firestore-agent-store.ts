@@ -8,6 +8,7 @@ import type {
 import { LINKS_PER_USER, type Agent } from '../../tools/agents/agent.ts'
 import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../tools/agents/agent-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import { documentJson } from './foreign-documents.ts'
@@ -19,9 +20,11 @@ import { documentJson } from './foreign-documents.ts'
  */
 export class FirestoreAgentStore implements AgentStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   find = (uid: string, id: string): Promise<Agent | undefined> =>
@@ -107,9 +110,7 @@ export class FirestoreAgentStore implements AgentStore {
   }
 
   #change<Result>(uid: string, act: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#within(STORE_DEADLINES.writeMs, async () =>
-      (await this.#user(uid)).firestore.runTransaction(act),
-    )
+    return this.#changes.change(STORE_DEADLINES.writeMs, () => this.#user(uid), act)
   }
 
   async #within<Result>(ms: number, act: () => Promise<Result>): Promise<Result> {

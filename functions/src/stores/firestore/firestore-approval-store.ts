@@ -2,6 +2,7 @@ import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firesto
 import { APPROVAL_KEPT_MS, APPROVAL_MS, eraseAtMs } from '../../calls/approvals/approval.ts'
 import type { Approval } from '../../calls/approvals/approval.ts'
 import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
@@ -16,9 +17,11 @@ const CHANGE_MS = 5_000
  */
 export class FirestoreApprovalStore implements ApprovalStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   read = (uid: string): Promise<readonly Approval[]> =>
@@ -35,9 +38,10 @@ export class FirestoreApprovalStore implements ApprovalStore {
     nowMs: number,
     plan: (approvals: readonly Approval[]) => PlannedApprovals<Result>,
   ): Promise<Result> =>
-    this.#within(CHANGE_MS, async () => {
-      const document = await this.#document(uid)
-      return document.firestore.runTransaction(async (transaction) => {
+    this.#changes.change(
+      CHANGE_MS,
+      () => this.#document(uid),
+      async (transaction, document) => {
         const { result, change } = plan(approvalsIn(await transaction.get(document)))
         if (!change) return result
         const { approvals, put, dropped = [] } = change
@@ -52,8 +56,8 @@ export class FirestoreApprovalStore implements ApprovalStore {
           transaction.set(argumentsOf(document, id), { text, expiresAt: argumentsEnd })
         }
         return result
-      })
-    })
+      },
+    )
 
   async #within<Result>(ms: number, act: () => Promise<Result>): Promise<Result> {
     try {

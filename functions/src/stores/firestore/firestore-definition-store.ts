@@ -1,9 +1,10 @@
-import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
+import type { DocumentReference } from 'firebase-admin/firestore'
 import type { LayerSource, StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { inTransaction } from './document-changes.ts'
 import { ClientLayerReader, RestLayerReader } from './layer-readers.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
-import { errorOfRead, firestoreError, unconfirmed } from './firestore-error.ts'
+import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
 import { STORE_DEADLINES, type StoreDeadlines } from './connect-firestore.ts'
 import { layerDocument, layerSegments } from './layer-paths.ts'
@@ -12,9 +13,6 @@ import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { RecordStore, type LayerRecords } from '../../tools/records/record-store.ts'
 import { FirestoreWrite } from './firestore-write.ts'
 import { firestoreRecords } from './firestore-records.ts'
-
-/** The most attempts of one write, because writers of a layer compete for its revision. After the last: STORE_BUSY. */
-const ATTEMPTS_MAX = 20
 
 type FirestoreStoreParts = {
   readonly connection: FirestoreConnection
@@ -61,8 +59,9 @@ export class FirestoreDefinitionStore extends RecordStore {
       connection.calls.within(writeMs, async (signal) => {
         const document = await this.#layerDocument(layer)
         signal.throwIfAborted()
-        write = new FirestoreWrite(document, layerWrite, compilers)
-        return attempt(document, write, signal)
+        const begun = new FirestoreWrite(document, layerWrite, compilers)
+        write = begun
+        return inTransaction(document.firestore, signal, (transaction) => begun.attempt(transaction))
       })
     try {
       // The writes of one layer wait for each other. This costs less than transactions that fail because of each other.
@@ -85,21 +84,4 @@ export class FirestoreDefinitionStore extends RecordStore {
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {
     return layerDocument(await this.#parts.connection.client(), layer)
   }
-}
-
-/** Begins no attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
-function attempt<Result>(
-  document: DocumentReference,
-  write: FirestoreWrite<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  async function once(transaction: Transaction): Promise<Result> {
-    signal.throwIfAborted()
-    const result = await write.attempt(transaction).catch((error: unknown) => {
-      throw errorOfRead(error)
-    })
-    signal.throwIfAborted()
-    return result
-  }
-  return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }

@@ -1,5 +1,10 @@
 import type { ErrorCode } from '@toolrack/contract'
-import type { CollectionReference, DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
+import type {
+  CollectionReference,
+  DocumentReference,
+  DocumentSnapshot,
+  Transaction,
+} from 'firebase-admin/firestore'
 import { KEY_BOUNDS, KEY_KEPT_MS, resultBytes } from '../../calls/once/idempotency-keys.ts'
 import type {
   CallKey,
@@ -9,6 +14,7 @@ import type {
   KeyBounds,
 } from '../../calls/once/idempotency-keys.ts'
 import type { StoredOutcome } from '../../calls/once/stored-outcome.ts'
+import { inTransaction } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import { OldestAbove } from './oldest-above.ts'
@@ -53,49 +59,52 @@ export class FirestoreIdempotencyKeys implements IdempotencyKeys {
   }
 
   claim = (key: CallKey, claim: Claim): Promise<KeptCall | undefined> =>
-    this.#within(key, (document) => this.#claim(document, claim))
+    this.#change(key, (transaction, document) => this.#claim(transaction, document, claim))
 
   complete = async (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> => {
     const { kind, text } = outcome
     const bytes = resultBytes(outcome)
     const code = kind === 'failure' ? { code: outcome.code } : {}
-    const hasKept = await this.#within(key, (document) =>
-      document.firestore.runTransaction(async (transaction) => {
-        const found = await transaction.get(document)
-        if (found.get('owner') !== owner || found.get('hasEnded') === true) return false
-        const endedAt = new Date(this.#now())
-        transaction.update(document, { kind, text, ...code, bytes, hasEnded: true, endedAt })
-        return true
-      }),
-    )
+    const hasKept = await this.#change(key, async (transaction, document) => {
+      const found = await transaction.get(document)
+      if (found.get('owner') !== owner || found.get('hasEnded') === true) return false
+      const endedAt = new Date(this.#now())
+      transaction.update(document, { kind, text, ...code, bytes, hasEnded: true, endedAt })
+      return true
+    })
     if (hasKept) await this.#bound.count(key.uid, bytes)
   }
 
   release = (key: CallKey, owner: string): Promise<void> =>
-    this.#within(key, (document) =>
-      document.firestore.runTransaction(async (transaction) => {
-        const found = await transaction.get(document)
-        if (found.get('owner') === owner && found.get('hasEnded') !== true) transaction.delete(document)
-      }),
-    )
-
-  #claim(document: DocumentReference, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> {
-    return document.firestore.runTransaction(async (transaction) => {
+    this.#change(key, async (transaction, document) => {
       const found = await transaction.get(document)
-      const nowMs = this.#now()
-      // If the answer to the first attempt's commit was lost, the second attempt finds its own claim.
-      if (isKept(found, nowMs)) return found.get('owner') === owner ? undefined : keptCall(found, nowMs)
-      const expiresAt = new Date(nowMs + KEY_KEPT_MS)
-      transaction.set(document, { hash, owner, hasEnded: false, leaseUntil: nowMs + leaseMs, expiresAt })
-      return undefined
+      if (found.get('owner') === owner && found.get('hasEnded') !== true) transaction.delete(document)
     })
+
+  async #claim(
+    transaction: Transaction,
+    document: DocumentReference,
+    { hash, owner, leaseMs }: Claim,
+  ): Promise<KeptCall | undefined> {
+    const found = await transaction.get(document)
+    const nowMs = this.#now()
+    // If the answer to the first attempt's commit was lost, the second attempt finds its own claim.
+    if (isKept(found, nowMs)) return found.get('owner') === owner ? undefined : keptCall(found, nowMs)
+    const expiresAt = new Date(nowMs + KEY_KEPT_MS)
+    transaction.set(document, { hash, owner, hasEnded: false, leaseUntil: nowMs + leaseMs, expiresAt })
+    return undefined
   }
 
-  async #within<T>({ uid, id }: CallKey, act: (document: DocumentReference) => Promise<T>): Promise<T> {
+  /** Without turns: of many callers with one key only the first one writes, and the others only read. */
+  async #change<T>(
+    { uid, id }: CallKey,
+    act: (transaction: Transaction, document: DocumentReference) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await this.#connection.calls.within(DEADLINE_MS, async () =>
-        act((await this.#keysOf(uid)).doc(id)),
-      )
+      return await this.#connection.calls.within(DEADLINE_MS, async (signal) => {
+        const document = (await this.#keysOf(uid)).doc(id)
+        return inTransaction(document.firestore, signal, (transaction) => act(transaction, document))
+      })
     } catch (error) {
       throw firestoreError(error)
     }

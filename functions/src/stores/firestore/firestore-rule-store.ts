@@ -1,5 +1,6 @@
 import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import { restData } from './rest-data.ts'
@@ -9,9 +10,11 @@ const TEXT = 'text'
 /** Rule sets in the document `tools/rules`, or `users/{uid}/tools/rules`. They are read by REST where layers are. */
 export class FirestoreRuleStore implements RuleStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   open = async (): Promise<void> => {
@@ -27,25 +30,21 @@ export class FirestoreRuleStore implements RuleStore {
     }
   }
 
-  change = async <Result>(
+  change = <Result>(
     scope: RuleScope,
     plan: (text: string | undefined) => PlannedText<Result>,
-  ): Promise<Result> => {
-    try {
-      return await this.#connection.calls.within(STORE_DEADLINES.writeMs, async () => {
-        const reference = await this.#document(scope)
-        return reference.firestore.runTransaction(async (transaction) => {
-          const before = textIn((await transaction.get(reference)).data())
-          const { text, result } = plan(before)
-          if (text === undefined) transaction.delete(reference)
-          else if (text !== before) transaction.set(reference, { [TEXT]: text })
-          return result
-        })
-      })
-    } catch (error) {
-      throw firestoreError(error)
-    }
-  }
+  ): Promise<Result> =>
+    this.#changes.change(
+      STORE_DEADLINES.writeMs,
+      () => this.#document(scope),
+      async (transaction, document, mark) => {
+        const before = textIn((await transaction.get(document)).data())
+        const { text, result } = plan(before)
+        if (text === undefined) transaction.delete(document)
+        else if (text !== before) transaction.set(document, { [TEXT]: text, ...mark })
+        return result
+      },
+    )
 
   async #read(scope: RuleScope, signal: AbortSignal): Promise<string | undefined> {
     const { rest } = this.#connection

@@ -7,6 +7,7 @@ import {
   type ScopeTotals,
 } from '../../tools/scopes/scope-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import { restData } from './rest-data.ts'
@@ -19,9 +20,11 @@ type Data = Readonly<Record<string, unknown>>
  */
 export class FirestoreScopeStore implements ScopeStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   read = (uid: string, owner: ScopeOwner): Promise<string | undefined> =>
@@ -53,10 +56,11 @@ export class FirestoreScopeStore implements ScopeStore {
     owner: ScopeOwner,
     plan: (text: string | undefined, totals: ScopeTotals) => PlannedScope<Result>,
   ): Promise<Result> =>
-    this.#within(STORE_DEADLINES.writeMs, async () => {
-      const sums = await this.#sums(uid)
-      const item = itemOf(sums, owner)
-      return sums.firestore.runTransaction(async (transaction) => {
+    this.#changes.change(
+      STORE_DEADLINES.writeMs,
+      () => this.#sums(uid),
+      async (transaction, sums, mark) => {
+        const item = itemOf(sums, owner)
         const [ofUser, ofOwner] = await transaction.getAll(sums, item)
         const totals = totalsIn(ofUser?.data())
         const before = textIn(ofOwner?.data())
@@ -67,10 +71,11 @@ export class FirestoreScopeStore implements ScopeStore {
         transaction.set(sums, {
           scopes: totals.scopes + count(text) - count(before),
           bytes: totals.bytes + bytesOf(text) - bytesOf(before),
+          ...mark,
         })
         return result
-      })
-    })
+      },
+    )
 
   async #within<Result>(ms: number, act: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     try {

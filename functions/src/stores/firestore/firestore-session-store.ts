@@ -13,6 +13,7 @@ import {
   type SessionSums,
 } from '../../tools/sessions/session-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import { restData } from './rest-data.ts'
@@ -29,10 +30,12 @@ type Texts = { readonly head: string; readonly tools: string }
  */
 export class FirestoreSessionStore implements SessionStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
   readonly #bounds: SessionSums
 
   constructor(connection: FirestoreConnection, bounds = SESSION_BOUNDS) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
     this.#bounds = bounds
   }
 
@@ -74,10 +77,10 @@ export class FirestoreSessionStore implements SessionStore {
     id: string,
     plan: (session: Session | undefined) => PlannedSession<Result>,
   ): Promise<Result> {
-    return this.#within(STORE_DEADLINES.writeMs, async () => {
-      const sessions = await this.#sessions(uid)
-      const document = sessions.doc(id)
-      return document.firestore.runTransaction(async (transaction) => {
+    return this.#changes.change(
+      STORE_DEADLINES.writeMs,
+      async () => (await this.#sessions(uid)).doc(id),
+      async (transaction, document, mark) => {
         const found = await transaction.get(document)
         const before = textsIn(found.data())
         const { result, session } = plan(before && sessionIn(before.head, before.tools))
@@ -86,11 +89,12 @@ export class FirestoreSessionStore implements SessionStore {
         const texts = sessionTexts(session)
         const bytes = sessionBytes(texts)
         const bytesBefore = before && sessionBytes(before)
-        if (bytes > (bytesBefore ?? 0)) refuseFull(await sumsOf(sessions), bytesBefore, bytes, this.#bounds)
-        transaction.set(document, { ...texts, bytes, expiresAt: new Date(endOf(session)) })
+        if (bytes > (bytesBefore ?? 0))
+          refuseFull(await sumsOf(document.parent), bytesBefore, bytes, this.#bounds)
+        transaction.set(document, { ...texts, bytes, expiresAt: new Date(endOf(session)), ...mark })
         return result
-      })
-    })
+      },
+    )
   }
 
   /** Erases sessions that are over. True if there were any. */

@@ -1,6 +1,7 @@
 import type { KeptUsage, UsageStore } from '../../tools/usage/usage-store.ts'
 import { isText, object } from '../../value-shape.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
+import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
@@ -9,9 +10,11 @@ const isKept = object<KeptUsage>({ day: isText, text: isText })
 /** The use of a user's tools in the document `users/{uid}/tools/usage`. */
 export class FirestoreUsageStore implements UsageStore {
   readonly #connection: FirestoreConnection
+  readonly #changes: DocumentChanges
 
   constructor(connection: FirestoreConnection) {
     this.#connection = connection
+    this.#changes = new DocumentChanges(connection)
   }
 
   read = async (uid: string): Promise<KeptUsage | undefined> => {
@@ -24,21 +27,17 @@ export class FirestoreUsageStore implements UsageStore {
     }
   }
 
-  keepFirst = async (uid: string, usage: KeptUsage): Promise<KeptUsage> => {
-    try {
-      return await this.#connection.calls.within(STORE_DEADLINES.writeMs, async () => {
-        const reference = await this.#document(uid)
-        return reference.firestore.runTransaction(async (transaction) => {
-          const kept = keptIn((await transaction.get(reference)).data())
-          if (kept && kept.day >= usage.day) return kept
-          transaction.set(reference, usage)
-          return usage
-        })
-      })
-    } catch (error) {
-      throw firestoreError(error)
-    }
-  }
+  keepFirst = (uid: string, usage: KeptUsage): Promise<KeptUsage> =>
+    this.#changes.change(
+      STORE_DEADLINES.writeMs,
+      () => this.#document(uid),
+      async (transaction, document) => {
+        const kept = keptIn((await transaction.get(document)).data())
+        if (kept && kept.day >= usage.day) return kept
+        transaction.set(document, usage)
+        return usage
+      },
+    )
 
   /** The path is built segment by segment, so that no uid can change which document it names. */
   async #document(uid: string) {

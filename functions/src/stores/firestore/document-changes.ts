@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import type { DocumentReference, Firestore, Transaction } from 'firebase-admin/firestore'
+import type { FirestoreConnection } from './firestore-connection.ts'
+import { errorOfRead, firestoreError, unconfirmed } from './firestore-error.ts'
+import { Turns } from './turns.ts'
+
+/** The field for the id of the change that wrote a document last. */
+const WRITE_ID = 'writeId'
+
+/** A field for the document that `act` writes, so that a repeated attempt recognises its own write. */
+export type WriteMark = { readonly [WRITE_ID]: string }
+
+/** The most attempts of one transaction, because instances compete for its documents. After the last: STORE_BUSY. */
+const ATTEMPTS_MAX = 20
+
+/**
+ * Changes of documents, each in a transaction. The changes of one document by this process happen one after the other, because
+ * transactions that fail because of each other wait a second and more before their next attempt.
+ */
+export class DocumentChanges {
+  readonly #connection: FirestoreConnection
+  readonly #turns = new Turns()
+
+  constructor(connection: FirestoreConnection) {
+    this.#connection = connection
+  }
+
+  /**
+   * The result of `act`, whose changes are all committed, or none. `act` runs again if another instance was faster, or if the
+   * answer to the commit was lost and the document does not have `mark`. `ms` is the deadline of the wait for the turn, and then of
+   * all attempts together. Rejects with STORE_BUSY, STORE_FAILED, or what `act` throws.
+   */
+  async change<Result>(
+    ms: number,
+    find: () => Promise<DocumentReference>,
+    act: (transaction: Transaction, document: DocumentReference, mark: WriteMark) => Promise<Result>,
+  ): Promise<Result> {
+    const { calls } = this.#connection
+    const mark: WriteMark = { [WRITE_ID]: randomUUID() }
+    let sent: { readonly result: Result } | undefined
+    try {
+      const document = await calls.within(ms, find)
+      const once = async (transaction: Transaction): Promise<Result> => {
+        if (sent && (await transaction.get(document)).get(WRITE_ID) === mark[WRITE_ID]) return sent.result
+        const result = await act(transaction, document, mark)
+        sent = { result }
+        return result
+      }
+      return await this.#turns.take(document.path, ms, () =>
+        calls.within(ms, (signal) => inTransaction(document.firestore, signal, once)),
+      )
+    } catch (error) {
+      throw sent ? unconfirmed(error) : firestoreError(error)
+    }
+  }
+}
+
+/** Begins no attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
+export function inTransaction<Result>(
+  firestore: Firestore,
+  signal: AbortSignal,
+  act: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  async function once(transaction: Transaction): Promise<Result> {
+    signal.throwIfAborted()
+    const result = await act(transaction).catch((error: unknown) => {
+      throw errorOfRead(error)
+    })
+    signal.throwIfAborted()
+    return result
+  }
+  return firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
+}
