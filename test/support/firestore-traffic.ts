@@ -40,6 +40,15 @@ export class FirestoreTraffic implements Disposable {
     this.read.length = 0
   }
 
+  /** Calls `act` at the next commit, before its bytes are sent. */
+  atNextCommit(act: () => void): void {
+    this.onRpc = (rpc) => {
+      if (rpc !== 'commit') return
+      this.onRpc = () => undefined
+      act()
+    }
+  }
+
   [Symbol.dispose](): void {
     setLogFunction(null)
     this.#stopListening()

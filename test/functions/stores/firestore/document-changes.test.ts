@@ -58,14 +58,6 @@ describeOnEmulator('a change of a document in a transaction', () => {
   const find = async () => (await connection.client()).doc('counts/one')
   const stored = async (): Promise<unknown> => (await direct.doc('counts/one').get()).get('count')
 
-  function atCommit(act: () => void): void {
-    traffic.onRpc = (rpc) => {
-      if (rpc !== 'commit') return
-      traffic.onRpc = () => undefined
-      act()
-    }
-  }
-
   test('the changes of one document by one process never overlap, so each needs one attempt', async () => {
     let attempts = 0
     let running = 0
@@ -94,13 +86,13 @@ describeOnEmulator('a change of a document in a transaction', () => {
   })
 
   test('a commit without an answer is not called a write that did not happen', async () => {
-    atCommit(() => proxy.hold('answers'))
+    traffic.atNextCommit(() => proxy.hold('answers'))
     await expect(changes.change(COMMIT_MS, find, addOne)).rejects.toMatchObject(NOT_CONFIRMED)
     expect(await stored()).toBe(1)
   })
 
   test('a repeated attempt recognises its own write by the mark, and answers as the first attempt', async () => {
-    atCommit(() => proxy.hold('answers'))
+    traffic.atNextCommit(() => proxy.hold('answers'))
     const changing = changes.change(PLENTY_MS, find, addOne)
     await until(stored, (count) => count === 1)
     await proxy.cut()

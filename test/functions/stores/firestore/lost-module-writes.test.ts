@@ -72,18 +72,9 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
     }
   }
 
-  /** Does something to the network at the moment at which the first commit is on its way. */
-  function atCommit(act: () => void): void {
-    traffic.onRpc = (rpc) => {
-      if (rpc !== 'commit') return
-      traffic.onRpc = () => undefined
-      act()
-    }
-  }
-
   test('does not fail on itself when the answer to its commit is lost', async () => {
     const first = await store.writeModule(ANN, putModule('m', ['a']), by('ann'))
-    atCommit(() => proxy.hold('answers'))
+    traffic.atNextCommit(() => proxy.hold('answers'))
     const precondition = { ifMatch: new Set([first.sha256]) }
     const writing = store.writeModule(ANN, putModule('m', ['b', 'c'], 'new', { precondition }), by('ann'))
     await until(stored, ({ revision }) => revision === 2)
@@ -91,7 +82,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
     await proxy.restore()
     expect(await writing).toMatchObject({ outcome: 'updated' })
     expect(await stored()).toEqual({ revision: 2, size: 2, definitions: 2, tools: 2, blobs: 2 })
-    atCommit(() => proxy.hold('answers'))
+    traffic.atNextCommit(() => proxy.hold('answers'))
     const deleting = store.writeModule(ANN, removeModule('m'), by('ann'))
     await until(stored, ({ revision }) => revision === 3)
     await proxy.cut()

@@ -86,15 +86,6 @@ describeOnEmulator('a write while Firestore is lost', () => {
   const NOTHING = { items: 0, versions: 0, state: undefined }
   const ALL = { items: 200, versions: 200, state: { revision: 1, size: 200 } }
 
-  /** Does something to the network at the moment at which the first commit is on its way. */
-  function atCommit(act: () => void): void {
-    traffic.onRpc = (rpc) => {
-      if (rpc !== 'commit') return
-      traffic.onRpc = () => undefined
-      act()
-    }
-  }
-
   test.each([
     ['cut', () => proxy.cut()],
     ['silent', () => proxy.hold()],
@@ -119,7 +110,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
         chunks += 1
         if (chunks === 2) void proxy.cut()
       }
-      atCommit(() => (chunks = 0))
+      traffic.atNextCommit(() => (chunks = 0))
       await send(service, 'POST', '?layer=user', BULK)
       const found = await stored()
       expect([NOTHING, ALL]).toContainEqual(found)
@@ -130,7 +121,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
       // On a busy machine the write needs more than a second to come to its commit.
       const slow = await firestoreService(connection, { deadlines: { ...DEADLINES, writeMs: 5_000 } })
       open.push(slow)
-      atCommit(() => proxy.hold('answers'))
+      traffic.atNextCommit(() => proxy.hold('answers'))
       const failed = await send(slow, 'POST', '?layer=user', BULK)
       expect(await errorAnswer(failed)).toMatchObject({
         httpStatus: 503,
@@ -141,7 +132,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
     })
 
     test('succeeds, once, when the answer to the commit is lost and the store comes back in time', async () => {
-      atCommit(() => proxy.hold('answers'))
+      traffic.atNextCommit(() => proxy.hold('answers'))
       const writing = send(other, 'POST', '?layer=user&onConflict=error', BULK)
       await until(stored, ({ items }) => items === 200)
       await proxy.cut()
@@ -157,7 +148,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
     const first = await putTool(other, 'a', 'One.')
     const etag = first.headers.get('etag') ?? ''
     expect(etag).not.toBe('')
-    atCommit(() => proxy.hold('answers'))
+    traffic.atNextCommit(() => proxy.hold('answers'))
     const writing = putTool(other, 'a', 'Two.', { 'If-Match': etag })
     await until(stored, ({ versions }) => versions === 2)
     await proxy.cut()
