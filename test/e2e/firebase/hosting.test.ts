@@ -91,9 +91,12 @@ describeWithEmulators('what Hosting does to answers', () => {
       headers: { 'Content-Type': 'application/json' },
     }
     expect((await ann.fetch(`${HOSTING}/workflows/tools/defs/unsayable`, put)).status).toBe(201)
-    const answer = await ann.fetch(`${LIST}?dialect=anthropic&names=unsayable,READ_FILE`, {
-      headers: { Origin: ALLOWED },
-    })
+    // Another instance sees the write a moment later.
+    const answer = await until(
+      () =>
+        ann.fetch(`${LIST}?dialect=anthropic&names=unsayable,READ_FILE`, { headers: { Origin: ALLOWED } }),
+      ({ headers }) => headers.get('x-tools-quarantined') !== null,
+    )
     expect(answer.headers.get('x-tools-quarantined')).toBe('unsayable')
     expect(answer.headers.get('access-control-expose-headers')).toContain('X-Tools-Quarantined')
     expect(await answer.json()).toEqual([
