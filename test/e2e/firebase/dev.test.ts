@@ -39,10 +39,17 @@ describeWithEmulators('npm run dev', () => {
         /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Python tools run too, at isolation (L\d)\.[\s\S]*Ctrl-C stops everything\./,
       )
       expect(url).toBe(`http://127.0.0.1:${hosting}`)
+      // Each on a connection of its own: Hosting closes one that was idle for five seconds, as a next request may be on its way.
+      const ask = (path: string, token: string, init: RequestInit = {}): Promise<Response> =>
+        fetch(`${url}${path}`, {
+          ...init,
+          headers: { Authorization: `Bearer ${token}`, Connection: 'close' },
+        }).catch((cause: unknown) => {
+          throw new Error(`no answer to ${init.method ?? 'GET'} ${path}`, { cause })
+        })
       const define = (token: string, query: string): Promise<Response> =>
-        fetch(`${url}/workflows/tools/defs/SAY_HELLO${query}`, {
+        ask(`/workflows/tools/defs/SAY_HELLO${query}`, token, {
           method: 'PUT',
-          headers: { Authorization: `Bearer ${token}` },
           body: '{"description":"Says hello."}',
         })
       // The first transaction of an emulator takes seconds on a busy machine, more than the store waits.
@@ -53,7 +60,6 @@ describeWithEmulators('npm run dev', () => {
       expect((await define(user, '')).status).toBe(200)
       expect((await define(user, '?layer=global')).status).toBe(403)
       expect((await define(admin, '?layer=global')).status).toBe(201)
-      const asUser = { headers: { Authorization: `Bearer ${user}` } }
       const [, printed = ''] = /( is ready at [\s\S]*)Ctrl-C stops everything/.exec(checkout.output) ?? []
       // Only curl 7 needs it, so pasting the line does not always show that it is there.
       expect(printed).toMatch(/ -H 'Expect:' -T /)
@@ -68,11 +74,11 @@ describeWithEmulators('npm run dev', () => {
       expect(JSON.parse(called)).toMatchObject({ textResultForLlm: 'Bern: cloudy for 1 day(s).' })
       expect(more).toEqual([])
 
-      const listed = await fetch(`${url}/workflows/tools/list?names=SAY_HELLO,READ_FILE`, asUser)
+      const listed = await ask('/workflows/tools/list?names=SAY_HELLO,READ_FILE', user)
       expect(await listed.json()).toHaveLength(2)
 
       const health = async (): Promise<{ runner: { status: string } }> =>
-        (await (await fetch(`${url}/health`, asUser)).json()) as { runner: { status: string } }
+        (await (await ask('/health', user)).json()) as { runner: { status: string } }
       const [first = 0] = runners()
       process.kill(first, 'SIGKILL')
       const [second = 0] = await until(
