@@ -10,6 +10,7 @@ import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/stores/f
 import type { StoreDeadlines } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
+import type { TwoStores } from './two-stores.ts'
 
 /** The endpoint of the emulator. If it is empty, the suites of `describeOnEmulator` are skipped. */
 export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
@@ -93,4 +94,19 @@ export function connectionTo(
     reading === 'REST' ? new FirestoreRest(`http://${address}`, projectId, EMULATOR_TOKEN) : undefined
   const Connection = address === EMULATOR ? PatientConnection : FirestoreConnection
   return new Connection(() => Promise.resolve(openFirestore(projectId, address)), rest)
+}
+
+/** Two stores over one new project of the Firestore emulator. */
+export function twoFirestoreStores<Store>(
+  make: (connection: FirestoreConnection) => Store,
+  reading: Reading = 'REST',
+): Promise<TwoStores<Store>> {
+  const projectId = newProject()
+  const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
+  return Promise.resolve({
+    stores: [make(connections[0]), make(connections[1])],
+    async dispose() {
+      for (const connection of connections) await connection.close()
+    },
+  })
 }
