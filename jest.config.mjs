@@ -32,7 +32,7 @@ export default {
   maxWorkers: '100%',
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   // What a test waits for comes late on a machine that does much else.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   projects: [
     {
       ...suites,

@@ -44,7 +44,7 @@ def large(count: int):
 
 TOOL_SPECS = [
     {"name": f"live:{handler.__name__}", "handler": handler} for handler in (report, wait, large)
-] + [{"name": "live:late", "handler": late, "timeoutSeconds": 0.5}]
+] + [{"name": "live:late", "handler": late, "timeoutSeconds": 3}]
 `
 
 const start = sharedServerWithRunner()

@@ -1,12 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { Agent } from '../../functions/src/tools/agents/agent.ts'
 import type { AgentStore, LinkedSession } from '../../functions/src/tools/agents/agent-store.ts'
-
-/** Two stores over the same data, as two instances have them. */
-export type OpenedAgentStores = {
-  readonly stores: readonly [AgentStore, AgentStore]
-  readonly dispose: () => Promise<void>
-}
+import type { TwoStores } from './two-stores.ts'
 
 /** An agent with the fields that the original service always writes, in its order. */
 export function agentOf(id: string, more: Partial<Agent> = {}): Agent {
@@ -30,8 +25,8 @@ const session = (sessionId: string, project?: string, uid = 'ann'): LinkedSessio
 })
 
 /** What every store of agents guarantees. */
-export function agentStoreContract(open: () => Promise<OpenedAgentStores>): void {
-  let opened: OpenedAgentStores | undefined
+export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): void {
+  let opened: TwoStores<AgentStore> | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined

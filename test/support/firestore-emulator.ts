@@ -1,14 +1,41 @@
 import { beforeAll, describe } from '@jest/globals'
 import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
-import { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
+import {
+  CallsUnderWay,
+  FirestoreConnection,
+} from '../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreRest } from '../../functions/src/stores/firestore/firestore-rest.ts'
 import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-firestore.ts'
+import type { StoreDeadlines } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
+import type { TwoStores } from './two-stores.ts'
 
 /** The endpoint of the emulator. If it is empty, the suites of `describeOnEmulator` are skipped. */
 export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
+
+/** On a busy machine the emulator may need longer for a call than the deadlines of the stores. */
+const PATIENCE = 5
+
+/** Deadlines for the tests that are not about deadlines. */
+export const PATIENT_DEADLINES: StoreDeadlines = {
+  readMs: PATIENCE * STORE_DEADLINES.readMs,
+  wholeReadMs: PATIENCE * STORE_DEADLINES.wholeReadMs,
+  turnMs: PATIENCE * STORE_DEADLINES.turnMs,
+  writeMs: PATIENCE * STORE_DEADLINES.writeMs,
+}
+
+/** Waits longer for each call than the store asks for. */
+class PatientCalls extends CallsUnderWay {
+  override within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return super.within(PATIENCE * ms, call)
+  }
+}
+
+class PatientConnection extends FirestoreConnection {
+  override readonly calls = new PatientCalls()
+}
 
 /** A suite that talks to the real emulator. */
 export function describeOnEmulator(title: string, suite: () => void): void {
@@ -42,10 +69,11 @@ export function newProject(): string {
   return `demo-${randomUUID()}`
 }
 
-/** The client as the service makes it, at another address if the caller uses a proxy. */
-export function openFirestore(projectId: string, address = EMULATOR, deadlines = STORE_DEADLINES): Firestore {
+/** The client as the service makes it. It is patient at the emulator, and at the address of a proxy it has the service's deadlines. */
+export function openFirestore(projectId: string, address = EMULATOR): Firestore {
   const before = process.env['FIRESTORE_EMULATOR_HOST']
   process.env['FIRESTORE_EMULATOR_HOST'] = address
+  const deadlines = address === EMULATOR ? PATIENT_DEADLINES : STORE_DEADLINES
   try {
     return new Firestore({ ...firestoreSettings(deadlines), projectId })
   } finally {
@@ -54,12 +82,31 @@ export function openFirestore(projectId: string, address = EMULATOR, deadlines =
   }
 }
 
-/** The settings of an instance of the service. It reads by REST by default, as in a deployment. */
+/**
+ * The settings of an instance of the service. It reads by REST by default, as in a deployment. It is patient at the emulator, and
+ * has the service's deadlines at the address of a proxy, which loses what is sent.
+ */
 export function connectionTo(
   projectId: string,
   { reading = 'REST', address = EMULATOR }: { reading?: Reading; address?: string } = {},
 ): FirestoreConnection {
   const rest =
     reading === 'REST' ? new FirestoreRest(`http://${address}`, projectId, EMULATOR_TOKEN) : undefined
-  return new FirestoreConnection(() => Promise.resolve(openFirestore(projectId, address)), rest)
+  const Connection = address === EMULATOR ? PatientConnection : FirestoreConnection
+  return new Connection(() => Promise.resolve(openFirestore(projectId, address)), rest)
+}
+
+/** Two stores over one new project of the Firestore emulator. */
+export function twoFirestoreStores<Store>(
+  make: (connection: FirestoreConnection) => Store,
+  reading: Reading = 'REST',
+): Promise<TwoStores<Store>> {
+  const projectId = newProject()
+  const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
+  return Promise.resolve({
+    stores: [make(connections[0]), make(connections[1])],
+    async dispose() {
+      for (const connection of connections) await connection.close()
+    },
+  })
 }

@@ -1,11 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { RuleScope, RuleStore } from '../../functions/src/calls/rules/rule-store.ts'
-
-/** Two stores over the same data, as two instances have them. */
-export type OpenedRuleStores = {
-  readonly stores: readonly [RuleStore, RuleStore]
-  readonly dispose: () => Promise<void>
-}
+import type { TwoStores } from './two-stores.ts'
 
 const EVERYBODY: RuleScope = { kind: 'everybody' }
 const ANN: RuleScope = { kind: 'user', uid: 'ann' }
@@ -16,8 +11,8 @@ function becomes(text: string | undefined) {
 }
 
 /** What every store of rules guarantees. */
-export function ruleStoreContract(open: () => Promise<OpenedRuleStores>): void {
-  let opened: OpenedRuleStores | undefined
+export function ruleStoreContract(open: () => Promise<TwoStores<RuleStore>>): void {
+  let opened: TwoStores<RuleStore> | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined

@@ -1,11 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { ScopeOwner, ScopeStore, ScopeTotals } from '../../functions/src/tools/scopes/scope-store.ts'
-
-/** Two stores over the same data, as two instances have them. */
-export type OpenedScopeStores = {
-  readonly stores: readonly [ScopeStore, ScopeStore]
-  readonly dispose: () => Promise<void>
-}
+import type { TwoStores } from './two-stores.ts'
 
 const ROOM: ScopeOwner = { kind: 'room', id: '!a/b:c.example' }
 const AGENT: ScopeOwner = { kind: 'agent', id: ROOM.id }
@@ -16,8 +11,8 @@ function becomes(text: string | undefined) {
 }
 
 /** What every store of scopes guarantees. */
-export function scopeStoreContract(open: () => Promise<OpenedScopeStores>): void {
-  let opened: OpenedScopeStores | undefined
+export function scopeStoreContract(open: () => Promise<TwoStores<ScopeStore>>): void {
+  let opened: TwoStores<ScopeStore> | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined

@@ -2,12 +2,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import { endOf, headOf, tagged, type Session } from '../../functions/src/tools/sessions/session.ts'
 import { sessionBytes, sessionTexts } from '../../functions/src/tools/sessions/session-store.ts'
 import type { SessionStore, SessionSums } from '../../functions/src/tools/sessions/session-store.ts'
-
-/** Two stores over the same data, as two instances have them. */
-export type OpenedSessionStores = {
-  readonly stores: readonly [SessionStore, SessionStore]
-  readonly dispose: () => Promise<void>
-}
+import type { TwoStores } from './two-stores.ts'
 
 const NOW = Date.parse('2026-11-22T12:00:00Z')
 
@@ -40,8 +35,8 @@ async function put(store: SessionStore, uid: string, session: Session, nowMs = N
 }
 
 /** What every store of sessions guarantees. */
-export function sessionStoreContract(open: (bounds?: SessionSums) => Promise<OpenedSessionStores>): void {
-  let opened: OpenedSessionStores | undefined
+export function sessionStoreContract(open: (bounds?: SessionSums) => Promise<TwoStores<SessionStore>>): void {
+  let opened: TwoStores<SessionStore> | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined

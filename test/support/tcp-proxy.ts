@@ -53,8 +53,8 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Restores the first state, and sends the delayed bytes on. */
   async restore(): Promise<void> {
-    for (const gate of Object.values(this.#gates)) gate.open()
     this.#gates.answers.delayMs = 0
+    for (const gate of Object.values(this.#gates)) gate.open()
     if (!this.#server) await this.#listen()
   }
 
@@ -101,6 +101,7 @@ class Gate {
   delayMs = 0
   #opened = Promise.resolve()
   #open: () => void = () => undefined
+  #hurry = new AbortController()
 
   close(): void {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -108,14 +109,18 @@ class Gate {
     this.#open = resolve
   }
 
+  /** Lets pass what waits, delayed bytes too. */
   open(): void {
     this.#open()
     this.#opened = Promise.resolve()
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
   }
 
   async pass(came: number): Promise<void> {
     await this.#opened
     const rest = came + this.delayMs - performance.now()
-    if (this.delayMs > 0 && rest > 0) await pause(rest)
+    if (this.delayMs > 0 && rest > 0)
+      await pause(rest, undefined, { signal: this.#hurry.signal }).catch(() => undefined)
   }
 }

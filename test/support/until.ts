@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** With PAUSE_MS this is 45 s at least, which is less than the 60 s that jest gives a test. */
+/** With PAUSE_MS this is 45 s at least, which is less than the time that jest gives a test. */
 const TRIES_MAX = 2_250
 const PAUSE_MS = 20
 

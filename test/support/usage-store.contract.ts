@@ -1,18 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { UsageStore } from '../../functions/src/tools/usage/usage-store.ts'
-
-/** Two stores over the same data, as two instances have them. */
-export type OpenedUsageStores = {
-  readonly stores: readonly [UsageStore, UsageStore]
-  readonly dispose: () => Promise<void>
-}
+import type { TwoStores } from './two-stores.ts'
 
 const MONDAY = { day: '2026-03-30', text: '{"on":"monday"}' }
 const TUESDAY = { day: '2026-03-31', text: '{"on":"tuesday ü 🌧️"}' }
 
 /** What every store of the use of tools guarantees. */
-export function usageStoreContract(open: () => Promise<OpenedUsageStores>): void {
-  let opened: OpenedUsageStores | undefined
+export function usageStoreContract(open: () => Promise<TwoStores<UsageStore>>): void {
+  let opened: TwoStores<UsageStore> | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined

@@ -15,7 +15,7 @@ ENDING_SECONDS = 0.05
 #: How long main waits until the zygote reports the end of a child.
 REAPING_SECONDS = 2.0
 #: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
-WHERE_SECONDS = 0.25
+WHERE_SECONDS = 1.0
 
 
 class Place(NamedTuple):

@@ -125,7 +125,8 @@ def test_what_was_printed_before_the_end_is_kept_and_nothing_else(
     runner: LiveRunner, how: str, code: str
 ) -> None:
     source = f"def run():\n    print('before')\n    {how}"
-    told = events(runner, source, deadlineMs=500)
+    # Only the first way to end is one by the deadline, and on a busy machine the tool prints late.
+    told = events(runner, source, deadlineMs=3_000 if code == "DEADLINE_EXCEEDED" else 30_000)
     assert told[-1]["code"] == code
     assert told[-1]["log"]["text"] == "before\n"
     assert "".join(event["text"] for event in of_kind("log", told)) == "before\n"
@@ -189,8 +190,8 @@ def test_a_generator_that_never_ends_meets_the_limit_of_a_result(
 
 
 def test_a_generator_that_only_waits_is_killed_at_its_deadline(runner: LiveRunner) -> None:
-    source = "import time\ndef run():\n    while True:\n        yield 1\n        time.sleep(0.05)"
-    told = events(runner, source, stream=True, deadlineMs=500)
+    source = "import time\ndef run():\n    while True:\n        yield 1\n        time.sleep(0.3)"
+    told = events(runner, source, stream=True, deadlineMs=3_000)
     assert told[-1]["code"] == "DEADLINE_EXCEEDED"
     assert 1 <= len(of_kind("value", told)) <= 10
 

@@ -114,7 +114,7 @@ def forever() -> None:
         pass
 TOOL_SPECS = [{"name": "loops:forever", "description": "Never.", "handler": forever}]
 """
-    answer = runner.invoke(source, "loops:forever", deadlineMs=1_000)
+    answer = runner.invoke(source, "loops:forever", deadlineMs=3_000)
     assert answer["code"] == "DEADLINE_EXCEEDED"
     assert "(line 4 was running)" in answer["error"] or "(line 3 was running)" in answer["error"]
     assert answer["log"]["text"] == ""

@@ -111,7 +111,8 @@ def live_runner(
             process.stdin.flush()
             url = json.loads(process.stdout.readline())["listening"]
             headers = {"Authorization": f"Bearer {secret}"}
-            with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+            # Longer than any call lasts. What an attack without its layers leaves is cleared away slowly on a busy machine.
+            with httpx.Client(base_url=url, headers=headers, timeout=180) as client:
                 yield LiveRunner(process, url, secret, client)
         finally:
             process.stdin.close()

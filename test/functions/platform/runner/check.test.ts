@@ -177,7 +177,7 @@ test('what is not called any more is told once, and whatever comes of it nobody 
     () => undefined,
   ]
   const where = { url: there.origin, secret: SECRET }
-  const runner = new HttpRunner({ endpoint: () => where, patience: { forgetMs: 50 } })
+  const runner = new HttpRunner({ endpoint: () => where, patience: { forgetMs: 2_000 } })
   const gone = { module: 'm', sha256: '0'.repeat(64) }
   await runner.forget({ ...gone, tenant: 'ann' })
   for (let turn = 0; turn < 3; turn += 1) await runner.forget(gone)

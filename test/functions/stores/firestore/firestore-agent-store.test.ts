@@ -9,6 +9,7 @@ import {
   describeOnEmulator,
   newProject,
   openFirestore,
+  twoFirestoreStores,
 } from '../../../support/firestore-emulator.ts'
 
 /** What the original service has written: an agent with everything, one as plain as possible, and one that PATCH has emptied. */
@@ -70,16 +71,7 @@ async function storeOver(documents: Readonly<Record<string, object>>) {
 }
 
 describeOnEmulator('agents in Firestore', () => {
-  agentStoreContract(() => {
-    const projectId = newProject()
-    const connections = [connectionTo(projectId), connectionTo(projectId)] as const
-    return Promise.resolve({
-      stores: [new FirestoreAgentStore(connections[0]), new FirestoreAgentStore(connections[1])],
-      async dispose() {
-        for (const connection of connections) await connection.close()
-      },
-    })
-  })
+  agentStoreContract(() => twoFirestoreStores((connection) => new FirestoreAgentStore(connection)))
 
   test('the documents of the original service are read as they are', async () => {
     await using over = await storeOver(RECORDED)

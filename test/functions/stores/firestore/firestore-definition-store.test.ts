@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, jest } from '@jest/globals'
+import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
@@ -8,6 +9,9 @@ import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
 jest.setTimeout(60_000)
+
+/** On a busy machine, fifty writes one after the other may take longer than a write waits for its turn. */
+const PATIENT_TURNS = { ...STORE_DEADLINES, turnMs: 60_000 }
 
 describeOnEmulatorByEach('the contract of stores', (reading) => {
   let compilers: SchemaCompilers
@@ -21,7 +25,11 @@ describeOnEmulatorByEach('the contract of stores', (reading) => {
     return Promise.resolve({
       open: () =>
         Promise.resolve(
-          new FirestoreDefinitionStore({ compilers, connection: connectionTo(projectId, { reading }) }),
+          new FirestoreDefinitionStore({
+            compilers,
+            connection: connectionTo(projectId, { reading }),
+            deadlines: PATIENT_TURNS,
+          }),
         ),
       dispose: () => Promise.resolve(),
     })

@@ -5,20 +5,12 @@ import {
   describeOnEmulatorByEach,
   newProject,
   openFirestore,
+  twoFirestoreStores,
 } from '../../../support/firestore-emulator.ts'
 import { ruleStoreContract } from '../../../support/rule-store.contract.ts'
 
 describeOnEmulatorByEach('rules in Firestore', (reading) => {
-  ruleStoreContract(() => {
-    const projectId = newProject()
-    const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
-    return Promise.resolve({
-      stores: [new FirestoreRuleStore(connections[0]), new FirestoreRuleStore(connections[1])],
-      async dispose() {
-        for (const connection of connections) await connection.close()
-      },
-    })
-  })
+  ruleStoreContract(() => twoFirestoreStores((connection) => new FirestoreRuleStore(connection), reading))
 
   test('a document without a text cannot be read, so nothing goes on without its rules', async () => {
     const projectId = newProject()

@@ -5,20 +5,12 @@ import {
   describeOnEmulatorByEach,
   newProject,
   openFirestore,
+  twoFirestoreStores,
 } from '../../../support/firestore-emulator.ts'
 import { scopeStoreContract } from '../../../support/scope-store.contract.ts'
 
 describeOnEmulatorByEach('scopes in Firestore', (reading) => {
-  scopeStoreContract(() => {
-    const projectId = newProject()
-    const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
-    return Promise.resolve({
-      stores: [new FirestoreScopeStore(connections[0]), new FirestoreScopeStore(connections[1])],
-      async dispose() {
-        for (const connection of connections) await connection.close()
-      },
-    })
-  })
+  scopeStoreContract(() => twoFirestoreStores((connection) => new FirestoreScopeStore(connection), reading))
 
   test('a document without a text cannot be read, so no list goes on without its scope', async () => {
     const projectId = newProject()

@@ -5,23 +5,14 @@ import {
   describeOnEmulatorByEach,
   newProject,
   openFirestore,
+  twoFirestoreStores,
 } from '../../../support/firestore-emulator.ts'
 import { sessionOf, sessionStoreContract } from '../../../support/session-store.contract.ts'
 
 describeOnEmulatorByEach('sessions in Firestore', (reading) => {
-  sessionStoreContract((bounds) => {
-    const projectId = newProject()
-    const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
-    return Promise.resolve({
-      stores: [
-        new FirestoreSessionStore(connections[0], bounds),
-        new FirestoreSessionStore(connections[1], bounds),
-      ],
-      async dispose() {
-        for (const connection of connections) await connection.close()
-      },
-    })
-  })
+  sessionStoreContract((bounds) =>
+    twoFirestoreStores((connection) => new FirestoreSessionStore(connection, bounds), reading),
+  )
 
   test('the largest session fits into a document', async () => {
     const connection = connectionTo(newProject(), { reading })

@@ -10,6 +10,7 @@ import {
   EMULATOR,
   newProject,
   openFirestore,
+  PATIENT_DEADLINES,
 } from '../../../support/firestore-emulator.ts'
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { putModule, removeModule } from '../../../support/module-changes.ts'
@@ -36,7 +37,11 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
     direct = openFirestore(projectId)
     tools = direct.collection('users').doc('ann').collection('tools').doc('modules')
     const throughProxy = () => connectionTo(projectId, { address: proxy.address })
-    store = new FirestoreDefinitionStore({ compilers, connection: throughProxy() })
+    store = new FirestoreDefinitionStore({
+      compilers,
+      connection: throughProxy(),
+      deadlines: PATIENT_DEADLINES,
+    })
   })
   afterEach(async () => {
     traffic[Symbol.dispose]()

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { JsonObject } from '@toolrack/contract'
-import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/connect-firestore.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import {
   connectionTo,
@@ -9,6 +8,7 @@ import {
   EMULATOR,
   newProject,
   openFirestore,
+  PATIENT_DEADLINES,
 } from '../../../support/firestore-emulator.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import type { FirestoreService } from '../../../support/firestore-service.ts'
@@ -58,7 +58,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
     layer = direct.collection('users').doc('ann').collection('tools').doc('defs')
     const throughProxy = () => connectionTo(projectId, { address: proxy.address })
     service = await firestoreService(throughProxy(), { deadlines: DEADLINES })
-    other = await firestoreService(throughProxy())
+    other = await firestoreService(throughProxy(), { deadlines: PATIENT_DEADLINES })
   })
   afterEach(async () => {
     traffic[Symbol.dispose]()
@@ -117,8 +117,12 @@ describeOnEmulator('a write while Firestore is lost', () => {
     })
 
     test('writes all when only the answer to the commit is lost, and says that it does not know', async () => {
+      const connection = connectionTo(projectId, { address: proxy.address })
+      // On a busy machine the write needs more than a second to come to its commit.
+      const slow = await firestoreService(connection, { deadlines: { ...DEADLINES, writeMs: 5_000 } })
+      open.push(slow)
       traffic.atNextCommit(() => proxy.hold('answers'))
-      const failed = await send(service, 'POST', '?layer=user', BULK)
+      const failed = await send(slow, 'POST', '?layer=user', BULK)
       expect(await errorAnswer(failed)).toMatchObject({
         httpStatus: 503,
         reason: 'STORE_FAILED',
@@ -154,11 +158,12 @@ describeOnEmulator('a write while Firestore is lost', () => {
   })
 
   test('each of many has its own time, which begins when those before it are done', async () => {
-    const deadlines = { ...STORE_DEADLINES, writeMs: 4_000 }
+    const deadlines = { ...PATIENT_DEADLINES, writeMs: 6_000 }
     const connection = connectionTo(projectId, { address: proxy.address })
     await using patient = await firestoreService(connection, { deadlines })
     expect((await putTool(patient, 't', 'First.')).status).toBe(201)
-    proxy.delay(250)
+    // Each write takes two of these at least, so twelve take longer than the deadline of one.
+    proxy.delay(300)
     const started = performance.now()
     const writes = Array.from({ length: 12 }, (_, index) => putTool(patient, `t${index}`, 'One.'))
     const answers = await Promise.all(writes)
@@ -178,7 +183,8 @@ describeOnEmulator('a write while Firestore is lost', () => {
   })
 
   test('of twenty writers in two instances each that was told so has written, and no revision is lost', async () => {
-    await using third = await firestoreService(connectionTo(projectId, { address: proxy.address }))
+    const throughProxy = connectionTo(projectId, { address: proxy.address })
+    await using third = await firestoreService(throughProxy, { deadlines: PATIENT_DEADLINES })
     const writes = Array.from({ length: 20 }, (_, index) =>
       putTool(index % 2 === 0 ? third : other, `t${index}`, 'One.'),
     )

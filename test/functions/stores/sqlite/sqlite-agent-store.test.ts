@@ -5,21 +5,10 @@ import { SqliteAgentStore } from '../../../../functions/src/stores/sqlite/sqlite
 import { LINKS_PER_USER } from '../../../../functions/src/tools/agents/agent.ts'
 import { agentOf, agentStoreContract, put } from '../../../support/agent-store.contract.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { twoSqliteStores } from '../../../support/two-stores.ts'
 
 describe('agents in SQLite', () => {
-  agentStoreContract(() => {
-    const folder = temporaryFolder()
-    const path = join(folder.path, 'governance.sqlite')
-    const databases = [openGovernance(path), openGovernance(path)] as const
-    return Promise.resolve({
-      stores: [new SqliteAgentStore(databases[0]), new SqliteAgentStore(databases[1])],
-      dispose() {
-        for (const database of databases) database.close()
-        folder[Symbol.dispose]()
-        return Promise.resolve()
-      },
-    })
-  })
+  agentStoreContract(() => twoSqliteStores((database) => new SqliteAgentStore(database)))
 
   test('a user with the most links gets no new one, but may change one', async () => {
     const database = openGovernance(':memory:')

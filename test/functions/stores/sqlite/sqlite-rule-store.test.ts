@@ -4,21 +4,10 @@ import { openGovernance } from '../../../../functions/src/stores/sqlite/open-gov
 import { SqliteRuleStore } from '../../../../functions/src/stores/sqlite/sqlite-rule-store.ts'
 import { ruleStoreContract } from '../../../support/rule-store.contract.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { twoSqliteStores } from '../../../support/two-stores.ts'
 
 describe('rules in SQLite', () => {
-  ruleStoreContract(() => {
-    const folder = temporaryFolder()
-    const path = join(folder.path, 'governance.sqlite')
-    const databases = [openGovernance(path), openGovernance(path)] as const
-    return Promise.resolve({
-      stores: [new SqliteRuleStore(databases[0]), new SqliteRuleStore(databases[1])],
-      dispose() {
-        for (const database of databases) database.close()
-        folder[Symbol.dispose]()
-        return Promise.resolve()
-      },
-    })
-  })
+  ruleStoreContract(() => twoSqliteStores((database) => new SqliteRuleStore(database)))
 
   test('a database that another program has locked refuses a change, which was not done', async () => {
     using folder = temporaryFolder()

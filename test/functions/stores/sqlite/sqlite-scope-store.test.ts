@@ -4,21 +4,10 @@ import { openGovernance } from '../../../../functions/src/stores/sqlite/open-gov
 import { SqliteScopeStore } from '../../../../functions/src/stores/sqlite/sqlite-scope-store.ts'
 import { scopeStoreContract } from '../../../support/scope-store.contract.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { twoSqliteStores } from '../../../support/two-stores.ts'
 
 describe('scopes in SQLite', () => {
-  scopeStoreContract(() => {
-    const folder = temporaryFolder()
-    const path = join(folder.path, 'governance.sqlite')
-    const databases = [openGovernance(path), openGovernance(path)] as const
-    return Promise.resolve({
-      stores: [new SqliteScopeStore(databases[0]), new SqliteScopeStore(databases[1])],
-      dispose() {
-        for (const database of databases) database.close()
-        folder[Symbol.dispose]()
-        return Promise.resolve()
-      },
-    })
-  })
+  scopeStoreContract(() => twoSqliteStores((database) => new SqliteScopeStore(database)))
 
   test('a database that another program has locked refuses a change, which was not done', async () => {
     using folder = temporaryFolder()

@@ -1,24 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { join } from 'node:path'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteSessionStore } from '../../../../functions/src/stores/sqlite/sqlite-session-store.ts'
 import { sessionOf, sessionStoreContract } from '../../../support/session-store.contract.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { twoSqliteStores } from '../../../support/two-stores.ts'
 
 describe('sessions in SQLite', () => {
-  sessionStoreContract((bounds) => {
-    const folder = temporaryFolder()
-    const path = join(folder.path, 'governance.sqlite')
-    const databases = [openGovernance(path), openGovernance(path)] as const
-    return Promise.resolve({
-      stores: [new SqliteSessionStore(databases[0], bounds), new SqliteSessionStore(databases[1], bounds)],
-      dispose() {
-        for (const database of databases) database.close()
-        folder[Symbol.dispose]()
-        return Promise.resolve()
-      },
-    })
-  })
+  sessionStoreContract((bounds) => twoSqliteStores((database) => new SqliteSessionStore(database, bounds)))
 
   test('the sums of a user stay right through every kind of change', async () => {
     const database = openGovernance(':memory:')
