@@ -3,6 +3,7 @@ import type { Action } from '../../access/principal.ts'
 import { isUid, UID_RULE } from '../../access/principal.ts'
 import { isPlace, type AuditQuery } from '../../calls/audit/audit-store.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
+import { dayOf } from '../../calls/audit/manifest.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { acceptsLines } from '../http/accept.ts'
 import { eventOrEnd, isGone } from '../http/caller.ts'
@@ -94,16 +95,20 @@ const TIME = /^\d{4}-\d\d-\d\d(?:[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\
 function timeIn(query: Query, name: string): string | undefined {
   const text = query.one(name)
   if (text === undefined) return undefined
-  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN
+  const ms = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) throw invalidParameter(name, 'must be a time such as 2026-01-31T12:00:00Z, or a day')
   return new Date(ms).toISOString()
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/
+/** JavaScript reads a day that its month does not have, such as 2026-02-31, as one of the next month. */
+function isDay(text: string): boolean {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(ms) && dayOf(ms) === text
+}
 
 function askedDay(query: Query): string | undefined {
   const day = query.one('day')
-  if (day !== undefined && (!DAY.test(day) || Number.isNaN(Date.parse(day))))
+  if (day !== undefined && !isDay(day))
     throw invalidParameter('day', 'must be a day (UTC) such as 2026-01-31')
   return day
 }

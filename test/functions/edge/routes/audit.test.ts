@@ -389,12 +389,22 @@ test.each([
   ['cursor=abc', 'PARAMETER_INVALID'],
   ['since=yesterday', 'PARAMETER_INVALID'],
   ['until=2026-13-01', 'PARAMETER_INVALID'],
+  ['until=2026-02-31', 'PARAMETER_INVALID'],
+  ['since=2026-02-31T10:00:00Z', 'PARAMETER_INVALID'],
   ['uid=a/b', 'PARAMETER_INVALID'],
   ['who=ann', 'PARAMETER_UNKNOWN'],
 ])('the query %s is refused with %s', async (query, code) => {
   const { status, text } = await ask('admin', `GET /audit?${query}`)
   expect([status, text.includes(code)]).toEqual([400, true])
 })
+
+test.each(['2026-02-31', '2026-13-01', 'today', '2026-01-01T00:00:00Z'])(
+  'no day can be verified whose name is %s',
+  async (day) => {
+    const { status, text } = await ask('admin', `GET /audit/verify?day=${day}`)
+    expect([status, text]).toEqual([400, expect.stringContaining('PARAMETER_INVALID')])
+  },
+)
 
 test('/health shows the mode and the losses to a caller with a token', async () => {
   const answer = await fetch(`${service.url}/health`, { headers: { Authorization: `Bearer ${TOKENS.ann}` } })

@@ -183,10 +183,11 @@ describeOnEmulator('a write while Firestore is lost', () => {
   })
 
   test('of twenty writers in two instances each that was told so has written, and no revision is lost', async () => {
-    const throughProxy = connectionTo(projectId, { address: proxy.address })
-    await using third = await firestoreService(throughProxy, { deadlines: PATIENT_DEADLINES })
+    const throughProxy = () => connectionTo(projectId, { address: proxy.address })
+    await using first = await firestoreService(throughProxy())
+    await using second = await firestoreService(throughProxy())
     const writes = Array.from({ length: 20 }, (_, index) =>
-      putTool(index % 2 === 0 ? third : other, `t${index}`, 'One.'),
+      putTool(index % 2 === 0 ? first : second, `t${index}`, 'One.'),
     )
     await until(stored, ({ items }) => items >= 5)
     await proxy.cut()
