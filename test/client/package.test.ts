@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { aliasOf } from '@toolrack/contract'
 import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,8 +12,6 @@ import { ScriptedServer } from '../support/scripted-server.ts'
 import { ROOT } from '../support/source-tree.ts'
 import { testWhere } from '../support/test-where.ts'
 import { listAnswer, listed } from './scripted-service.ts'
-
-jest.setTimeout(120_000)
 
 const root = fileURLToPath(ROOT)
 const TSC = join(root, 'node_modules/typescript/bin/tsc')

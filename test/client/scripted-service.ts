@@ -1,11 +1,9 @@
-import { jest } from '@jest/globals'
 import type { RequestListener } from 'node:http'
 import { ToolDefs } from '../../packages/client/src/index.ts'
 import type { ToolDefsOptions } from '../../packages/client/src/index.ts'
 import type { ScriptedServer } from '../support/scripted-server.ts'
 
 /** Pauses and outages are real ones, and a busy machine is slower than jest's own limit. */
-jest.setTimeout(60_000)
 
 /** A tool as the service lists it. */
 export function listed(name: string) {

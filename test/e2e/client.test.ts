@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest } from '@jest/globals'
+import { afterAll, beforeAll, expect } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,8 +7,6 @@ import { InstalledClient } from '../support/installed-client.ts'
 import { serverWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { WEATHER } from '../support/weather-module.ts'
-
-jest.setTimeout(120_000)
 
 let client: InstalledClient
 beforeAll(async () => (client = await InstalledClient.make()))

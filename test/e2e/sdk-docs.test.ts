@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { execFile, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,8 +8,6 @@ import { FullCheckout } from '../support/full-checkout.ts'
 import { InstalledClient } from '../support/installed-client.ts'
 import { Server } from '../support/server.ts'
 import { ROOT } from '../support/source-tree.ts'
-
-jest.setTimeout(120_000)
 
 const EXAMPLES = new URL('packages/client/examples/', ROOT)
 const call = { id: 'call_1', type: 'function', function: { name: 'GET_TIME', arguments: '{}' } }

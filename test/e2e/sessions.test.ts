@@ -1,10 +1,8 @@
-import { expect, jest } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import { serverWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import type { Server } from '../support/server.ts'
-
-jest.setTimeout(120_000)
 
 async function put(server: Server, id: string, body: object): Promise<number> {
   const init = { method: 'PUT', body: JSON.stringify(body) }

@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,8 +12,6 @@ import { descendantsOf, isAlive } from '../support/processes.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
-
-jest.setTimeout(120_000)
 
 const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 const BANNER = /is ready at (http:\S+) .*\ntoken: (\S+)\n[\s\S]*Ctrl-C stops the server\.\n/

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { initializeTestEnvironment } from '@firebase/rules-unit-testing'
 import type { RulesTestEnvironment } from '@firebase/rules-unit-testing'
 import { setLogLevel } from 'firebase/app'
@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs'
 import { describeOnEmulator, EMULATOR, newProject } from '../support/firestore-emulator.ts'
 import { ruleExpressions } from '../support/rule-coverage.ts'
 
-jest.setTimeout(60_000)
 // The client tells its console of every refusal.
 setLogLevel('silent')
 

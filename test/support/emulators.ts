@@ -1,4 +1,4 @@
-import { describe, jest } from '@jest/globals'
+import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { signIn, signInWithClaims } from '../../scripts/toolchain/auth-emulator.mjs'
 import { testWhere } from './test-where.ts'
@@ -22,7 +22,6 @@ export const functionUrl = (name: 'workflows' | 'jobs'): string =>
 
 /** A suite against the functions as `npm run build` makes them, on the real emulators. The first request starts an instance. */
 export function describeWithEmulators(title: string, suite: () => void): void {
-  jest.setTimeout(60_000)
   if (text) describe(title, suite)
   else testWhere(false, `${title}: not run, for it needs the emulators.`)(title, () => Promise.resolve())
 }

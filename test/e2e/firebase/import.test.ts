@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
 import type { ToolDefinition } from '@toolrack/contract'
@@ -18,7 +18,6 @@ import { FirestoreInstance } from '../../support/firestore-instance.ts'
 import { originalShapes } from '../../support/original-shapes.ts'
 
 /** Each run starts a process that loads Firestore's client. */
-jest.setTimeout(60_000)
 
 const CLI = fileURLToPath(new URL('../../../functions/src/hosts/cloud/import-cli.ts', import.meta.url))
 const GLOBAL = { kind: 'global' } as const

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,6 @@ import { writeOriginalFiles } from '../../support/original-shapes.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Each run starts a process that loads Firestore's client. */
-jest.setTimeout(60_000)
 
 const CLI = fileURLToPath(new URL('../../../functions/src/hosts/cloud/seed-cli.ts', import.meta.url))
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { ListedTool } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,8 +13,6 @@ import { ScriptedServer } from '../../support/scripted-server.ts'
 import { NOW, signed } from '../../support/signed-tokens.ts'
 import { AUDIENCE, deployedAccess, FIREBASE, OIDC } from '../../support/token-kinds.ts'
 import { until } from '../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 const PAGE = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8')
 const DEFINITIONS = fileURLToPath(new URL('../../../functions/workflows/tools/defs', import.meta.url))

@@ -1,4 +1,4 @@
-import { afterAll, expect, jest } from '@jest/globals'
+import { afterAll, expect } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,8 +11,6 @@ import { until } from '../../../support/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../functions/src/hosts/local/runner-cli.ts', import.meta.url))
 const SECRET = 'the-same-in-every-life'
-
-jest.setTimeout(60_000)
 
 const started = new Set<ChildProcess>()
 afterAll(() => started.forEach((child) => child.kill('SIGKILL')))

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
@@ -14,8 +14,6 @@ import {
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
 import { putModule, removeModule } from '../../../support/module-changes.ts'
-
-jest.setTimeout(60_000)
 
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const large = (name: string, mark: string) => put(tool(name, `${mark}${'x'.repeat(4_000)}`))

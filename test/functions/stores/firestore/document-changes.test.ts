@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { DocumentReference, Firestore, Transaction } from 'firebase-admin/firestore'
 import {
   DocumentChanges,
@@ -15,8 +15,6 @@ import {
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 const PLENTY_MS = 30_000
 /** Short, so that what never comes is given up soon. */

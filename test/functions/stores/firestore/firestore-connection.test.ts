@@ -7,8 +7,6 @@ import { FirestoreConnection } from '../../../../functions/src/stores/firestore/
 import { closeServices } from '../../../../functions/src/hosts/services.ts'
 import { describeOnEmulator, newProject, openFirestore } from '../../../support/firestore-emulator.ts'
 
-jest.setTimeout(60_000)
-
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describeOnEmulator('the connection to Firestore', () => {

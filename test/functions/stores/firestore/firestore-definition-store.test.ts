@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, jest } from '@jest/globals'
+import { afterAll, beforeAll } from '@jest/globals'
 import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
@@ -7,8 +7,6 @@ import type { StoreHarness } from '../../../support/definition-store.contract.ts
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'
 import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
-
-jest.setTimeout(60_000)
 
 /** On a busy machine, fifty writes one after the other may take longer than a write waits for its turn. */
 const PATIENT_TURNS = { ...STORE_DEADLINES, turnMs: 60_000 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { CollectionReference, DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
@@ -14,8 +14,6 @@ import { FirestoreInstance } from '../../../support/firestore-instance.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import { until } from '../../../support/until.ts'
 import type { DefinitionWriteResult } from '../../../../functions/src/tools/definitions/definition-change.ts'
-
-jest.setTimeout(60_000)
 
 const GLOBAL: StoredLayer = { kind: 'global' }
 

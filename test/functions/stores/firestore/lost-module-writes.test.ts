@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
@@ -16,8 +16,6 @@ import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { putModule, removeModule } from '../../../support/module-changes.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 describeOnEmulator('a module’s write while Firestore is lost', () => {

@@ -1,5 +1,5 @@
 import type { ListedTool } from '@toolrack/contract'
-import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
@@ -17,8 +17,6 @@ import type { FirestoreService } from '../../../support/firestore-service.ts'
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 type Listed = {
   readonly status: number

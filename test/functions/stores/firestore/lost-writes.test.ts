@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { JsonObject } from '@toolrack/contract'
 import { errorAnswer } from '../../../support/error-answer.ts'
@@ -16,8 +16,6 @@ import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { tool } from '../../../support/tool.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 /** Short, so that what never comes is given up soon. */
 const DEADLINES = { readMs: 1_000, wholeReadMs: 1_000, turnMs: 1_000, writeMs: 1_000 }

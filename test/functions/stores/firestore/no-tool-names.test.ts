@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectionTo, describeOnEmulator, newProject } from '../../../support/firestore-emulator.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import type { FirestoreService } from '../../../support/firestore-service.ts'
 import { answersTo, NO_TOOL_NAMES } from '../../../support/no-tool-names.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 describeOnEmulator('names that no definition can have, over Firestore', () => {
   let service: FirestoreService

@@ -12,8 +12,6 @@ import type { Reading } from '../../../support/firestore-emulator.ts'
 import { FirestoreInstance } from '../../../support/firestore-instance.ts'
 import { FirestoreTraffic } from '../../../support/firestore-traffic.ts'
 
-jest.setTimeout(60_000)
-
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
 const REVISIONS = ['tools/defs', 'users/ann/tools/defs']

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { mkdirSync, rmSync, watch as fsWatch, writeFileSync } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,6 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'
 
 /** A busy machine takes its time to tell. */
-jest.setTimeout(60_000)
 
 /** A poll that never comes within a test: what is seen then was told by the file system. */
 const NEVER_MS = 1_000_000

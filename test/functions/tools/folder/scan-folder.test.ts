@@ -1,11 +1,8 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILES_MAX, scanFolder } from '../../../../functions/src/tools/folder/scan-folder.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
-
-// Thousands of files are made, which takes seconds on a busy disk.
-jest.setTimeout(60_000)
 
 const unknown = (): undefined => undefined
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { completeParameters, jsonPointer, subschemas } from '@toolrack/contract'
 import { admitDefinition } from '../../../../functions/src/tools/definitions/admit-definition.ts'
@@ -6,7 +6,6 @@ import type { AdmittedDefinition } from '../../../../functions/src/tools/definit
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { bfclDefinitions } from '../../../support/bfcl-definitions.ts'
 
-jest.setTimeout(60_000)
 const compilers = new SchemaCompilers({ deadlineMs: 60_000 })
 afterAll(() => compilers.close())
 

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
@@ -6,8 +6,6 @@ import { spawnSync } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { tool } from '../../../support/definition-changes.ts'
 import { whilePending } from '../../../support/while-pending.ts'
-
-jest.setTimeout(60_000)
 
 const ANN = { user: 'ann' }
 

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,6 @@ import { until } from '../../../support/until.ts'
 const OBEDIENT = new URL('../../../support/schema-workers/obedient-worker.ts', import.meta.url)
 const ADMITTED = { faults: [], unenforced: [] }
 const FOREVER = 2_000_000_000
-jest.setTimeout(60_000)
 
 function compilersWith(
   options: ConstructorParameters<typeof SchemaCompilers>[0],

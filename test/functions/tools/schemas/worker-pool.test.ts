@@ -1,11 +1,9 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { existsSync, writeFileSync } from 'node:fs'
 import { WAITING_PER_USER } from '../../../../functions/src/tools/schemas/worker-pool.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { ADMITTED, pidOf, working } from '../../../support/schema-workers/working.ts'
 import { until } from '../../../support/until.ts'
-
-jest.setTimeout(60_000)
 
 /** What became of the questions, once the process that they wait for is let go: one that is wrongly taken is answered then. */
 function settledAfter(

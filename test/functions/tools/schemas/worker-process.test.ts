@@ -1,9 +1,8 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { existsSync } from 'node:fs'
 import { ADMITTED, pidOf, working } from '../../../support/schema-workers/working.ts'
 
 const OUT_OF_MEMORY = { fault: 'within 96 MB of memory' }
-jest.setTimeout(60_000)
 
 test('a question that meets a process that was just killed is answered by another process', async () => {
   await using it = working()
