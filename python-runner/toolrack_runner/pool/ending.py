@@ -48,8 +48,9 @@ async def end_of(worker: Worker, module: str) -> End:
         worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
     ):
         worker.kill()
-        await is_reaped(worker, REAPING_SECONDS)
-        return End("RESULT_INVALID", "it closed the channel of its answer")
+        # A child that was ending closes its channel before its end can be seen. Its own end then comes before the kill.
+        if not await is_reaped(worker, REAPING_SECONDS) or _is_killed(worker):
+            return End("RESULT_INVALID", "it closed the channel of its answer")
     gone = worker.gone.result()
     if gone is None:
         return End("WORKER_DIED", "the process it was forked from died")
@@ -62,6 +63,11 @@ async def end_of(worker: Worker, module: str) -> End:
         place = _crash_place(worker, module)
         return End("TOOL_CRASHED", f"signal {-gone.exit_code}" + (f" in {place.shown}" if place else ""))
     return End("TOOL_CRASHED", f"exit code {gone.exit_code}")
+
+
+def _is_killed(worker: Worker) -> bool:
+    gone = worker.gone.result()
+    return gone is not None and gone.exit_code == -SIGKILL
 
 
 async def is_reaped(worker: Worker, seconds: float) -> bool:

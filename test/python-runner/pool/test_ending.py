@@ -9,7 +9,7 @@ import pytest
 from toolrack_runner.pool.ending import end_of
 from toolrack_runner.zygote.messages import Gone, Limits
 
-SIGKILL, SIGXCPU = 9, 24
+SIGKILL, SIGXCPU, SIGSYS = 9, 24, 31
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,22 @@ def test_a_child_can_not_end_by_its_limit_of_processor_time_or_from_outside_by_i
         gone: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
         gone.set_result(Gone(1, -signal, cpu_seconds, 0))
         worker = SimpleNamespace(gone=gone, has_exited=True, limits=Limits(cpu_seconds=10))
+        return (await end_of(cast("Any", worker), "module")).code
+
+    assert asyncio.run(ended()) == code
+
+
+@pytest.mark.parametrize(("signal", "code"), [(SIGSYS, "TOOL_CRASHED"), (SIGKILL, "RESULT_INVALID")])
+def test_a_child_that_was_already_ending_when_it_was_killed_has_its_own_end(signal: int, code: str) -> None:
+    async def ended() -> str:
+        gone: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
+        worker = SimpleNamespace(
+            gone=gone,
+            has_exited=False,
+            limits=Limits(cpu_seconds=10),
+            output=SimpleNamespace(text=lambda: ""),
+            kill=lambda: gone.set_result(Gone(1, -signal, 0.1, 0)),
+        )
         return (await end_of(cast("Any", worker), "module")).code
 
     assert asyncio.run(ended()) == code
