@@ -1,4 +1,4 @@
-import { formatScope, parseScope, scopeFaultText, ToolrackError } from '@toolrack/contract'
+import { formatScope, parseScope, scopeFaultText, ToolrackError, type ScopeFault } from '@toolrack/contract'
 import type { AppliedScope } from '../../tools/scopes/scope-filter.ts'
 import { SCOPE_KINDS, type ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { invalidParameter } from '../http/query.ts'
@@ -39,6 +39,12 @@ function askedScope(text: string): AppliedScope | ScopeOwner {
   if (!('fault' in scope)) return { from: formatScope(scope), scope }
   const details = [{ reason: 'PARAMETER_INVALID', parameter: 'scope', position: scope.position }] as const
   throw new ToolrackError('PARAMETER_INVALID', `The parameter scope ${scopeFaultText(scope)}`, { details })
+}
+
+/** The error for a scope in a body. */
+export function scopeFaultAt(pointer: string, fault: ScopeFault): ToolrackError {
+  const details = [{ reason: 'BODY_INVALID', pointer, position: fault.position }] as const
+  return new ToolrackError('BODY_INVALID', `The body at ${pointer}: it ${scopeFaultText(fault)}`, { details })
 }
 
 export function isOwner(scope: AppliedScope | ScopeOwner): scope is ScopeOwner {

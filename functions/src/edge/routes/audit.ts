@@ -96,7 +96,8 @@ function timeIn(query: Query, name: string): string | undefined {
   const text = query.one(name)
   if (text === undefined) return undefined
   const ms = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms)) throw invalidParameter(name, 'must be a time such as 2026-01-31T12:00:00Z, or a day')
+  if (Number.isNaN(ms))
+    throw invalidParameter(name, 'must be a time such as 2026-01-31T12:00:00Z, or a day, of the calendar')
   return new Date(ms).toISOString()
 }
 
@@ -109,7 +110,7 @@ function isDay(text: string): boolean {
 function askedDay(query: Query): string | undefined {
   const day = query.one('day')
   if (day !== undefined && !isDay(day))
-    throw invalidParameter('day', 'must be a day (UTC) such as 2026-01-31')
+    throw invalidParameter('day', 'must be a day of the calendar (UTC) such as 2026-01-31')
   return day
 }
 

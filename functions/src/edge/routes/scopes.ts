@@ -2,11 +2,9 @@ import {
   isToolName,
   parseScope,
   parseScopeCommand,
-  scopeFaultText,
   ToolrackError,
   type JsonObject,
   type Scope,
-  type ScopeFault,
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { isFinder } from '../../tools/catalog/select-entries.ts'
@@ -20,7 +18,7 @@ import { bodyInvalid, readObject } from '../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
-import { SCOPE_OWNER_RULE, scopeOwner } from './asked-scopes.ts'
+import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 
@@ -157,7 +155,7 @@ function parsedBody(body: JsonObject): { readonly scope: Scope; readonly pinned:
   if (typeof text !== 'string')
     throw bodyInvalid('The body at /scope: it must be a text, such as "@web,!web_post", "all" or "none".')
   const scope = parseScope(text)
-  if ('fault' in scope) throw faultAt('/scope', scope)
+  if ('fault' in scope) throw scopeFaultAt('/scope', scope)
   if (!Array.isArray(pinned) || pinned.length > PINNED_MAX || !pinned.every(isName))
     throw bodyInvalid(`The body at /pinned: it must be a list of at most ${PINNED_MAX} names of tools.`)
   return { scope, pinned }
@@ -172,11 +170,6 @@ function parsedCommand(body: JsonObject) {
   if (Object.keys(rest).length > 0 || typeof text !== 'string')
     throw bodyInvalid('The body takes text and nothing else: {"text": "/tools off"}.')
   const command = parseScopeCommand(text)
-  if ('fault' in command) throw faultAt('/text', command)
+  if ('fault' in command) throw scopeFaultAt('/text', command)
   return command
-}
-
-function faultAt(pointer: string, fault: ScopeFault): ToolrackError {
-  const details = [{ reason: 'BODY_INVALID', pointer, position: fault.position }] as const
-  return new ToolrackError('BODY_INVALID', `The body at ${pointer}: it ${scopeFaultText(fault)}`, { details })
 }

@@ -1,7 +1,8 @@
-import { DIALECTS, isJsonArray, isJsonObject, WRAP_LAYERS } from '@toolrack/contract'
+import { DIALECTS, isJsonArray, isJsonObject, parseScope, WRAP_LAYERS } from '@toolrack/contract'
 import type { Dialect, JsonObject, JsonValue, WrapLayer } from '@toolrack/contract'
 import { Query } from '../http/query.ts'
 import { bodyInvalid } from '../http/read-body.ts'
+import { REF, scopeFaultAt } from './asked-scopes.ts'
 import { NARROWING_PARAMETERS } from './list-narrowing.ts'
 
 /** The body of a wrap. */
@@ -98,6 +99,11 @@ function scopesIn(scope: JsonValue | undefined): readonly string[] {
   const texts = isJsonArray(scope) ? scope : [scope]
   if (!texts.every((text) => typeof text === 'string'))
     throw at('/scope', 'must be a text such as "@web,!web_post", or a list of such texts')
+  for (const text of texts) {
+    if (text.trim().startsWith(REF)) continue
+    const parsed = parseScope(text)
+    if ('fault' in parsed) throw scopeFaultAt('/scope', parsed)
+  }
   return texts
 }
 

@@ -7,7 +7,8 @@ export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; r
 const COMMAND = /^\s*\/tools(?:\s+|$)/i
 const LENGTH_MAX = 200
 
-const KNOWN = 'Commands are /tools, /tools on, /tools off, /tools internal and /tools GROUP.'
+const KNOWN =
+  'Commands are /tools, /tools list, /tools on, /tools off, /tools internal and /tools GROUP, where GROUP is a category.'
 
 /**
  * Parses what a user writes in a room: `/tools` and `/tools list` show, `/tools off` sets the scope `none`, `/tools on` the scope `all`,
