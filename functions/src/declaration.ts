@@ -28,7 +28,8 @@ export const PARAMETERS = {
   TOOLRACK_CALL_TIMEOUT_SECONDS: ['', 'The deadline of a call whose definition has none.'],
   TOOLRACK_CALL_MEMORY_MB: ['', 'The memory of a call whose definition has no limit.'],
   RUNNER_SERVICE: ['toolrack-runner', 'The Cloud Run service that runs Python tools; empty for none.'],
-  RUNNER_REGION: ['us-central1', 'The region of that service.'],
+  TOOLRACK_REGION: ['us-central1', 'The region of the functions, and of the runner.'],
+  RUNNER_REGION: ['', 'The region of the runner, if it is another one.'],
 } as const
 
 for (const [name, [value, description]] of Object.entries(PARAMETERS))
@@ -45,12 +46,22 @@ export const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
   description: 'The key, 32 bytes in base64, that seals what is kept of arguments and results.',
 })
 
+/**
+ * The region of the functions. firebase-tools sets the parameters in the environment before it loads this file. The Hosting emulator
+ * looks for functions in us-central1 only, because the rewrites of `firebase.json` name no region.
+ */
+function regionOf({ FUNCTIONS_EMULATOR, TOOLRACK_REGION }: NodeJS.ProcessEnv): string {
+  const [usual] = PARAMETERS.TOOLRACK_REGION
+  return FUNCTIONS_EMULATOR === 'true' ? usual : TOOLRACK_REGION || usual
+}
+
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
-  region: 'us-central1',
+  region: regionOf(process.env),
   // The functions check tokens themselves. With a private invoker, the platform would remove a token's signature.
   invoker: 'public',
-  memory: '512MiB',
+  // The service and the processes that check schemas and arguments together.
+  memory: '1GiB',
   cpu: 1,
   concurrency: 80,
   maxInstances: 20,

@@ -38,6 +38,9 @@ const WEBHOOK_URL =
 const WEBHOOK_URL_RULE = 'must be an https address, or http:// and an address of this machine'
 const WEBHOOK_SECRET_RULE = 'must be 16 to 256 printable characters without a blank'
 
+const REGION = /^[a-z]+-[a-z]+\d{1,2}$/
+const REGION_RULE = 'must be a region such as us-central1'
+
 const MB = 1024 * 1024
 
 const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
@@ -55,6 +58,7 @@ const RUNNER_SETTINGS = {
 /** Why a variable cannot be in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
+const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
 /** The memory of a call without a limit of its own, as in the runner (`zygote/messages.py`), and the most that the runner accepts. */
@@ -99,7 +103,8 @@ export const TABLE = {
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
-  RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
+  RUNNER_REGION: matching(REGION, REGION_RULE),
+  TOOLRACK_REGION: notInFile(OF_DEPLOYMENT, matching(REGION, REGION_RULE)),
   ...RUNNER_SETTINGS,
   TOOLRACK_CALL_TIMEOUT_SECONDS: wholeNumber(DEADLINE_MS / 1_000, 1, TIMEOUT_SECONDS_MAX),
   TOOLRACK_CALL_MEMORY_MB: wholeNumber(MEMORY_MB.usual, MEMORY_MB.least, MEMORY_MB.most),
@@ -223,8 +228,8 @@ function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
-  if (looksUp && set['RUNNER_REGION'] === undefined)
-    faults.push('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  if (looksUp && set['RUNNER_REGION'] === undefined && set['TOOLRACK_REGION'] === undefined)
+    faults.push('TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set')
   // Messages that are not signed could be sent by anybody.
   if (
     set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
@@ -247,7 +252,8 @@ function looksUpRunner(set: NodeJS.ProcessEnv): boolean {
 
 function runnerService({
   RUNNER_SERVICE: service = '',
-  RUNNER_REGION: region = '',
+  TOOLRACK_REGION: ownRegion = '',
+  RUNNER_REGION: region = ownRegion,
   ...values
 }: NodeJS.ProcessEnv) {
   return { projectId: projectIdOf(values) ?? '', region, service }

@@ -27,7 +27,7 @@ const DEADLINE_MS_MAX = 50_000
 /** The change feeds of an instance, which serves 80 requests at once: most of these are kept for calls and lists. */
 const FEEDS_MAX = { perUser: 10, all: 20 } as const
 
-const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
+const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and TOOLRACK_REGION.'
 const NO_RUNNER_IN_EMULATOR =
   'The emulators have no runner: start them with npm run dev, or set RUNNER_URL and RUNNER_SECRET of a runner.'
 

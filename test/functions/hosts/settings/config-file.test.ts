@@ -106,7 +106,7 @@ describe('one error', () => {
       'toolrack.json:4 /storeMb must be from 1 to 1000000',
       'LIST_ENVELOPE must be array or items',
       expect.stringMatching(/^toolrack\.json:5 \/corsOrigins must be origins/),
-      'RUNNER_REGION must be set if RUNNER_SERVICE is set',
+      'TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set',
       expect.stringMatching(/^GOOGLE_CLOUD_PROJECT must be set/),
     ])
     expect(() => report.config()).toThrow(report.faults.join('; '))
