@@ -11,7 +11,7 @@ import { createApp } from '../../functions/src/edge/app.ts'
 import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/data-folder.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
-import { parseConfig } from '../../functions/src/hosts/config.ts'
+import { OWN_DEFS_DIR, parseConfig } from '../../functions/src/hosts/config.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
@@ -97,7 +97,7 @@ async function service(folder: string, isGoverned: boolean) {
   const services = createServices({
     authenticate: () => ANN,
     store: () => store,
-    files: (compilers) => new FileLayer(config.definitionsFolder, compilers),
+    files: (compilers) => new FileLayer(config.definitionsFolder, compilers, { ownFolder: OWN_DEFS_DIR }),
     governance,
     audit,
     operatorRules: isGoverned ? rulesOf({ kind: 'everybody', id: 'file' }) : undefined,

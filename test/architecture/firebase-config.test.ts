@@ -18,8 +18,11 @@ type Config = {
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const config = JSON.parse(read('firebase.json')) as Config
 
+function to(source: string, functionId: string) {
+  return { source, function: { functionId } }
+}
+
 test('Hosting sends every path of the service to the function that serves it, in whatever region it is', () => {
-  const to = (source: string, functionId: string) => ({ source, function: { functionId } })
   expect(config.hosting.rewrites).toEqual([
     to('/workflows/**', 'workflows'),
     to('/jobs/**', 'jobs'),

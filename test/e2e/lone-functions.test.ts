@@ -128,9 +128,11 @@ test('its functions are loaded without a secret and without asking anybody, and 
   ])
 })
 
+async function regionsOf(env: NodeJS.ProcessEnv) {
+  return Object.values((await load(env)).endpoints).map(({ region }) => region)
+}
+
 test('they are deployed into the region of the parameter, and are in the emulator where its Hosting looks for them', async () => {
-  const regionsOf = async (env: NodeJS.ProcessEnv) =>
-    Object.values((await load(env)).endpoints).map(({ region }) => region)
   const there = ['europe-west1']
   expect(await regionsOf({ TOOLRACK_REGION: 'europe-west1' })).toEqual([there, there])
   const usual = ['us-central1']

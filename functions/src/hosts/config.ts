@@ -24,6 +24,8 @@ import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
+/** The definitions of tools that belong to the service, as `search_tools`. */
+export const OWN_DEFS_DIR = fileURLToPath(new URL('workflows/tools/own', FUNCTIONS))
 const AGENTS_DIR = fileURLToPath(new URL('workflows/agents/defs', FUNCTIONS))
 
 /** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
@@ -175,7 +177,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
       path: resolve(values.TOOLRACK_AGENTS_DIR),
       isNamed: resolve(values.TOOLRACK_AGENTS_DIR) !== AGENTS_DIR,
     },
-    toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
+    toolsFolders: toolsFolders(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     /** The operator's rules for everybody. */
     operatorRules: values.TOOLRACK_RULES_FILE,
     approvalsWebhook: approvalsWebhook(values),
@@ -209,10 +211,14 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
   }
 }
 
-/** The folder of modules, by default `.toolrack/tools` in the home folder. Only a folder that the variable names must exist. */
-function toolsFolder(named: string | undefined, home: string | undefined) {
-  if (named !== undefined) return { path: resolve(named), isNamed: true }
-  return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
+/**
+ * The folders of modules, by default two in the home folder: our own, and that of the chat application for which tools in a folder were
+ * specified. Only a folder that the variable names must exist.
+ */
+function toolsFolders(named: string | undefined, home: string | undefined) {
+  if (named !== undefined) return { paths: [resolve(named)], isNamed: true }
+  const names = home === undefined ? [] : ['.toolrack', '.copilot-web']
+  return { paths: names.map((name) => join(home ?? '', name, 'tools')), isNamed: false }
 }
 
 function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget | undefined {

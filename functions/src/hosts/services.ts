@@ -10,7 +10,7 @@ import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
-import { FolderLayer } from '../tools/folder/folder-layer.ts'
+import { FolderLayers } from '../tools/folder/folder-layers.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { redactedLog } from '../calls/audit/redacted-log.ts'
@@ -71,8 +71,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly webhook?: { readonly announce: Announce; close(): void } | undefined
     /** The operator's rules for everybody. */
     readonly operatorRules?: OwnedRules | undefined
-    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
-    readonly toolsFolder?: string | undefined
+    /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+    readonly toolsFolders?: readonly string[]
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf
     /** Shows each call to the operator. Only the embedded server has a terminal. */
@@ -92,7 +92,7 @@ export type Services = ReturnType<typeof createServices>
 
 export function createServices({ store: storeWith, files, ...given }: ServiceParts) {
   const parts = { ...given, log: redactedLog(given.log) }
-  const { runner, logs, audit, log, showCall, toolsFolder } = parts
+  const { runner, logs, audit, log, showCall, toolsFolders = [] } = parts
   const { now = Date.now, deadlineMsMax = Infinity, callLimits } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
@@ -104,10 +104,8 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     folder?.look()
   }
   const modules = { runner, compiler: compilers.own, log, changed }
-  const folder: FolderLayer | undefined =
-    toolsFolder === undefined
-      ? undefined
-      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }), showModule)
+  const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
+  const folder = watched.length === 0 ? undefined : new FolderLayers(definitions, watched, showModule)
   const catalog: Catalog = new Catalog(
     {
       file: folder ?? definitions,
@@ -202,14 +200,14 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
   services.changes.feeds.close()
-  folder?.folder.close()
+  folder?.close()
   webhook?.close()
   await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 
 /** Finds the source of a module. The file layer is not in a store, so the sources of its modules come from the folder. */
-function sourceIn(store: DefinitionStore, folder: FolderLayer | undefined): SourceOf {
+function sourceIn(store: DefinitionStore, folder: FolderLayers | undefined): SourceOf {
   return async ({ layer, uid }, sha256) =>
     layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)
 }

@@ -20,7 +20,7 @@ import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
-import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
+import type { FolderLayers } from '../../tools/folder/folder-layers.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { UsageRanks } from '../../tools/usage/usage-ranks.ts'
@@ -65,7 +65,7 @@ export type RouteParts = ItemWorkflows & {
   readonly writer: DefinitionWriter
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
   /** The watched folder of modules, as a part of the file layer. */
-  readonly folder?: FolderLayer | undefined
+  readonly folder?: FolderLayers | undefined
   /** Undefined on a server that has no keys for job tokens. */
   readonly signJobToken?: SignJobToken | undefined
   /** Milliseconds since 1970. */

@@ -13,7 +13,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
-import type { Config } from '../config.ts'
+import { OWN_DEFS_DIR, type Config } from '../config.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
@@ -38,7 +38,9 @@ export function cloudServices(config: Config, log: Log): Services {
   return createServices({
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
     files: (compilers) =>
-      isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
+      isBuilt
+        ? builtFileLayer(BUILT_FILE_LAYER)
+        : new FileLayer(config.definitionsFolder, compilers, { ownFolder: OWN_DEFS_DIR }),
     agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     governance: firestoreGovernance(connection, config.sealing),

@@ -10,8 +10,8 @@ export type Served = {
   readonly approverFile?: string | undefined
   /** Why Python tools cannot run here. Undefined if they can. */
   readonly withoutRunner?: string | undefined
-  /** The path of the watched folder of modules. */
-  readonly watched?: string | undefined
+  /** The paths of the watched folders of modules that exist. */
+  readonly watched?: readonly string[]
 }
 
 /** An example module. A bundle does not contain it. */
@@ -19,7 +19,7 @@ const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', im
 
 /** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
 export function banner(
-  { url, token, approverFile, withoutRunner, watched }: Served,
+  { url, token, approverFile, withoutRunner, watched = [] }: Served,
   readyMs: number,
 ): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
@@ -32,7 +32,7 @@ ${head}
 token: ${token}
 ${approverFile === undefined ? '' : `To approve calls and to write rules, use the token in ${approverFile}\n`}${missing}
 ${runsPython ? pythonLines(url, token) : definitionLines(url, token)}
-${watched === undefined ? '' : folderLines(url, watched)}
+${watched.length === 0 ? '' : folderLines(url, watched)}
 Ctrl-C stops the server.
 `
 }
@@ -64,9 +64,9 @@ function definitionLines(url: string, token: string): string {
   ${CURL} '${url}/workflows/tools/list?names=SAY_HELLO'`
 }
 
-function folderLines(url: string, folder: string): string {
+function folderLines(url: string, folders: readonly string[]): string {
   return `
-The tools of Python files in ${folder} are loaded automatically. To see what is loaded, and what is not and why:
+The tools of Python files in ${folders.join(' and ')} are loaded automatically. To see what is loaded, and what is not and why:
 
   ${CURL} ${url}/api/tools
 `

@@ -4,7 +4,7 @@ import { TOKEN_FILES } from '../../access/local-token.ts'
 import { createApp } from '../../edge/app.ts'
 import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
-import type { Config } from '../config.ts'
+import { OWN_DEFS_DIR, type Config } from '../config.ts'
 import { FileAgents } from '../../stores/files/file-agents.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
@@ -47,10 +47,10 @@ export async function serve(
   python: PythonChoice = {},
   shown: Shown = {},
 ): Promise<Serving> {
-  const { auth, definitionsFolder, toolsFolder } = config
+  const { auth, definitionsFolder, toolsFolders } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (config.agentsFolder.isNamed) requireFolder('TOOLRACK_AGENTS_DIR', config.agentsFolder.path)
-  if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
+  if (toolsFolders.isNamed) toolsFolders.paths.forEach((path) => requireFolder('TOOLRACK_TOOLS_DIR', path))
   const opened = openData(config, log)
   const {
     store,
@@ -71,9 +71,9 @@ export async function serve(
     logs,
     governance,
     audit,
-    files: (compilers) => new FileLayer(definitionsFolder, compilers, kept),
+    files: (compilers) => new FileLayer(definitionsFolder, compilers, { kept, ownFolder: OWN_DEFS_DIR }),
     agentFiles: new FileAgents(config.agentsFolder.path),
-    toolsFolder: toolsFolder?.path,
+    toolsFolders: toolsFolders.paths,
     runner,
     ...authentication,
     log,
@@ -96,14 +96,14 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
-    void services.folder?.folder.start()
+    services.folder?.start()
     const health = await runner.health()
     return {
       url: listening.url,
       token,
       approverFile,
       withoutRunner: health.status === 'absent' ? health.reason : undefined,
-      watched: toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined,
+      watched: toolsFolders.paths.filter(isFolder),
       async stop() {
         services.changes.feeds.close()
         await stopListening(listening)

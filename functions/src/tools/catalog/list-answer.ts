@@ -89,7 +89,7 @@ export function joinedAnswer(
         ? joinItems(listed, (one) => workflowOf(one, workflows))
         : joinFragments(ends, listed),
     layers: layersText(view),
-    unknown: namesText(unknown),
+    unknown: namesText([...new Set(unknown)]),
     leftOut: namesText(leftOut),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),

@@ -100,11 +100,14 @@ export function selectEntries(
   }
   // Pages after the first do not begin with them again.
   if (query.withSearch && query.after === undefined)
-    for (const entry of FINDER_NAMES.map((name) => view.resolve(name)))
-      if (entry && isFinder(entry)) {
-        inList.add(entry)
-        put(entry, finders)
-      }
+    for (const name of FINDER_NAMES) {
+      const entry = resolved(view, name, missing)
+      // A definition of the operator's or the user's can have this name.
+      if (entry && !isFinder(entry)) missing.unknown.push(name)
+      if (!entry || !isFinder(entry)) continue
+      inList.add(entry)
+      put(entry, finders)
+    }
   for (const entry of entries) {
     if (!matches(entry, query) || inList.has(entry)) continue
     if (listed.length === query.limit) return done(true)

@@ -45,7 +45,7 @@ test('every type of value is read as the environment would give it, and null is 
     port: 9405,
     host: '127.0.0.1',
     dataFolder: join(folder, 'my data'),
-    toolsFolder: { path: '/opt/tools', isNamed: true },
+    toolsFolders: { paths: ['/opt/tools'], isNamed: true },
     corsOrigins: ['https://a.example', 'https://b.example'],
     envelope: 'array',
     runner: {
