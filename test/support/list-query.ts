@@ -7,6 +7,7 @@ export const ALL: ListQuery = {
   categories: new Set(),
   dialect: undefined,
   envelope: 'array',
+  itemNames: 'canonical',
   strict: false,
   limit: undefined,
   q: undefined,

@@ -5,7 +5,7 @@ import { AUDIT_MODES, DAYS_KEPT } from '../calls/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../calls/audit/manifest.ts'
 import { parseSealingKey, SEALING_KEY_RULE } from '../calls/sealing.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
-import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import { ENVELOPES, ITEM_NAMES } from '../tools/catalog/list-query.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
@@ -99,6 +99,7 @@ export const TABLE = {
   TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
   TOOLRACK_APPROVALS_WEBHOOK_SECRET: matching(/^[!-~]{16,256}$/, WEBHOOK_SECRET_RULE),
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
+  LIST_ITEM_NAMES: choice(ITEM_NAMES, 'canonical'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
   TOOLRACK_CORS_ORIGINS: list(/^https?:\/\/[^/\s,]+$/, ORIGINS_RULE),
@@ -182,6 +183,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     operatorRules: values.TOOLRACK_RULES_FILE,
     approvalsWebhook: approvalsWebhook(values),
     envelope: values.LIST_ENVELOPE,
+    itemNames: values.LIST_ITEM_NAMES,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,

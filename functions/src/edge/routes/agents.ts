@@ -2,13 +2,8 @@ import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { redactText } from '../../calls/audit/redact.ts'
 import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
 import type { LinkedSession } from '../../tools/agents/agent-store.ts'
-import {
-  agentFaultText,
-  ANSWERED_FIELDS,
-  checkAgent,
-  checkToolNames,
-} from '../../tools/agents/check-agent.ts'
-import { invalidParameter, Query, refuseParameters } from '../http/query.ts'
+import { agentFaultText, checkAgent, checkToolNames } from '../../tools/agents/check-agent.ts'
+import { invalidParameter, Query } from '../http/query.ts'
 import { bodyInvalid, readObject, type Sent } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -24,7 +19,10 @@ const SESSION = '/agents/session/:sessionId'
 /** The most agents of a list whose query does not say it. */
 const LISTED = 50
 
-/** The agents as the clients of the original service know them: the same requests, answers and form of errors. */
+/**
+ * The agents as the clients of the original service know them: the same requests, answers and form of errors. As there, parameters and
+ * fields that are not known are ignored, also a `userId`: the token says who the user is.
+ */
 export function agentRoutes({ agents }: RouteParts): readonly Route[] {
   return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
 }
@@ -37,7 +35,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'GET',
       path: '/agents',
       ask({ search }) {
-        const query = new Query(search, ['limit', 'order'])
+        const query = Query.ofKnown(search, ['limit', 'order'])
         const limit = query.integer('limit', 1, AGENTS_PER_USER) ?? LISTED
         return { limit, order: query.choice('order', ['desc', 'asc'], 'desc') }
       },
@@ -50,7 +48,6 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'POST',
       path: '/agents',
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
@@ -63,7 +60,6 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: ONE,
-      ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
         sendJson(res, 200, { agent: await agents.find(principal.uid, id) })
@@ -73,7 +69,6 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'PATCH',
       path: ONE,
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         const { principal, params, res } = request
@@ -84,7 +79,6 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: ONE,
-      ask: refuseParameters,
       action: WRITE,
       async handle({ principal, params: { id }, res }) {
         await agents.delete(principal.uid, id)
@@ -99,7 +93,6 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: TOOLS,
-      ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
         sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
@@ -119,7 +112,6 @@ function changeTools(
     method,
     path: TOOLS,
     takesBody: true,
-    ask: refuseParameters,
     action: WRITE,
     async handle(request) {
       const { principal, params, res } = request
@@ -136,14 +128,12 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       method: 'PUT',
       path: SESSION,
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         const session = sessionOf(request)
-        const { agentId: sent, ...rest } = await readObject(request, 'single')
+        const { agentId: sent } = await readObject(request, 'single')
         const agentId = typeof sent === 'string' ? sent.trim() : ''
-        if (agentId === '' || Object.keys(rest).length > 0)
-          throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
+        if (agentId === '') throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
         await agents.link(session, agentId)
         request.note?.({ subject: { agent: redactText(agentId) } })
         sendJson(request.res, 200, { sessionId: session.sessionId, agentId })
@@ -152,7 +142,6 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: SESSION,
-      ask: refuseParameters,
       action: READ,
       async handle(request) {
         const session = sessionOf(request)
@@ -163,7 +152,6 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: SESSION,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         await agents.unlink(sessionOf(request))
@@ -173,7 +161,6 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: '/agents/session/:sessionId/tools',
-      ask: refuseParameters,
       action: READ,
       async handle(request) {
         const agentId = await agents.linked(sessionOf(request))
@@ -191,14 +178,13 @@ function original<const Path extends string, Asked = undefined>(
 }
 
 function fieldsIn(body: JsonObject) {
-  const checked = checkAgent(body, ANSWERED_FIELDS)
+  const checked = checkAgent(body)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
   return checked.fields
 }
 
 async function namesIn(request: Sent): Promise<readonly string[]> {
-  const { tools, ...rest } = await readObject(request, 'single')
-  if (Object.keys(rest).length > 0) throw bodyInvalid('The body takes tools, and nothing else.')
+  const { tools } = await readObject(request, 'single')
   const checked = checkToolNames(tools)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
   if (checked.names.length === 0)

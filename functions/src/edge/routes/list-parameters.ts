@@ -5,6 +5,7 @@ import {
   PAGE_MAX,
   readCursor,
   type Envelope,
+  type ListDefaults,
   type ListQuery,
 } from '../../tools/catalog/list-query.ts'
 import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
@@ -30,12 +31,16 @@ export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && na
 export const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
-export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], envelope)
+export function parseListQuery(search: string, defaults: ListDefaults): ListQuery {
+  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], defaults)
 }
 
 /** Reads the query of a list whose names are in these parameters. */
-export function listQueryIn(query: Query, nameParameters: readonly string[], envelope: Envelope): ListQuery {
+export function listQueryIn(
+  query: Query,
+  nameParameters: readonly string[],
+  { envelope, itemNames = 'canonical' }: ListDefaults,
+): ListQuery {
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
@@ -53,6 +58,7 @@ export function listQueryIn(query: Query, nameParameters: readonly string[], env
     categories: query.set('category', FILTER_VALUES_MAX),
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
+    itemNames,
     strict: query.flag('strict'),
     limit,
     q,

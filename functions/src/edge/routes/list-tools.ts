@@ -1,4 +1,4 @@
-import { dialectRules, isToolName, ToolrackError } from '@toolrack/contract'
+import { isToolName, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
@@ -6,6 +6,7 @@ import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
+import { listRules } from '../../tools/catalog/list-rules.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
@@ -155,7 +156,7 @@ export function explainRoute(parts: RouteParts): Route {
       const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return { name, query, list: listQueryIn(query, ['names', 'only'], parts.envelope) }
+      return { name, query, list: listQueryIn(query, ['names', 'only'], parts) }
     },
     action: { verb: 'read' },
     async handle({ principal, asked: { name, query, list }, res }) {
@@ -199,7 +200,7 @@ type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
 }
 
 function askedList(
-  { envelope }: RouteParts,
+  defaults: RouteParts,
   whole: CatalogView,
   { path, search }: FoundRequest,
   narrowing: ListNarrowing | undefined,
@@ -207,7 +208,7 @@ function askedList(
   rank: UsageRank,
 ): AskedList {
   const { view = whole, unmatched, changed = [] } = narrowed ?? {}
-  const query = parseListQuery(search, envelope)
+  const query = parseListQuery(search, defaults)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
@@ -222,10 +223,10 @@ function makeList(
   found: readonly CatalogEntry[] | undefined,
 ): SentList {
   const { view, query } = asked
-  const answer =
-    query.dialect === undefined
-      ? listAnswer(view, query, parts, found)
-      : dialectAnswer(view, query, dialectRules(query.dialect), parts, fragments, found)
+  const rules = listRules(query)
+  const answer = rules
+    ? dialectAnswer(view, query, rules, parts, fragments, found)
+    : listAnswer(view, query, parts, found)
   return sentList(parts, asked, answer)
 }
 
@@ -239,13 +240,13 @@ async function countedList(
 }
 
 function sentList(
-  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+  { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: RouteParts,
   { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
   { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
   tokens?: string,
 ): SentList {
   const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
-  const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
+  const settings = [envelope, itemNames, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {

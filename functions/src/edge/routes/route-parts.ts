@@ -17,7 +17,7 @@ import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
 import type { Narrowed, PastViews } from '../../tools/changes/past-views.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
-import type { Envelope } from '../../tools/catalog/list-query.ts'
+import type { Envelope, ItemNames } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
 import type { FolderLayers } from '../../tools/folder/folder-layers.ts'
@@ -50,6 +50,8 @@ export type RouteParts = ItemWorkflows & {
   readonly scopes: StoredScopes
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
+  /** Which names the items of a list have. By default the canonical ones. */
+  readonly itemNames?: ItemNames | undefined
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   /** Undefined if the operator has switched it off. */

@@ -86,7 +86,7 @@ async function wrapped(
     const search = searchOf(tokens, dialect, asked.more)
     const revisions = [whole.revision, narrowing?.revision, rank.revision]
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
-    const query = parseListQuery(search, parts.envelope)
+    const query = parseListQuery(search, parts)
     const answer =
       answers.get(key) ?? (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, bounds))
     answers.set(key, answer)

@@ -55,6 +55,7 @@ export function cloudServices(config: Config, log: Log): Services {
     operatorRules: config.operatorRules,
     webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
     envelope: config.envelope,
+    itemNames: config.itemNames,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,

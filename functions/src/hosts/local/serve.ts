@@ -81,6 +81,7 @@ export async function serve(
     operatorRules: config.operatorRules,
     webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
     envelope: config.envelope,
+    itemNames: config.itemNames,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,

@@ -73,7 +73,7 @@ test('every write is in the audit trail, with its outcome and the agent that it 
 })
 
 test.each([
-  [{ nam: 'X' }, 'The body: it has a field that is not known; an agent has name, '],
+  [{ nam: 'X' }, 'The body has no name; give the agent one.'],
   [{ name: 5 }, 'The body at /name: it must be a text.'],
 ])('the body %j is refused with a whole sentence', async (body, sentence) => {
   expect(await ask('ann', 'POST /agents', { body })).toMatchObject({
