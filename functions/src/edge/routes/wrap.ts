@@ -110,8 +110,8 @@ async function wrapped(
   return { wrap: answerOf(composed), headers }
 }
 
-function answerOf({ text, tools: { list, counts }, bill: { total, layers } }: Wrap<WrappedTools>) {
-  return { text, tools: list, bill: { total, layers, tools: counts } }
+function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }: Wrap<WrappedTools>) {
+  return { ...texts, tools: list, bill: { total, layers, tools: counts } }
 }
 
 /** The model of the request, or else of the session. */
