@@ -50,8 +50,11 @@ test('definitions of any number are written in groups of 200, and a bad one stop
   expect(new Set(again.written.map(({ outcome }) => outcome))).toEqual(new Set(['unchanged']))
 })
 
+function large(name: string, length: number) {
+  return tool(name, 'd'.repeat(length))
+}
+
 test('what is too large for one request is sent in several, and one that is too large alone is refused', async () => {
-  const large = (name: string, length: number) => tool(name, 'd'.repeat(length))
   const some = Array.from({ length: 30 }, (_, index) => large(`large_${index}`, 4_000))
   const { written, refused } = await defineTools(
     [...some, large('huge', 2_000_000), tool('last')],
