@@ -44,11 +44,11 @@ export function localAuthentication(
 }
 
 const OWNER = {
-  workflows: { kind: 'user', uid: 'local', isAdmin: true },
-  jobs: { kind: 'job', uid: 'local', isAdmin: true },
+  workflows: { kind: 'user', uid: 'local', isAdmin: true, token: 'printed' },
+  jobs: { kind: 'job', uid: 'local', isAdmin: true, token: 'printed' },
 } as const satisfies Record<string, Principal>
 
-const APPROVER: Principal = { ...OWNER.workflows, mayApprove: true }
+const APPROVER: Principal = { ...OWNER.workflows, mayApprove: true, token: 'approver' }
 
 const nobody: Authenticate = () => {
   throw tokenInvalid()

@@ -29,8 +29,9 @@ async function who(authorization: string | undefined, family: 'workflows' | 'job
 }
 
 test('the holder of the token is uid local and an admin, as a user on one family and as a job on the other', async () => {
-  expect(await who(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', uid: 'local', isAdmin: true })
-  expect(await who(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', uid: 'local', isAdmin: true })
+  const owner = { uid: 'local', isAdmin: true, token: 'printed' }
+  expect(await who(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', ...owner })
+  expect(await who(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', ...owner })
 })
 
 test('X-User-Id changes nothing about the holder of the token', async () => {
@@ -78,10 +79,11 @@ const credentials = (shown: string) => ({ authorization: `Bearer ${shown}`, user
 test('only the token of the approver may approve, and only on the routes of users', () => {
   const [token, approver] = ['t'.repeat(43), 'a'.repeat(43)]
   const authenticate = localAuthentication(token, undefined, approver)
-  const who = { kind: 'user', uid: 'local', isAdmin: true }
+  const who = { kind: 'user', uid: 'local', isAdmin: true, token: 'printed' }
   expect(authenticate({ ...credentials(token), family: 'workflows' })).toEqual(who)
   expect(authenticate({ ...credentials(approver), family: 'workflows' })).toEqual({
     ...who,
+    token: 'approver',
     mayApprove: true,
   })
   expect(() => authenticate({ ...credentials(approver), family: 'jobs' })).toThrow(
