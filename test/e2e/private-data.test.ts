@@ -39,6 +39,7 @@ const PRIVATE = {
   'audit.sqlite': '600',
   'audit.sqlite-shm': '600',
   'audit.sqlite-wal': '600',
+  databases: '600',
   'definition-files.cache': '600',
   'in-use': '600',
   'invocations.db': '600',

@@ -55,16 +55,20 @@ async function ruled(
   if (request.approval === undefined) {
     const { arguments: args } = request
     const marks = marksOf(entry.stored)
-    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, marks, asks, workflow })
-    return pending ? waiting(call, pending) : next(call)
+    const found = await approvals.ask({ ...boundTo(call), uid, arguments: args, marks, asks, workflow })
+    return found?.state === 'pending' ? waiting(call, found) : next(answeredBy(call, found))
   }
   const asked = { ...boundTo(call), uid, asks, workflow }
   const approval = await approvals.take(request.approval, asked, invocationId)
   if (approval.state === 'pending') return waiting(call, approval)
-  const outcome = await next(call)
+  const outcome = await next(answeredBy(call, approval))
   if (hasRunNothing(outcome) && entry.callable === 'service')
     await approvals.giveBack(uid, approval.id, invocationId)
   return outcome
+}
+
+function answeredBy(call: Authorised, approval: Approval | undefined): Authorised {
+  return approval ? { ...call, usedApproval: approval.id } : call
 }
 
 /** The rules that ask about the call. There are none if it has an approval that it does not need. */

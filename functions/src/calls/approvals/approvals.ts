@@ -5,7 +5,7 @@ import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } 
 import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
 import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
-import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
+import { answerOf, isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
 import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
@@ -49,18 +49,19 @@ export class Approvals {
     this.#parts = parts
   }
 
-  /** Undefined if every rule that asks is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
+  /** The approval that answers the call, for always or for its session. Otherwise the pending one of an equal call, or a new one. */
   async ask(call: AskingCall): Promise<Approval | undefined> {
     const { store, now, announce, sealing } = this.#parts
     const nowMs = now()
-    if (!unanswered(await store.read(call.uid), call, nowMs)) return undefined
+    const answer = answerOf(await store.read(call.uid), call, nowMs)
+    if (answer) return answer
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
     const kept = argumentsToKeep(call.arguments, call.marks ?? NOT_SENSITIVE, sealing)
     const put = { id, text: keptText(kept, { uid: call.uid, id }, sealing) }
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
       const asked = unanswered(known, call, nowMs)
-      if (!asked) return { result: undefined }
+      if (!asked) return { result: answerOf(known, call, nowMs) }
       const equal = known.find((one) => isEqual(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
       const approval = newApproval(id, call, asked, nowMs)

@@ -25,9 +25,21 @@ export function auditStart(trail: AuditTrail): Step<Resolved> {
   }
 }
 
-function endOf({ call, result, usage, isolation, replayed }: CallOutcome, durationMs: number): AuditEvent {
+function endOf(
+  { call, result, usage, isolation, replayed, approval }: CallOutcome,
+  durationMs: number,
+): AuditEvent {
   const outcome = result.resultType === 'success' ? 'ok' : result.code
-  return { ...factsOf(call), outcome, durationMs, usage, isolation, replayed }
+  const facts = factsOf(call)
+  return {
+    ...facts,
+    approval: approval?.id ?? facts.approval ?? null,
+    outcome,
+    durationMs,
+    usage,
+    isolation,
+    replayed,
+  }
 }
 
 /** A fact that another step may add to a call. */
@@ -39,10 +51,10 @@ type Added = { readonly isDryRun?: boolean }
  */
 function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
   const { principal, entry, request, view, decision, session, isDryRun } = call
-  const { kind, uid, workflowId = null } = principal
+  const { workflowId = null } = principal
   return {
     kind: 'call',
-    principal: { kind, uid },
+    principal,
     workflow: workflowId,
     session: call.sessionId ?? null,
     agent: session?.agent ?? null,
@@ -50,6 +62,7 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
     revision: view?.revision ?? null,
     ...(decision && { rule: recordedRule(decision) }),
     decision: decision?.effect ?? null,
+    approval: call.usedApproval ?? null,
     isDryRun,
     invocationId: call.invocationId,
     parentInvocationId: call.parentInvocationId,

@@ -106,6 +106,8 @@ export type Authorised = Resolved & {
   readonly decision: RuleDecision
   /** Every rule that asks about the call. */
   readonly asks?: readonly AskingRule[]
+  /** The id of the approval with which the call goes on, whether the call or the service has named it. */
+  readonly usedApproval?: string
 }
 
 /** A rule that asks about a call, or the default of an owner. `says` is equal for equal rules only. */

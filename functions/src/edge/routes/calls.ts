@@ -1,7 +1,7 @@
 import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
 import type { JsonObject, JsonValue, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
-import { auditReported } from '../../calls/audit/audit-reported.ts'
+import { auditReported, refusedReport } from '../../calls/audit/audit-reported.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls, requestOf } from '../../calls/dispatch/dispatcher.ts'
@@ -52,10 +52,17 @@ export function callRoutes({
       takesBody: true,
       action: { verb: 'call' },
       async handle(request) {
-        const { answer, reported } = completeCalls(await readResults(request))
         const { principal, req, res } = request
+        const { traceparent } = callHeaders(req)
+        const { answer, reported } = await readResults(request)
+          .then(completeCalls)
+          .catch(async (error: unknown) => {
+            const refused = requestError(error) ?? error
+            const code = isToolrackError(refused) ? refused.code : 'INTERNAL'
+            await audit?.record(() => refusedReport(principal, traceparent, code))
+            throw error
+          })
         if (audit) {
-          const { traceparent } = callHeaders(req)
           const reporter = { principal, traceparent, view: await listed.view(principal) }
           const calls = reported.map(({ call, result }) => ({ call, result, arguments: readArguments(call) }))
           await auditReported(audit, reporter, calls)
@@ -136,13 +143,14 @@ function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<v
 /** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
-  const sessionId = sessionIn(new Query(request.search, ['session']))
-  checkIdempotencyKey(req)
-  const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
-  const held = results.begin(principal.uid)
+  const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
+  const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
+    // One call of which nothing is known. So the refusal is recorded, kept and shown as that of a single call is.
+    await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
+    throw error
+  })
   try {
-    const sender = { principal, headers: callHeaders(req), signal: callerGone(res), sessionId }
-    const answer = await dispatch(pipeline, sender, calls, held)
+    const answer = await dispatch(pipeline, { ...caller, sessionId }, calls, held)
     const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
     // Waits until the client has read the answer, because the answer is in memory until then.
@@ -150,6 +158,13 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   } finally {
     held.giveBack()
   }
+}
+
+async function readDispatch(request: KnownRequest, results: HeldResults) {
+  const sessionId = sessionIn(new Query(request.search, ['session']))
+  checkIdempotencyKey(request.req)
+  const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
+  return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
 /** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call all the same. */

@@ -1,7 +1,15 @@
-import { isJsonObject, OWNER_KINDS, ToolrackError, type JsonObject, type RuleOwner } from '@toolrack/contract'
+import {
+  isJsonObject,
+  OWNER_KINDS,
+  ToolrackError,
+  type JsonObject,
+  type RuleDecision,
+  type RuleOwner,
+} from '@toolrack/contract'
 import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
 import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
+import { recordedRule } from '../../calls/audit/audit-call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
@@ -84,11 +92,21 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
         const { uid = principal.uid, workflow: workflowId, ...lineage } = as
         if (uid !== principal.uid && !principal.isAdmin)
           throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')
-        sendJson(res, 200, await simulate({ catalog, ruleBook }, { uid, workflowId, ...lineage }, name, args))
+        const simulated = await simulate({ catalog, ruleBook }, { uid, workflowId, ...lineage }, name, args)
+        noteSimulation(request, uid, simulated)
+        sendJson(res, 200, simulated)
       },
     }),
   ]
 }
+
+/** Adds what was simulated, for whom, and what the rules said to the record of a simulation. */
+function noteSimulation({ note }: Pick<FoundRequest, 'note'>, uid: string, simulated: Simulated): void {
+  const { name: tool, effect: decision, ...decided } = simulated
+  note?.({ tool, decision, rule: recordedRule(decided), subject: { as: uid } })
+}
+
+type Simulated = Pick<RuleDecision, 'effect' | 'owner' | 'rule'> & { readonly name: string }
 
 function ruleAction({ kind, id }: RuleOwner): Action {
   return { verb: 'rules', owner: kind, id }

@@ -11,7 +11,7 @@ import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
 import { leftIn, scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
-import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
+import { scopeNotFound, type WrittenScope } from '../../tools/scopes/stored-scopes.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readObject } from '../http/read-body.ts'
@@ -84,7 +84,8 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
         const { principal, asked, res } = request
         const { scope, pinned } = parsedBody(await readObject(request, 'single'))
         const target = { uid: principal.uid, ...asked }
-        const { outcome, present } = await scopes.write(target, () => scopeContent(scope, pinned))
+        const written = await scopes.write(target, () => scopeContent(scope, pinned))
+        const { outcome, present } = noted(request, written)
         const answer = { owner: asked.owner, outcome, ...present, ...(await unmatched(principal, scope)) }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${present.digest}"` })
       },
@@ -94,8 +95,9 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       path: PATH,
       ask: askedWrite,
       action: { verb: 'write-scopes' },
-      async handle({ principal, asked, res }) {
+      async handle({ principal, asked, res, note }) {
         const digest = await scopes.delete({ uid: principal.uid, ...asked })
+        note?.({ digest, subject: { outcome: 'deleted' } })
         sendJson(res, 200, { owner: asked.owner, outcome: 'deleted', digest })
       },
     }),
@@ -114,6 +116,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
           const kept = await scopes.find(principal.uid, owner)
           const present = kept?.present ?? scopeContent({ kind: 'all' }, [])
           const items = kept ? await unmatched(principal, kept.scope) : { unmatched: [] }
+          request.note?.({ subject: { outcome: 'shown' } })
           const shown = {
             owner,
             outcome: 'shown',
@@ -124,15 +127,23 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
           return sendJson(res, 200, shown)
         }
         const target = { uid: principal.uid, ...asked }
-        const { outcome, present } = await scopes.write(target, (before) =>
+        const written = await scopes.write(target, (before) =>
           scopeContent(command.scope, before?.pinned ?? []),
         )
+        const { outcome, present } = noted(request, written)
         const items = await unmatched(principal, command.scope)
         const answer = { owner, outcome, ...present, ...items, ...(await toolsIn(principal, present)) }
         sendJson(res, 200, answer, { ETag: `"${present.digest}"` })
       },
     }),
   ]
+}
+
+/** Adds the digest of what was written, and of what was there before, to the record of the write. */
+function noted({ note }: Pick<FoundRequest, 'note'>, written: WrittenScope): WrittenScope {
+  const { outcome, present, before = null } = written
+  note?.({ digest: present.digest, subject: { outcome, before } })
+  return written
 }
 
 type OwnerPath = { readonly kind: string; readonly id: string }

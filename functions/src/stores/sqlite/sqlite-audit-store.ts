@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   erasedPlace,
   LOOKED_AT_MAX,
@@ -17,14 +16,14 @@ import {
   type ChainName,
   type SealedRecord,
 } from '../../calls/audit/record.ts'
-import { inTransaction, prepareAll, sqliteError, tablesVersion } from './transaction.ts'
+import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
 import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
-
-const SCHEMA_VERSION = 1
+import { DatabaseFileError, fillLog, openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /** A row in `opened` lets a transaction change records: that of an erasure, and that which removes whole days. */
 const SCHEMA = `
   CREATE TABLE writer (instance TEXT NOT NULL) STRICT;
+  INSERT INTO writer VALUES ('local-' || lower(hex(randomblob(6))));
   CREATE TABLE records (
     day TEXT NOT NULL,
     instance TEXT NOT NULL,
@@ -55,6 +54,16 @@ const SCHEMA = `
     SELECT RAISE(ABORT, 'manifests are never changed');
   END;
 `
+
+const AUDIT: DatabaseKind = {
+  // "TRau"
+  applicationId: 0x54_52_61_75,
+  steps: [SCHEMA],
+  // What is erased or removed is overwritten in the file.
+  settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
+  // Without the records, which can be gigabytes. Their hashes are verified after the start.
+  checkedTables: ['writer', 'manifests'],
+}
 
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -93,13 +102,9 @@ export class SqliteAuditStore implements AuditStore {
   readonly #sql: ReturnType<typeof prepareAll<keyof typeof SQL>>
 
   constructor(path: string) {
-    this.#database = new DatabaseSync(path, { timeout: 0 })
+    this.#database = openDatabaseFile(path, AUDIT)
     try {
-      // What is erased or removed is overwritten in the file.
-      this.#database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-      )
-      this.instance = openTables(this.#database)
+      this.instance = instanceIn(this.#database)
       this.#sql = prepareAll(this.#database, SQL)
     } catch (error) {
       this.#database.close()
@@ -203,6 +208,7 @@ export class SqliteAuditStore implements AuditStore {
     })
     // The journal has the old content until it is emptied.
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    fillLog(this.#database)
   }
 
   erasures = async (): Promise<readonly string[]> => {
@@ -238,12 +244,8 @@ function hashIn(text: string): string {
   return partsOf(text)?.hash ?? ''
 }
 
-function openTables(database: DatabaseSync): string {
-  if (tablesVersion(database) > SCHEMA_VERSION)
-    throw new Error('the file was written by a newer version of Toolrack')
-  if (tablesVersion(database) < SCHEMA_VERSION) {
-    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
-    database.prepare('INSERT INTO writer VALUES (?)').run(`local-${randomBytes(6).toString('hex')}`)
-  }
-  return String(database.prepare('SELECT instance FROM writer').get()?.['instance'])
+function instanceIn(database: DatabaseSync): string {
+  const row = database.prepare('SELECT instance FROM writer').get()
+  if (!row) throw new DatabaseFileError('is a database without the name of its writer')
+  return String(row['instance'])
 }
