@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
@@ -187,7 +188,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
-    auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
+    auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     /** Seals what is kept and may hold secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
@@ -265,6 +266,12 @@ function runnerService({
   ...values
 }: NodeJS.ProcessEnv) {
   return { projectId: projectIdOf(values) ?? '', region, service }
+}
+
+/** A file of users in the data folder replaces the single user. */
+function localAuth(dataFolder: string) {
+  const usersFile = resolve(dataFolder, 'users.json')
+  return existsSync(usersFile) ? ({ kind: 'users', usersFile } as const) : ({ kind: 'local' } as const)
 }
 
 function firebaseAuth(values: VariableValues<typeof TABLE>) {

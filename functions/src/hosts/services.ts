@@ -43,7 +43,14 @@ import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
-  'isBehindBuffer' | 'envelope' | 'itemNames' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
+  | 'isBehindBuffer'
+  | 'envelope'
+  | 'itemNames'
+  | 'defaultWorkflow'
+  | 'invokeWorkflow'
+  | 'runner'
+  | 'logs'
+  | 'signJobToken'
 
 /** What is kept about the calls of everybody. */
 export type Governance = {

@@ -4,8 +4,10 @@ import { VERSION } from '../../version.ts'
 
 export type Served = {
   readonly url: string
-  /** The local token. Undefined if users have Firebase tokens. */
+  /** The local token. Undefined if there is more than one user. */
   readonly token: string | undefined
+  /** True if the users have the tokens that `npm run users` has printed. */
+  readonly hasUsersFile?: boolean
   /** The path of the file with the token that may also decide approvals and write rules. */
   readonly approverFile?: string | undefined
   /** Why Python tools cannot run here. Undefined if they can. */
@@ -17,15 +19,17 @@ export type Served = {
 /** An example module. A bundle does not contain it. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
+const USERS = 'Users have the tokens that npm run users has printed. There is no other token.'
+
 /** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
 export function banner(
-  { url, token, approverFile, withoutRunner, watched = [] }: Served,
+  { url, token, hasUsersFile = false, approverFile, withoutRunner, watched = [] }: Served,
   readyMs: number,
 ): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
   if (token === undefined)
-    return `\n${head}\nUsers need Firebase ID tokens. There is no local token.\n${missing}\nCtrl-C stops the server.\n`
+    return `\n${head}\n${hasUsersFile ? USERS : 'Users need Firebase ID tokens. There is no local token.'}\n${missing}\nCtrl-C stops the server.\n`
   const runsPython = withoutRunner === undefined && existsSync(EXAMPLE)
   return `
 ${head}

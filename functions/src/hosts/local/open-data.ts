@@ -16,6 +16,7 @@ import { openJobKeys, openSealing, openToken } from './key-files.ts'
 import type { DatabaseName } from './lost-database.ts'
 import { openAudit } from './open-audit.ts'
 import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
+import { watchedUsers } from './users-file.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
 /**
@@ -53,6 +54,7 @@ function openFolder(path: string, config: Config, log: Log) {
     config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config.sealing)
   const jobKeys = config.jobKeys ?? openJobKeys(path)
   const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
+  const users = config.auth.kind === 'users' ? watchedUsers(config.auth.usersFile, log) : undefined
   const logs = openLogs(path, config.logBounds)
   const audit = openAudit(config.audit, log, { folder: path })
   list.noteOpen(databases)
@@ -61,7 +63,7 @@ function openFolder(path: string, config: Config, log: Log) {
     logs,
     audit,
     kept: openKeptAdmissions(path, log),
-    authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken),
+    authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken, users),
     token,
     approverFile: token === undefined ? undefined : join(path, TOKEN_FILES.approver),
     closing: () => list.noteClosing(),

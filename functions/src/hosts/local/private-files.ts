@@ -11,6 +11,9 @@ const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
 /** What admission found for the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
 
+/** The users of the server, if it has more than one. */
+export const USERS_FILE = 'users.json'
+
 /** The other files of the server. */
 const OTHERS = [
   ...Object.values(TOKEN_FILES),
@@ -19,6 +22,7 @@ const OTHERS = [
   'sealing-key',
   DATABASE_LIST,
   KEPT_ADMISSIONS,
+  USERS_FILE,
 ]
 
 const withUnfinished = (name: string): string[] => [name, name + UNFINISHED]

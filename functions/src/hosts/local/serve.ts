@@ -83,6 +83,7 @@ export async function serve(
     return {
       url: listening.url,
       token,
+      hasUsersFile: auth.kind === 'users',
       approverFile,
       withoutRunner: health.status === 'absent' ? health.reason : undefined,
       watched: toolsFolders.paths.filter(isFolder),
