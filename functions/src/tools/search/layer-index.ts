@@ -1,32 +1,48 @@
 import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
-import { indexedTool, type IndexedTool } from './indexed-tool.ts'
+import { indexedTool } from './indexed-tool.ts'
+import type { Likeness } from './twins.ts'
+import { Vocabulary } from './vocabulary.ts'
 
-/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if the description has the term. */
+/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
-/** Bytes of a term besides its postings, as measured: its text, its place in the map, and its objects. */
-const TERM_BYTES = 400
+/** What is known of a tool besides its terms. */
+export type ToolFacts = { readonly phrases: Uint32Array; readonly likeness: Likeness }
+
+/** Bytes besides postings and hashes, as measured: of a term its text, its places in maps, and its objects; of a tool its objects. */
+const BYTES = { term: 430, tool: 650 } as const
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
   readonly entries: readonly CatalogEntry[]
+  readonly vocabulary: Vocabulary
+  /** For each tool the number of its family: tools whose names differ only in numbers have the same. */
+  readonly families: Uint32Array
+  readonly bytes: number
   readonly #postings: ReadonlyMap<string, Postings>
   readonly #facts: readonly ToolFacts[]
-  readonly bytes: number
 
   private constructor(
     entries: readonly CatalogEntry[],
     postings: ReadonlyMap<string, Postings>,
+    vocabulary: Vocabulary,
     facts: readonly ToolFacts[],
   ) {
     this.entries = entries
+    this.vocabulary = vocabulary
     this.#postings = postings
     this.#facts = facts
+    const numbers = new Map<number, number>()
+    for (const { likeness } of facts)
+      if (!numbers.has(likeness.family)) numbers.set(likeness.family, numbers.size)
+    this.families = Uint32Array.from(facts, ({ likeness }) => numbers.get(likeness.family) ?? 0)
     let bytes = 0
-    for (const { tools } of postings.values()) bytes += TERM_BYTES + 8 * tools.length
-    for (const { phrases } of facts) bytes += 150 + phrases.byteLength
+    for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
+    for (const { phrases, likeness } of facts)
+      bytes +=
+        BYTES.tool + phrases.byteLength + likeness.nameWords.byteLength + likeness.description.byteLength
     this.bytes = bytes
   }
 
@@ -61,30 +77,21 @@ export class LayerIndex {
         facts.push(kept)
         continue
       }
-      const tool = indexedTool(entry)
-      facts.push(factsOf(tool))
-      for (const [term, { weight, isInDescription }] of tool.terms)
-        grownOf(grown, term).add(2 * index + (isInDescription ? 1 : 0), weight)
+      const { terms, phrases, likeness } = indexedTool(entry)
+      facts.push({ phrases: Uint32Array.from(phrases), likeness })
+      for (const [term, { weight, isHead }] of terms)
+        grownOf(grown, term).add(2 * index + (isHead ? 1 : 0), weight)
     }
     if (previous) await copyPostings(previous.#postings, places, grown, work)
     const postings = new Map<string, Postings>()
+    const vocabulary = new Vocabulary(postings)
     for (const [term, one] of grown) {
       if (work.isLong) await work.giveTurn()
       postings.set(term, one.done())
+      vocabulary.add(term)
     }
-    return new LayerIndex(entries, postings, facts)
+    return new LayerIndex(entries, postings, vocabulary, facts)
   }
-}
-
-/** What is known of a tool besides its terms. */
-export type ToolFacts = Omit<IndexedTool, 'terms' | 'phrases'> & {
-  readonly phrases: Uint32Array
-}
-
-function factsOf(tool: IndexedTool): ToolFacts {
-  const { descriptionTerms, required, requiredNumbers, requiresDate } = tool
-  const phrases = Uint32Array.from(tool.phrases)
-  return { descriptionTerms, required, requiredNumbers, requiresDate, phrases }
 }
 
 /** Postings while they are collected. */
