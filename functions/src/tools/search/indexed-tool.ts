@@ -1,15 +1,13 @@
 import { isJsonObject, subschemas, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
-import { likeness, type Likeness } from './twins.ts'
-import { isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
+import { ToolFacts } from './tool-facts.ts'
+import { isTelling, splitWords, termsOf } from './words.ts'
 
 /** What the index keeps of one tool. */
 export type IndexedTool = {
   /** For each term the weight of its occurrences. `isHead` is false for a term that only the arguments have. */
   readonly terms: ReadonlyMap<string, { readonly weight: number; readonly isHead: boolean }>
-  /** Hashes of the pairs of neighbouring words in the description. */
-  readonly phrases: readonly number[]
-  readonly likeness: Likeness
+  readonly facts: ToolFacts
 }
 
 /** The weight of one occurrence in each field: what is said of the arguments counts half (docs/decisions/0034-search.md). */
@@ -17,12 +15,11 @@ const FIELDS = { name: 1, description: 1, labels: 1, arguments: 0.5 } as const
 type Field = keyof typeof FIELDS
 
 /** An occurrence has just its weight in a tool of this many terms. DAMPING says how much it loses in a longer one, as in BM25. */
-const USUAL_LENGTH = 40
+const USUAL_LENGTH = 50
 const DAMPING = 0.75
 
 /** UTF-16 code units of each field that are read. Nearly all fields are shorter. */
 const FIELD_LENGTH_MAX = 10_000
-const PHRASES_MAX = 64
 /** How deep arguments within arguments are read. */
 const DEPTH_MAX = 6
 
@@ -50,12 +47,7 @@ export function indexedTool(entry: CatalogEntry): IndexedTool {
   }
   const damping = 1 - DAMPING + (DAMPING * length) / USUAL_LENGTH
   for (const [term, { weight, isHead }] of terms) terms.set(term, { weight: weight / damping, isHead })
-  const described = splitWords(texts.description)
-  return {
-    terms,
-    phrases: phrasesIn(described).slice(0, PHRASES_MAX),
-    likeness: likeness(entry.name, described, namesOf(parameters)),
-  }
+  return { terms, facts: new ToolFacts(entry.name, splitWords(texts.description), namesOf(parameters)) }
 }
 
 /** The names of the arguments, their descriptions, and the values that they may have. At most FIELD_LENGTH_MAX code units of each kind. */

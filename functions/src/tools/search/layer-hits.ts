@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
-import type { LayerIndex, ToolFacts } from './layer-index.ts'
+import type { LayerIndex } from './layer-index.ts'
+import type { ToolFacts } from './tool-facts.ts'
 
 /** The index of a layer, and which of its tools a view shows. */
 export type SearchedLayer = {
@@ -40,7 +41,7 @@ export class LayerHits {
     this.#lookUps += 1
     let count = 0
     for (let at = 0; at < tools.length; at += 1) {
-      const tool = (tools[at] ?? 0) >>> 1
+      const tool: number = (tools[at] ?? 0) >>> 1
       const family = index.families[tool] ?? 0
       if (shown.flags[tool] !== 1 || this.#counted[family] === this.#lookUps) continue
       this.#counted[family] = this.#lookUps

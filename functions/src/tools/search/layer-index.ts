@@ -2,17 +2,14 @@ import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import { indexedTool } from './indexed-tool.ts'
-import type { Likeness } from './twins.ts'
+import type { ToolFacts } from './tool-facts.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
-/** What is known of a tool besides its terms. */
-export type ToolFacts = { readonly phrases: Uint32Array; readonly likeness: Likeness }
-
-/** Bytes besides postings and hashes, as measured: of a term its text, its places in maps, and its objects; of a tool its objects. */
-const BYTES = { term: 430, tool: 650 } as const
+/** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
+const BYTES = { term: 930, tool: 260 } as const
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
@@ -35,14 +32,11 @@ export class LayerIndex {
     this.#postings = postings
     this.#facts = facts
     const numbers = new Map<number, number>()
-    for (const { likeness } of facts)
-      if (!numbers.has(likeness.family)) numbers.set(likeness.family, numbers.size)
-    this.families = Uint32Array.from(facts, ({ likeness }) => numbers.get(likeness.family) ?? 0)
+    for (const { family } of facts) if (!numbers.has(family)) numbers.set(family, numbers.size)
+    this.families = Uint32Array.from(facts, ({ family }) => numbers.get(family) ?? 0)
     let bytes = 0
     for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
-    for (const { phrases, likeness } of facts)
-      bytes +=
-        BYTES.tool + phrases.byteLength + likeness.nameWords.byteLength + likeness.description.byteLength
+    for (const one of facts) bytes += BYTES.tool + one.bytes
     this.bytes = bytes
   }
 
@@ -77,9 +71,9 @@ export class LayerIndex {
         facts.push(kept)
         continue
       }
-      const { terms, phrases, likeness } = indexedTool(entry)
-      facts.push({ phrases: Uint32Array.from(phrases), likeness })
-      for (const [term, { weight, isHead }] of terms)
+      const tool = indexedTool(entry)
+      facts.push(tool.facts)
+      for (const [term, { weight, isHead }] of tool.terms)
         grownOf(grown, term).add(2 * index + (isHead ? 1 : 0), weight)
     }
     if (previous) await copyPostings(previous.#postings, places, grown, work)

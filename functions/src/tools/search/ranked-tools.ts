@@ -27,7 +27,7 @@ const NEAR_MAX = 10
 /** What two neighbouring words are worth that the query and the description have in common. */
 const COMMON_PHRASE = 0.7
 /** The score from which a tool fits of which only the arguments have words of the query. */
-const FITTING = 0.5
+const FITTING = 0.4
 /** What it is worth if the query has the exact name of the tool. */
 const NAMED = 10
 /** How many of the best tools are compared with the query word by word. */
@@ -50,12 +50,10 @@ export async function rankedTools(
   keepFitting(view, hits, read, most, only)
   for (let count = Math.max(limit, REFINED); ; count *= 4) {
     const best = firstOf(hits, count)
-    const groups = groupTwins(refined(best, read), ({ facts }) => facts.likeness)
+    const groups = groupTwins(refined(best, read))
     if (groups.length < limit && best.length === count) continue
     const scored = ({ entry, score }: Hit): ScoredTool => ({ entry, score: score / most })
-    return groups
-      .slice(0, limit)
-      .map(([first, ...twins]) => ({ ...scored(first), twins: twins.map(scored) }))
+    return groups.slice(0, limit).map(([first, ...twins]) => ({ ...scored(first), twins: twins.map(scored) }))
   }
 }
 
@@ -125,11 +123,9 @@ function keepFitting(
 
 /** The best, in the order that common phrases give them too. */
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
-  const better = best.slice(0, REFINED).map((one) => {
-    let common = 0
-    for (const phrase of one.facts.phrases) if (phrases.has(phrase)) common += 1
-    return { ...one, score: one.score + COMMON_PHRASE * common }
-  })
+  const better = best
+    .slice(0, REFINED)
+    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * one.facts.commonPhrases(phrases) }))
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 

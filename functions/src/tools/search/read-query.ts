@@ -55,7 +55,9 @@ export function readQuery(whole: string): ReadQuery {
 
 /** The whole query, and its parts that look like a name rather than like a word. */
 function namesIn(query: string): readonly string[] {
-  const parts = query.split(/\s+/).map((part) => part.replace(/^[^\p{L}_]{1,100}|[^\p{L}\p{N}_]{1,100}$/gu, ''))
+  const parts = query
+    .split(/\s+/)
+    .map((part) => part.replace(/^[^\p{L}_]{1,100}|[^\p{L}\p{N}_]{1,100}$/gu, ''))
   const names = parts.filter((part) => /[\p{L}\p{N}][_.:-][\p{L}\p{N}]|\p{L}\p{N}|\p{Ll}\p{Lu}/u.test(part))
   return [...new Set([query.trim(), ...names])].slice(0, TERMS_MAX)
 }

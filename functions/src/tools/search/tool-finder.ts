@@ -14,6 +14,7 @@ import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { isFinder } from '../catalog/select-entries.ts'
 import { nearMiss } from '../schemas/near-miss.ts'
+import { twinNames } from './found-list.ts'
 import type { FoundTool } from './ranked-tools.ts'
 import { readQuery } from './read-query.ts'
 import type { ToolSearch } from './tool-search.ts'
@@ -72,7 +73,7 @@ export class ToolFinder implements Finder {
       name: this.#nameOf(entry.name),
       description: firstSentence(description.slice(0, SENTENCE_LENGTH_MAX)),
       arguments: isJsonObject(properties) ? Object.keys(properties) : [],
-      ...(twins.length > 0 && { twins: twins.slice(0, TWINS_MAX).map(({ entry: { name } }) => this.#nameOf(name)) }),
+      ...(twins.length > 0 && { twins: twinNames(twins).map((name) => this.#nameOf(name)) }),
     }
   }
 

@@ -39,12 +39,7 @@ export class ToolSearch {
    * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
    * several turns.
    */
-  async find(
-    view: CatalogView,
-    uid: string,
-    query: string,
-    wanted?: Wanted,
-  ): Promise<readonly FoundTool[]> {
+  async find(view: CatalogView, uid: string, query: string, wanted?: Wanted): Promise<readonly FoundTool[]> {
     const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
       const { snapshot } = view.unnarrowed.layers[layer]

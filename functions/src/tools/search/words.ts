@@ -8,7 +8,8 @@ const STOP_WORDS = new Set(
     'some such than that the their them then there these they this those to too us using very was we were what when where which ' +
     'while who whom whose why will with would you your also anyone anything everyone everything someone something thing things ' +
     'don doesn didn isn aren wasn couldn wouldn shouldn ll re ve ' +
-    'bye good great hello help hey hi kindly know need needed needs nice ok okay please really sure thank thanks want wanted wants yes'
+    'bye good great hello help hey hi kindly know lot much need needed needs nice ok okay please really sure thank thanks want wanted wants yes ' +
+    'one two three four five six seven eight nine ten eleven twelve hundred thousand'
   ).split(' '),
 )
 
