@@ -1,15 +1,16 @@
+import type { FoundNote } from '@toolrack/contract'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
 import { isFinder, matches, named } from '../../tools/catalog/select-entries.ts'
-import { listOrder, notesOf, type ToolNote } from '../../tools/search/found-list.ts'
+import { listOrder, notesOf } from '../../tools/search/found-list.ts'
 import { invalidParameter, type Query } from '../http/query.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** What a list has found. `notes` is undefined if the list does not ask for scores. */
 export type FoundList = {
   readonly entries: readonly CatalogEntry[]
-  readonly notes: ReadonlyMap<CatalogEntry, ToolNote> | undefined
+  readonly notes: ReadonlyMap<CatalogEntry, FoundNote> | undefined
 }
 
 /**

@@ -1,11 +1,9 @@
+import type { FoundNote } from '@toolrack/contract'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { FoundTool } from './ranked-tools.ts'
 
 /** The most twins that are named beside a tool. More names help nobody to choose. */
 export const TWINS_MAX = 20
-
-/** What a list says of a tool: how well it fits, and the names of tools that are near-identical. */
-export type ToolNote = { readonly score: number; readonly twins: readonly string[] }
 
 /** The order of a list: the tools that stand for their groups, then their twins. Both by their scores. */
 export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] {
@@ -16,8 +14,8 @@ export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] 
 }
 
 /** What a list says of each found tool. A tool that stands for its group names the others, and they name it. */
-export function notesOf(found: readonly FoundTool[]): ReadonlyMap<CatalogEntry, ToolNote> {
-  const notes = new Map<CatalogEntry, ToolNote>()
+export function notesOf(found: readonly FoundTool[]): ReadonlyMap<CatalogEntry, FoundNote> {
+  const notes = new Map<CatalogEntry, FoundNote>()
   for (const { entry, score, twins } of found) {
     notes.set(entry, { score: rounded(score), twins: twinNames(twins) })
     for (const twin of twins) notes.set(twin.entry, { score: rounded(twin.score), twins: [entry.name] })
