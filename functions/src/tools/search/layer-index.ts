@@ -1,7 +1,7 @@
 import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
-import { indexedTool } from './indexed-tool.ts'
+import { indexedTool, type IndexedTool } from './indexed-tool.ts'
 import type { ToolFacts } from './tool-facts.ts'
 import { Vocabulary } from './vocabulary.ts'
 
@@ -10,6 +10,9 @@ type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
 /** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
 const BYTES = { term: 930, tool: 260 } as const
+
+/** The postings of a tool that the last index has are copied from there. */
+const NOTHING_NEW: IndexedTool['terms'] = new Map()
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
@@ -26,14 +29,13 @@ export class LayerIndex {
     postings: ReadonlyMap<string, Postings>,
     vocabulary: Vocabulary,
     facts: readonly ToolFacts[],
+    families: Uint32Array,
   ) {
     this.entries = entries
     this.vocabulary = vocabulary
     this.#postings = postings
     this.#facts = facts
-    const numbers = new Map<number, number>()
-    for (const { family } of facts) if (!numbers.has(family)) numbers.set(family, numbers.size)
-    this.families = Uint32Array.from(facts, ({ family }) => numbers.get(family) ?? 0)
+    this.families = families
     let bytes = 0
     for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
     for (const one of facts) bytes += BYTES.tool + one.bytes
@@ -61,18 +63,19 @@ export class LayerIndex {
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
     const places = new Int32Array(previous?.entries.length ?? 0).fill(-1)
     const facts: ToolFacts[] = []
+    const families = new Uint32Array(entries.length)
+    const numbers = new Map<number, number>()
     const grown = new Map<string, Grown>()
     for (const [index, entry] of entries.entries()) {
       if (work.isLong) await work.giveTurn()
       const before = known.get(entry)
       const kept = before === undefined ? undefined : previous?.facts(before)
-      if (before !== undefined && kept) {
-        places[before] = index
-        facts.push(kept)
-        continue
-      }
-      const tool = indexedTool(entry)
+      if (before !== undefined && kept) places[before] = index
+      const tool = kept ? { facts: kept, terms: NOTHING_NEW } : indexedTool(entry)
+      const { family } = tool.facts
       facts.push(tool.facts)
+      if (!numbers.has(family)) numbers.set(family, numbers.size)
+      families[index] = numbers.get(family) ?? 0
       for (const [term, { weight, isHead }] of tool.terms)
         grownOf(grown, term).add(2 * index + (isHead ? 1 : 0), weight)
     }
@@ -84,7 +87,7 @@ export class LayerIndex {
       postings.set(term, one.done())
       vocabulary.add(term)
     }
-    return new LayerIndex(entries, postings, vocabulary, facts)
+    return new LayerIndex(entries, postings, vocabulary, facts, families)
   }
 }
 

@@ -108,7 +108,9 @@ function keepFitting(
   most: number,
   only: (entry: CatalogEntry) => boolean,
 ): void {
-  const named = new Set(names.flatMap((name) => view.resolve(name) ?? []))
+  // Other aliases would need a map of all names. They have the words of the name too.
+  const exact = names.flatMap((name) => [name, name.replace('__', ':')])
+  const named = new Set(exact.map((name) => view.winner(name)).filter((entry) => entry && view.shows(entry)))
   const isMeant = (entry: CatalogEntry): boolean =>
     littleTelling === undefined ||
     named.has(entry) ||
