@@ -11,6 +11,7 @@ export const ALL: ListQuery = {
   strict: false,
   limit: undefined,
   q: undefined,
+  explainsScores: false,
   withSearch: false,
   loaded: [],
   after: undefined,

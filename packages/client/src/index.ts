@@ -1,6 +1,13 @@
 /** The client of a Toolrack service. It needs only `fetch`. It has no dependency and does not need Node. */
 export type { Dialect, DialectTools, GeminiTool, JsonObject, JsonValue, Layer } from '@toolrack/contract'
-export type { ListedTool, ReportedResult, ToolDefinition, ToolOf, ToolResult } from '@toolrack/contract'
+export type {
+  FoundNote,
+  ListedTool,
+  ReportedResult,
+  ToolDefinition,
+  ToolOf,
+  ToolResult,
+} from '@toolrack/contract'
 export { defineTools, type Defined, type DefinedTool, type DefineOptions } from './define-tools.ts'
 export type { DefineProgress, RefusedTool } from './define-tools.ts'
 export { ToolsError, type CallResult } from './errors.ts'

@@ -28,7 +28,14 @@ export type { Scope, ScopeFault, ScopeItem } from './scopes/parse-scope.ts'
 export { parseScopeCommand, type ScopeCommand } from './scopes/scope-command.ts'
 export { mapSubschemas, referencedSchema, subschemas, type SchemaPath } from './schema-keywords.ts'
 export { completeParameters, LAYERS, listedTool, RUNNER_KINDS } from './tool-definition.ts'
-export type { Layer, ListedTool, ToolDefinition, ToolLimits, ToolRunner } from './tool-definition.ts'
+export type {
+  FoundNote,
+  Layer,
+  ListedTool,
+  ToolDefinition,
+  ToolLimits,
+  ToolRunner,
+} from './tool-definition.ts'
 export { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
 export { isToolResult, toolFailure, toolResult } from './tool-result.ts'
 export type { InvocationMeta, InvocationResult, ResourceUsage, ToolResult } from './tool-result.ts'

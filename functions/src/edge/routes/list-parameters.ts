@@ -8,10 +8,10 @@ import {
   type ListDefaults,
   type ListQuery,
 } from '../../tools/catalog/list-query.ts'
-import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { countingIn } from './list-budget.ts'
 import { NARROWING_PARAMETERS } from './list-narrowing.ts'
+import { explainsScoresIn } from './list-search.ts'
 
 const FILTERS = [
   'names',
@@ -28,7 +28,15 @@ const FILTERS = [
 ] as const
 /** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
-export const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
+export const LIST_PARAMETERS = [
+  ...FILTERS,
+  ...NARROWING_PARAMETERS,
+  'limit',
+  'cursor',
+  'budget',
+  'tokens',
+  'explain',
+]
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, defaults: ListDefaults): ListQuery {
@@ -52,20 +60,24 @@ export function listQueryIn(
   const loaded = parseLoaded(query)
   if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
     throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
+  const shape = {
+    dialect,
+    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
+    q,
+    ...countingIn(query),
+  }
   return {
+    ...shape,
     names: parseNames(query, nameParameters),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
-    dialect,
-    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     itemNames,
     strict: query.flag('strict'),
     limit,
-    q,
+    explainsScores: explainsScoresIn(query, shape),
     withSearch: parseWithSearch(query),
     loaded,
     after,
-    ...countingIn(query),
   }
 }
 
@@ -83,8 +95,6 @@ function parseSearchText(query: Query): string | undefined {
   const q = query.one('q')
   if (q === undefined) return undefined
   if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
-  if (q.length > QUERY_LENGTH_MAX)
-    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
   return q
 }
 

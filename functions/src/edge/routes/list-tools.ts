@@ -1,7 +1,6 @@
 import { isToolName, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
@@ -32,6 +31,7 @@ import {
 import { checkedSession } from './asked-session.ts'
 import { countedAnswerOf, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
 import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, mayRank, parseListQuery } from './list-parameters.ts'
+import { foundList, type FoundList } from './list-search.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -108,10 +108,9 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       const narrowed = narrowing && (await narrowInTurns(view, narrowing, principal))
       const asked = askedList(parts, view, request, narrowing, narrowed, rank)
-      const { q, countsTokens } = asked.query
-      const found = q === undefined ? undefined : await parts.search.find(asked.view, principal.uid, q)
+      const found = await foundList(parts, asked.view, principal.uid, asked.query)
       let longestMs = 0
-      let list = countsTokens ? await countedList(parts, asked, found) : undefined
+      let list = asked.query.countsTokens ? await countedList(parts, asked, found) : undefined
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
@@ -168,8 +167,9 @@ export function explainRoute(parts: RouteParts): Route {
           ? (await narrowInTurns(view, narrowing, principal)).view
           : narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
-      const found = list.q === undefined ? undefined : await parts.search.find(listed, principal.uid, list.q)
-      const budget = await explainBudget(parts, { view: listed, query: list, narrowing, rank }, found, name)
+      const found = await foundList(parts, listed, principal.uid, list)
+      const asked = { view: listed, query: list, narrowing, rank }
+      const budget = await explainBudget(parts, asked, found?.entries, name)
       sendJson(res, 200, { ...explainName(listed, name), ...(budget && { budget }) })
     },
   })
@@ -220,22 +220,22 @@ function makeList(
   parts: RouteParts,
   asked: AskedList,
   fragments: FragmentsInTurns,
-  found: readonly CatalogEntry[] | undefined,
+  found: FoundList | undefined,
 ): SentList {
   const { view, query } = asked
   const rules = listRules(query)
   const answer = rules
-    ? dialectAnswer(view, query, rules, parts, fragments, found)
-    : listAnswer(view, query, parts, found)
+    ? dialectAnswer(view, query, rules, parts, fragments, found?.entries)
+    : listAnswer(view, query, parts, found?.entries, found?.notes)
   return sentList(parts, asked, answer)
 }
 
 async function countedList(
   parts: RouteParts,
   asked: AskedList,
-  found: readonly CatalogEntry[] | undefined,
+  found: FoundList | undefined,
 ): Promise<SentList> {
-  const answer = await countedAnswerOf(parts, asked, found)
+  const answer = await countedAnswerOf(parts, asked, found?.entries)
   return sentList(parts, asked, answer, billText(answer.bill))
 }
 

@@ -26,6 +26,8 @@ export type ListQuery = {
   readonly limit: number | undefined
   /** The words that the tools must fit. The list is then in the order of how well they fit. */
   readonly q: string | undefined
+  /** True if each found tool says how well it fits, and names its twins. */
+  readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean
   /** Names that stand at the end of the list, in this order, whatever the other filters say. */

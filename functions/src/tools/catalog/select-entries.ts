@@ -108,9 +108,11 @@ export function selectEntries(
       inList.add(entry)
       put(entry, finders)
     }
+  let hasMore = false
   for (const entry of entries) {
     if (!matches(entry, query) || inList.has(entry)) continue
-    if (listed.length === query.limit) return done(true)
+    hasMore = listed.length === query.limit
+    if (hasMore) break
     if (!put(entry, listed)) return done(true)
     if (query.loaded.length > 0) inList.add(entry)
     last = entry
@@ -121,7 +123,7 @@ export function selectEntries(
     inList.add(entry)
     put(entry, loaded)
   }
-  return done(false)
+  return done(hasMore)
 }
 
 /** True for a tool by which a model finds other tools. It is in a list only if the list is asked for it. */

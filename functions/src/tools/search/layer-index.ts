@@ -2,31 +2,43 @@ import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import { indexedTool, type IndexedTool } from './indexed-tool.ts'
+import type { ToolFacts } from './tool-facts.ts'
+import { Vocabulary } from './vocabulary.ts'
 
-/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if the description has the term. */
+/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
-/** Bytes of a term besides its postings, as measured: its text, its place in the map, and its objects. */
-const TERM_BYTES = 400
+/** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
+const BYTES = { term: 930, tool: 260 } as const
+
+/** The postings of a tool that the last index has are copied from there. */
+const NOTHING_NEW: IndexedTool['terms'] = new Map()
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
   readonly entries: readonly CatalogEntry[]
+  readonly vocabulary: Vocabulary
+  /** For each tool the number of its family: tools whose names differ only in numbers have the same. */
+  readonly families: Uint32Array
+  readonly bytes: number
   readonly #postings: ReadonlyMap<string, Postings>
   readonly #facts: readonly ToolFacts[]
-  readonly bytes: number
 
   private constructor(
     entries: readonly CatalogEntry[],
     postings: ReadonlyMap<string, Postings>,
+    vocabulary: Vocabulary,
     facts: readonly ToolFacts[],
+    families: Uint32Array,
   ) {
     this.entries = entries
+    this.vocabulary = vocabulary
     this.#postings = postings
     this.#facts = facts
+    this.families = families
     let bytes = 0
-    for (const { tools } of postings.values()) bytes += TERM_BYTES + 8 * tools.length
-    for (const { phrases } of facts) bytes += 150 + phrases.byteLength
+    for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
+    for (const one of facts) bytes += BYTES.tool + one.bytes
     this.bytes = bytes
   }
 
@@ -51,40 +63,32 @@ export class LayerIndex {
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
     const places = new Int32Array(previous?.entries.length ?? 0).fill(-1)
     const facts: ToolFacts[] = []
+    const families = new Uint32Array(entries.length)
+    const numbers = new Map<number, number>()
     const grown = new Map<string, Grown>()
     for (const [index, entry] of entries.entries()) {
       if (work.isLong) await work.giveTurn()
       const before = known.get(entry)
       const kept = before === undefined ? undefined : previous?.facts(before)
-      if (before !== undefined && kept) {
-        places[before] = index
-        facts.push(kept)
-        continue
-      }
-      const tool = indexedTool(entry)
-      facts.push(factsOf(tool))
-      for (const [term, { weight, isInDescription }] of tool.terms)
-        grownOf(grown, term).add(2 * index + (isInDescription ? 1 : 0), weight)
+      if (before !== undefined && kept) places[before] = index
+      const tool = kept ? { facts: kept, terms: NOTHING_NEW } : indexedTool(entry)
+      const { family } = tool.facts
+      facts.push(tool.facts)
+      if (!numbers.has(family)) numbers.set(family, numbers.size)
+      families[index] = numbers.get(family) ?? 0
+      for (const [term, { weight, isHead }] of tool.terms)
+        grownOf(grown, term).add(2 * index + (isHead ? 1 : 0), weight)
     }
     if (previous) await copyPostings(previous.#postings, places, grown, work)
     const postings = new Map<string, Postings>()
+    const vocabulary = new Vocabulary(postings)
     for (const [term, one] of grown) {
       if (work.isLong) await work.giveTurn()
       postings.set(term, one.done())
+      vocabulary.add(term)
     }
-    return new LayerIndex(entries, postings, facts)
+    return new LayerIndex(entries, postings, vocabulary, facts, families)
   }
-}
-
-/** What is known of a tool besides its terms. */
-export type ToolFacts = Omit<IndexedTool, 'terms' | 'phrases'> & {
-  readonly phrases: Uint32Array
-}
-
-function factsOf(tool: IndexedTool): ToolFacts {
-  const { descriptionTerms, required, requiredNumbers, requiresDate } = tool
-  const phrases = Uint32Array.from(tool.phrases)
-  return { descriptionTerms, required, requiredNumbers, requiresDate, phrases }
 }
 
 /** Postings while they are collected. */

@@ -2,11 +2,11 @@ import { LAYERS, ToolrackError } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
 import { LongWork } from '../../loop-turn.ts'
-import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
+import type { SearchedLayer } from './layer-hits.ts'
 import { LayerIndex } from './layer-index.ts'
-import { rankedEntries } from './ranked-entries.ts'
+import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 
 /** Bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers are kept besides. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
@@ -24,6 +24,7 @@ type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
   readonly #own: LRUCache<string, Known>
+  readonly #shown = new WeakMap<CatalogView, WeakMap<LayerIndex, SearchedLayer['shown']>>()
   readonly #making = new Map<LayerSnapshot, Promise<LayerIndex>>()
   readonly #queue = new FairQueue(
     { places: 2, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
@@ -34,25 +35,45 @@ export class ToolSearch {
     this.#own = new LRUCache({ maxSize: indexBytesMax, sizeCalculation: ({ index }) => index.bytes + 1 })
   }
 
-  /** The tools of a user's view that fit the query, the best first. Reads the new definitions of a layer in several turns. */
-  async find(
-    view: CatalogView,
-    uid: string,
-    query: string,
-    limit?: number,
-  ): Promise<readonly CatalogEntry[]> {
-    const indexes: LayerIndex[] = []
+  /**
+   * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
+   * several turns.
+   */
+  async find(view: CatalogView, uid: string, query: string, wanted?: Wanted): Promise<readonly FoundTool[]> {
+    const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
       const { snapshot } = view.unnarrowed.layers[layer]
-      if (snapshot && snapshot.byName.size > 0) indexes.push(await this.#indexOf(snapshot, uid))
+      if (!snapshot || snapshot.byName.size === 0) continue
+      const index = await this.#indexOf(snapshot, uid)
+      layers.push({ index, shown: await this.#shownOf(view, index) })
     }
-    return rankedEntries(view, indexes, query, limit)
+    return rankedTools(view, layers, query, wanted)
   }
 
   /** The bytes of the indexes that are kept at present. */
   get bytes(): number {
     const shared = [...this.#shared.values()].reduce((sum, { index }) => sum + index.bytes, 0)
     return shared + this.#own.calculatedSize
+  }
+
+  /** Which tools of the index the view shows. A view never changes, so they are looked up once. */
+  async #shownOf(view: CatalogView, index: LayerIndex): Promise<SearchedLayer['shown']> {
+    const known = this.#shown.get(view) ?? new WeakMap<LayerIndex, SearchedLayer['shown']>()
+    this.#shown.set(view, known)
+    const shown = known.get(index)
+    if (shown) return shown
+    const work = new LongWork()
+    const flags = new Uint8Array(index.entries.length)
+    let count = 0
+    for (const [tool, entry] of index.entries.entries()) {
+      if (work.isLong) await work.giveTurn()
+      if (!view.shows(entry)) continue
+      flags[tool] = 1
+      count += 1
+    }
+    const made = { flags, count }
+    known.set(index, made)
+    return made
   }
 
   #indexOf(snapshot: LayerSnapshot, uid: string): LayerIndex | Promise<LayerIndex> {
