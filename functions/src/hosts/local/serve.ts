@@ -45,6 +45,7 @@ export async function serve(
   } = openData(config, log)
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
+  void audit?.recordLost()
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
