@@ -27,7 +27,8 @@ export function auditStart(trail: AuditTrail): Step<Resolved> {
     const recorded = (): ToolFacts => (facts ??= toolFacts(call.entry, call.request.arguments))
     const started: Resolved & Added = { ...call, recorded }
     const begun = trail.begin(() => ({ ...factsOf(started), phase: 'start', outcome: 'started' }))
-    return begun ? begun.then(() => next(started)) : next(started)
+    const proceed = (): Promise<CallOutcome> => next(started)
+    return begun ? begun.then(proceed) : proceed()
   }
 }
 

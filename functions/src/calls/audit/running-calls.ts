@@ -92,8 +92,8 @@ function startOf(notes: readonly Note[], instance: string, newest: string): Star
       const note = parsedJson(text)
       const after = isJsonObject(note) ? note['after'] : undefined
       if (after === undefined) return { day: newest, seq: 0 }
-      if (!isJsonObject(after) || after['instance'] !== instance) return { day: '', seq: 0 }
-      return { day: String(after['day']), seq: Number(after['seq']) || 0 }
+      const { day, seq } = isJsonObject(after) && after['instance'] === instance ? after : {}
+      return typeof day === 'string' && typeof seq === 'number' ? { day, seq } : { day: '', seq: 0 }
     })
     .reduce((first, next) =>
       next.day < first.day || (next.day === first.day && next.seq < first.seq) ? next : first,
