@@ -4,6 +4,7 @@ import { LongWork } from '../../loop-turn.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
+import { checkNewest, dayIn, type DayFault } from './check-newest.ts'
 import { headsOf } from './heads-of.ts'
 import { endedAmong, lostEvent, noteOf, type RunningCalls } from './running-calls.ts'
 import { removalTexts, retentionOf } from './removal-texts.ts'
@@ -67,6 +68,7 @@ export class AuditTrail {
   /** What is done beside the calls after a start. Never rejects. */
   #beside = Promise.resolve()
   readonly #closing = new AbortController()
+  #fault: DayFault | null = null
   #lost = 0
   #lostSinceRecord = 0
   #isFailing = false
@@ -88,6 +90,11 @@ export class AuditTrail {
   get state() {
     const { mode, key } = this.#options
     return { mode, signed: key !== undefined, lost: this.#lost, waiting: this.#waiting.length }
+  }
+
+  /** For admins: the first thing that was wrong in the last verification of a day. Null if none was. */
+  get fault(): DayFault | null {
+    return this.#fault
   }
 
   /**
@@ -175,8 +182,42 @@ export class AuditTrail {
     return { erased }
   }
 
+  /** Verifies the newest records, as far as a bound goes, while requests get turns. Never rejects. What is wrong is in `fault`. */
+  checkNewest(): Promise<void> {
+    const { store, key, log } = this.#options
+    const { signal } = this.#closing
+    this.#beside = this.#beside
+      .then(() => checkNewest(store, { publicKey: key?.publicKey, signal }))
+      .then((fault) => this.#noteFault(fault))
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          log.error('the audit trail could not be verified', { reason: (error as Error).message })
+      })
+    return this.#beside
+  }
+
   /** Verifies the records of one day, or all records and manifests. */
   async verify(day?: string): Promise<TrailReport> {
+    const report = await this.#verify(day)
+    const { fault } = report
+    if (fault) this.#noteFault({ day: day ?? dayIn(fault), place: fault.place, reason: fault.reason })
+    else if (day === undefined || this.#fault?.day === day) this.#noteFault(null)
+    return report
+  }
+
+  #noteFault(fault: DayFault | null): void {
+    const { log } = this.#options
+    const isNew = fault && (fault.day !== this.#fault?.day || fault.place !== this.#fault.place)
+    if (isNew)
+      log.error(
+        'the audit trail does not verify: its files were changed or damaged; GET /audit/verify says more',
+        fault,
+      )
+    if (!fault && this.#fault) log.info('the audit trail verifies again')
+    this.#fault = fault
+  }
+
+  async #verify(day: string | undefined): Promise<TrailReport> {
     await this.maintain()
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
