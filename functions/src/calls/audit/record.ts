@@ -52,6 +52,8 @@ export type AuditEvent = {
   /** True if the caller has run the tool and reports how it ended. */
   readonly isReported?: boolean
   readonly replayed?: boolean
+  /** True if the service was killed while it ran. Nothing is known of its end. */
+  readonly isLost?: boolean
   readonly durationMs?: number | null
   readonly usage?: JsonValue
   readonly isolation?: string | null
@@ -90,7 +92,18 @@ export function firstPrev({ instance, day }: ChainName): string {
  * added at the end: the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
-  { kind, principal, phase = 'end', outcome, subject, isDryRun, isReported, replayed, ...known }: AuditEvent,
+  {
+    kind,
+    principal,
+    phase = 'end',
+    outcome,
+    subject,
+    isDryRun,
+    isReported,
+    replayed,
+    isLost,
+    ...known
+  }: AuditEvent,
   chain: ChainName & { readonly seq: number; readonly prev: string; readonly at: string },
   lostBefore: number,
 ): SealedRecord {
@@ -111,6 +124,7 @@ export function sealed(
     ...(isDryRun === true && { dryRun: true }),
     ...(isReported === true && { reported: true }),
     ...(replayed === true && { replayed: true }),
+    ...(isLost === true && { lost: true }),
     ...(subject !== undefined && { subject }),
     ...(lostBefore > 0 && { lostBefore }),
   }

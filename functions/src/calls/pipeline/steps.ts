@@ -41,7 +41,7 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .step('end a dry run', endDryRun(parts))
     .step('run at most once', atMostOnce<Authorised>(parts))
     .step('await the approval', awaitApproval(parts))
-  const recorded = parts.audit?.isRequired
+  const recorded = parts.audit?.wantsStarts
     ? checked.step('record the start', auditStart(parts.audit))
     : checked
   return recorded.step('bound the result', boundResult).run('run the tool', runTool(parts))

@@ -60,7 +60,7 @@ export async function audited(
       ...(redact(noted.subject ?? {}) as JsonObject),
     },
   })
-  if (trail.isRequired) await trail.require(() => event('start', 'started'))
+  await trail.begin(() => event('start', 'started'))
   const startedMs = performance.now()
   const end = (outcome: string): Promise<void> => {
     const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000

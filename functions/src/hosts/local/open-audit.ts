@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { AuditStore } from '../../calls/audit/audit-store.ts'
 import type { Log } from '../../log.ts'
@@ -5,7 +6,8 @@ import type { Config } from '../config.ts'
 import { auditLogFile } from './audit-log-file.ts'
 import { openAuditKey } from './key-files.ts'
 import { openAuditFile } from './open-databases.ts'
-import { EXIT, StartError } from './start-error.ts'
+import { RUNNING_CALLS, RunningCallsFile } from './running-calls-file.ts'
+import { EXIT, reasonOf, StartError } from './start-error.ts'
 
 /**
  * Opens the audit trail of the embedded server. Its records are in `folder`, or in `store` if that is given. Undefined if it is switched
@@ -24,6 +26,7 @@ export function openAudit(
     days,
     log,
     key: key ?? (folder === undefined ? undefined : openAuditKey(folder)),
+    running: folder === undefined ? undefined : openRunningCalls(folder, log),
     copy: file && ((lines) => file.copy(lines)),
   })
 }
@@ -34,6 +37,18 @@ function openLogFile(path: string, log: Log) {
   } catch (error) {
     throw new StartError(
       `${path} cannot be used for the audit trail: ${(error as Error).message.replace(/\.$/, '')}; correct this, or set TOOLRACK_AUDIT=off.`,
+      EXIT.unwritableData,
+    )
+  }
+}
+
+function openRunningCalls(folder: string, log: Log): RunningCallsFile {
+  const path = join(folder, RUNNING_CALLS)
+  try {
+    return new RunningCallsFile(path, log)
+  } catch (error) {
+    throw new StartError(
+      `${path} cannot be used (${reasonOf(error)}). It has the calls that ran when the server was killed. Make it a file of this account, or remove it: then those calls have no record.`,
       EXIT.unwritableData,
     )
   }

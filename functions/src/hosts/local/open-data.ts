@@ -19,12 +19,17 @@ import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
 import { watchedUsers } from './users-file.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
+/** False for a server that keeps everything in Firestore. */
+export function hasDataFolder({ store, auth }: Config): boolean {
+  return store !== 'firestore' || auth.kind !== 'firebase'
+}
+
 /**
  * Opens the stores and keys of the embedded server. With Firestore and Firebase's tokens, there is no data folder, and any number of
  * servers may run. Call `closing` before the stores are closed, and `release` after it.
  */
 export function openData(config: Config, log: Log) {
-  if (config.store === 'firestore' && config.auth.kind === 'firebase') {
+  if (!hasDataFolder(config)) {
     const connection = firestoreConnection()
     return {
       ...inFirestore(connection, config.sealing),

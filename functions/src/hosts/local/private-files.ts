@@ -4,6 +4,7 @@ import { TOKEN_FILES } from '../../access/local-token.ts'
 import type { Log } from '../../log.ts'
 import { UNFINISHED } from '../../write-whole-file.ts'
 import { DATABASE_LIST, DATABASE_NAMES } from './lost-database.ts'
+import { RUNNING_CALLS } from './running-calls-file.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
@@ -21,6 +22,7 @@ const OTHERS = [
   'audit-key.json',
   'sealing-key',
   DATABASE_LIST,
+  RUNNING_CALLS,
   KEPT_ADMISSIONS,
   USERS_FILE,
 ]

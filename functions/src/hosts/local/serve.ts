@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts'
 import { closeServices, createServices, type ServiceParts } from '../services.ts'
 import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
-import { openData } from './open-data.ts'
+import { hasDataFolder, openData } from './open-data.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
@@ -45,6 +45,7 @@ export async function serve(
   } = openData(config, log)
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
+  void audit?.recordLost()
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
@@ -79,6 +80,7 @@ export async function serve(
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
     services.folder?.start()
+    if (hasDataFolder(config)) void audit?.checkNewest()
     const health = await runner.health()
     return {
       url: listening.url,

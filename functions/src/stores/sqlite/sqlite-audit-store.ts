@@ -68,8 +68,15 @@ const AUDIT: DatabaseKind = {
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
-  days: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
-  chains: 'SELECT instance, max(seq) AS seq FROM records WHERE day = ? GROUP BY instance ORDER BY instance',
+  // Each step finds the next day or instance in the index. To go through all records would take long.
+  days: `WITH RECURSIVE found(day) AS (SELECT min(day) FROM records UNION ALL
+    SELECT (SELECT min(day) FROM records WHERE records.day > found.day) FROM found WHERE found.day < $before)
+    SELECT day FROM found WHERE day < $before`,
+  chains: `WITH RECURSIVE found(instance) AS (SELECT min(instance) FROM records WHERE day = $day UNION ALL
+    SELECT (SELECT min(instance) FROM records WHERE day = $day AND records.instance > found.instance)
+    FROM found WHERE found.instance IS NOT NULL)
+    SELECT instance, (SELECT max(seq) FROM records WHERE day = $day AND records.instance = found.instance) AS seq
+    FROM found WHERE instance IS NOT NULL`,
   one: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq = ?',
   texts: `SELECT ${CHECKED_TEXT} FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?`,
   pageOfAll:
@@ -77,7 +84,8 @@ const SQL = {
   pageOfUser:
     'SELECT place, tool, outcome, text FROM records WHERE uid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
   manifests: `SELECT ${CHECKED_MANIFEST} FROM manifests ORDER BY day`,
-  count: 'SELECT count(*) AS count FROM records WHERE ? IS NULL OR day = ?',
+  count: 'SELECT count(*) AS count FROM records',
+  countOfDay: 'SELECT count(*) AS count FROM records WHERE day = ?',
   keepManifest: 'INSERT OR IGNORE INTO manifests VALUES (?, ?)',
   ofUser: `SELECT day, instance, seq FROM records WHERE uid = ? AND kind NOT IN ('erasure', 'retention') ORDER BY day, instance, seq`,
   erasures: `SELECT text FROM records WHERE kind = 'erasure' ORDER BY place`,
@@ -151,17 +159,18 @@ export class SqliteAuditStore implements AuditStore {
 
   days = async (before = NO_END): Promise<readonly string[]> => {
     await Promise.resolve()
-    return this.#sql.days.all(before).map((row) => String(row['day']))
+    return this.#sql.days.all({ before }).map((row) => String(row['day']))
   }
 
   count = async (day?: string): Promise<number> => {
     await Promise.resolve()
-    return Number(this.#sql.count.get(day ?? null, day ?? null)?.['count'])
+    const { count, countOfDay } = this.#sql
+    return Number((day === undefined ? count.get() : countOfDay.get(day))?.['count'])
   }
 
   chains = async (day: string): Promise<readonly ChainHead[]> => {
     await Promise.resolve()
-    const rows = this.#sql.chains.all(day) as { instance: string; seq: number }[]
+    const rows = this.#sql.chains.all({ day }) as { instance: string; seq: number }[]
     return rows.map(({ instance, seq }) => {
       const { text } = this.#sql.one.get(day, instance, seq) as { text: string }
       return { instance, day, seq, hash: hashIn(text) }
