@@ -5,6 +5,7 @@ import type { SessionSelection } from '../../tools/sessions/session-selection.ts
 import { ownedRules, ownerKey, type RuleSets } from './kept-rules.ts'
 import { READ_DEADLINE_MS } from '../../tools/catalog/layer-cache.ts'
 import { CachedRules, FIRST_READ_DEADLINE_MS } from './cached-rules.ts'
+import type { MarkedRules } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
@@ -171,11 +172,11 @@ function rulesOf(
   sets: RuleSets,
   kind: 'workflow' | 'session' | 'agent',
   id: string | null | undefined,
-): readonly OwnedRules[] {
+): readonly MarkedRules[] {
   return id === undefined || id === null ? [] : ownedRules(sets, { kind, id })
 }
 
-function rulesThrough(sets: RuleSets, session: CallingSession | undefined): readonly OwnedRules[] {
+function rulesThrough(sets: RuleSets, session: CallingSession | undefined): readonly MarkedRules[] {
   if (!session || sets.size === 0) return []
   const ofSessions = session.lineage.flatMap(({ id }) => rulesOf(sets, 'session', id))
   const agents = new Set(session.lineage.map(({ agent }) => agent))
