@@ -26,6 +26,7 @@ import type { RuleStore } from '../calls/rules/rule-store.ts'
 import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
+import { simulation } from '../calls/pipeline/simulate.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
 import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
@@ -194,6 +195,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     checkEdited: checkEdited(calls),
     showArguments: showArguments(calls),
     invoker: new Invoker(calls),
+    simulate: simulation(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },
   }

@@ -9,15 +9,24 @@ export type AskedCall = BoundCall & {
 
 /** The first rule that asks and is not answered, for always or for the session of the call. */
 export function unanswered(known: readonly Approval[], call: AskedCall, nowMs: number): KeptRule | undefined {
-  const { tool, digest, asks } = call
-  const answers = known.filter(
-    (one) => one.tool === tool && one.digest === digest && isAnswerTo(one, call, nowMs),
-  )
-  const answered = new Set(answers.map(({ asked }) => asked.key))
-  return asks.find(({ key }) => !answered.has(key))
+  return call.asks.find((rule) => !answerTo(rule, known, call, nowMs))
 }
 
-function isAnswerTo(approval: Approval, call: AskedCall, nowMs: number): boolean {
+/** The approval that answers a rule, for always or for the session of the call. */
+export function answerTo(
+  { key }: KeptRule,
+  known: readonly Approval[],
+  call: Omit<AskedCall, 'asks'>,
+  nowMs: number,
+): Approval | undefined {
+  const { tool, digest } = call
+  return known.find(
+    (one) =>
+      one.asked.key === key && one.tool === tool && one.digest === digest && isAnswer(one, call, nowMs),
+  )
+}
+
+function isAnswer(approval: Approval, call: Pick<BoundCall, 'session'>, nowMs: number): boolean {
   const { state } = approval
   return (
     state === 'always' || (state === 'session' && isOfSession(approval, call) && !isErased(approval, nowMs))

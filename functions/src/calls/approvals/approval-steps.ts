@@ -3,8 +3,9 @@ import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../
 import { hasRunNothing } from '../pipeline/nothing-run.ts'
 import { marksOf } from '../audit/sensitive.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
-import { argumentsHash, keptRule, type Approval, type BoundCall, type KeptRule } from './approval.ts'
-import type { Approvals } from './approvals.ts'
+import { argumentsHash, keptRule } from './approval.ts'
+import type { Approval, BoundCall, KeptRule } from './approval.ts'
+import type { Approvals, ForeseenApproval } from './approvals.ts'
 
 export type ApprovalStepParts = {
   /** Undefined where no rules exist. Then no rule can ask. */
@@ -39,6 +40,20 @@ export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
     if (!isAsked && request.approval === undefined && decision.effect !== 'deny') return next(call)
     return ruled(parts, call, next)
   }
+}
+
+/**
+ * What `awaitApproval` would make of a call that the service runs. Nothing is asked and nothing is used up. Undefined if the call
+ * needs no approval and names none. Throws as `awaitApproval` does.
+ */
+export async function foreseeApproval(
+  { approvals }: ApprovalStepParts,
+  call: Authorised,
+): Promise<ForeseenApproval | undefined> {
+  const { decision, request, principal } = call
+  if (!approvals || (decision.effect !== 'ask' && request.approval === undefined)) return undefined
+  const { uid, workflowId: workflow = null } = principal
+  return approvals.foresee({ ...boundTo(call), uid, asks: asksOf(call), workflow }, request.approval)
 }
 
 async function ruled(

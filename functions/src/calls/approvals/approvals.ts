@@ -5,8 +5,9 @@ import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } 
 import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
 import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
-import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
+import { answerTo, isEqual, unanswered, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
+import { plannedTake } from './planned-take.ts'
 import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
 /** What is told about a new approval to the operator's webhook. It has no arguments. */
@@ -40,6 +41,13 @@ export type Decision = {
 
 /** An approval as a user reads it. */
 export type ShownApproval = Omit<Approval, 'state'> & { readonly state: ApprovalState }
+
+/** What a call would find at its approval. `status` is that of the approval at present. */
+export type ForeseenApproval = {
+  /** True if the call would wait for a user. */
+  readonly isWaiting: boolean
+  readonly approval?: { readonly id: string; readonly status: ApprovalState }
+}
 
 /** The approvals of all users: who asks, who decides, and which call may run. */
 export class Approvals {
@@ -89,24 +97,31 @@ export class Approvals {
 
   #take(id: string, call: AskedCall, invocationId: string): Promise<Approval> {
     const nowMs = this.#parts.now()
-    const { uid } = call
-    return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
-      const found = known.find((one) => one.id === id && !isErased(one, nowMs))
-      if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
-      const state = stateAt(found, nowMs)
-      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
-      if (state === 'used' && found.usedBy !== invocationId)
-        throw new ToolrackError('APPROVAL_CONFLICT', USED)
-      const other = whyOther(found, call)
-      if (other) throw new ToolrackError('APPROVAL_CONFLICT', other)
-      if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
-      if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
-      const isAnswer = state === 'always' || state === 'session'
-      if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
-      if (state === 'pending' || state === 'used' || isAnswer) return { result: found }
-      const used: Approval = { ...found, state: 'used', usedBy: invocationId }
-      return { result: used, change: { approvals: replaced(known, used) } }
-    })
+    return this.#parts.store.change(call.uid, nowMs, (known) =>
+      plannedTake(known, id, call, invocationId, nowMs),
+    )
+  }
+
+  /**
+   * What `ask` would find for a call, or `take` for the approval that it names. Nothing is asked, and no approval is used up.
+   * Throws as `take` does.
+   */
+  async foresee(call: AskedCall, id: string | undefined): Promise<ForeseenApproval> {
+    const { store, now } = this.#parts
+    const nowMs = now()
+    const known = await store.read(call.uid)
+    if (id !== undefined) {
+      const { state } = plannedTake(known, id, call, '', nowMs).result
+      // An approval that would be used up is approved at present.
+      return {
+        isWaiting: state === 'pending',
+        approval: { id, status: state === 'used' ? 'approved' : state },
+      }
+    }
+    const [first] = call.asks
+    const answer = first && answerTo(first, known, call, nowMs)
+    if (!answer || unanswered(known, call, nowMs)) return { isWaiting: true }
+    return { isWaiting: false, approval: { id: answer.id, status: answer.state } }
   }
 
   /** Gives back the approval of a call that was certainly not run. */
@@ -238,16 +253,11 @@ const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
 const NO_SESSION =
   'The call was made through no session, so it cannot be answered for its session. Decide "once" or "always".'
 
-const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
-
 const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
 
 const NOT_KEPT =
   'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
-
-const OTHER_RULE =
-  'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
 
 function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
   const { tool, digest, argumentsHash, workflow, session = null } = call

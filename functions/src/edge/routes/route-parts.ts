@@ -7,6 +7,7 @@ import type { ShowArguments } from '../../calls/approvals/show-arguments.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { Simulate } from '../../calls/pipeline/simulate.ts'
 import type { RuleBook } from '../../calls/rules/rule-book.ts'
 import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
 import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
@@ -51,6 +52,7 @@ export type RouteParts = ItemWorkflows & {
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
   readonly invoker: Invoker
+  readonly simulate: Simulate
   readonly logs: InvocationLogs
   /** Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined
