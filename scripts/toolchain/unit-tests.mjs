@@ -35,6 +35,7 @@ export const notUnit = [
   'test/functions/stores/files/original-shapes.test.ts',
   'test/functions/stores/files/read-definition-file.test.ts',
   'test/functions/stores/files/write-file-layer.test.ts',
+  'test/functions/stores/sqlite/answers-for-always.test.ts',
   'test/functions/tools/catalog/dialect-answer.test.ts',
   'test/functions/tools/catalog/dialect-fragments.test.ts',
   'test/functions/tools/definitions/admit-definition.test.ts',

@@ -17,6 +17,7 @@ import { redactedLog } from '../calls/audit/redacted-log.ts'
 import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
+import { FileMarks } from '../calls/approvals/file-marks.ts'
 import { showArguments } from '../calls/approvals/show-arguments.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
@@ -108,10 +109,20 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const folder: FolderLayer | undefined =
     toolsFolder === undefined
       ? undefined
-      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }), showModule)
+      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }), (news) => {
+          showModule(news)
+          // What was answered for always about a changed module ends now, and not with the next list.
+          void catalog.shared()
+        })
+  const fileMarks = new FileMarks({
+    store: parts.governance.rules,
+    operator: parts.operatorRules,
+    isComplete: () => folder?.isComplete ?? true,
+    log,
+  })
   const catalog: Catalog = new Catalog(
     {
-      file: folder ?? definitions,
+      file: seenBy(fileMarks, folder ?? definitions),
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
@@ -152,6 +163,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     keys: parts.governance.keys,
     sealing: parts.governance.sealing,
     approvals,
+    fileMarks,
     validator,
     runner,
     sourceOf,
@@ -187,6 +199,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     sessionStore,
     sessionWriter: new SessionWriter({ store: sessionStore, sessions, now, changed: () => feeds.wake() }),
     approvals,
+    fileMarks,
     agents: new Agents({
       store: parts.governance.agents,
       files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
@@ -206,6 +219,7 @@ export async function closeServices(services: Services): Promise<void> {
   services.changes.feeds.close()
   folder?.folder.close()
   webhook?.close()
+  await services.fileMarks.compare()
   await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
@@ -246,6 +260,20 @@ function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
       for (const [key, item] of skipped)
         if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), message: item.message })
       known = new Set(skipped.keys())
+      return read
+    },
+  }
+}
+
+/** Returns a source whose reads the marks see. */
+function seenBy(marks: FileMarks, source: LayerSource): LayerSource {
+  return {
+    async open() {
+      await source.open?.()
+    },
+    async read(since) {
+      const read = await source.read(since)
+      marks.sees(read)
       return read
     },
   }

@@ -195,6 +195,8 @@ export class Approvals {
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<ShownApproval> => {
       const found = undecided(known, id, nowMs)
       if (decision === 'session' && !found.session) throw new ToolrackError('APPROVAL_CONFLICT', NO_SESSION)
+      const isAnswer = decision === 'always' || decision === 'session'
+      if (isAnswer && found.mark === undefined) throw new ToolrackError('APPROVAL_CONFLICT', NO_MARK)
       const decided: Approval = {
         ...found,
         state: STATE_AFTER[decision],
@@ -204,8 +206,10 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const approvals = replaced(known, decided)
-      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals }
+      const ended = isAnswer ? known.filter((one) => isEndedBy(one, found)) : []
+      const approvals = replaced(known, decided).filter((one) => !ended.includes(one))
+      const dropped = ended.map(({ id: one }) => one)
+      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals, dropped }
       return { result: shown(decided, nowMs), change }
     })
   }
@@ -253,6 +257,9 @@ const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
 const NO_SESSION =
   'The call was made through no session, so it cannot be answered for its session. Decide "once" or "always".'
 
+const NO_MARK =
+  'A layer that may define the tool could not be read when the call was made, so the call cannot be answered for always. Decide "once", or make the call again.'
+
 const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
 
@@ -260,12 +267,13 @@ const NOT_KEPT =
   'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
 
 function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
-  const { tool, digest, argumentsHash, workflow, session = null } = call
+  const { tool, digest, mark, argumentsHash, workflow, session = null } = call
   return {
     id,
     state: 'pending',
     tool,
     digest,
+    mark,
     argumentsHash,
     bytes: bytesOf(call.arguments),
     asked,
@@ -277,6 +285,12 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
     usedBy: null,
     isEdited: false,
   }
+}
+
+/** True for an older answer about the tool of a question, if the definition was changed between them. It can never be used again. */
+function isEndedBy(one: Approval, { tool, mark, createdAt }: Approval): boolean {
+  const isAnswer = one.state === 'always' || one.state === 'session'
+  return isAnswer && one.tool === tool && one.mark !== mark && (one.decidedAt ?? '') < createdAt
 }
 
 /** True for a refusal by the approval itself. */

@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { isErased, stateAt, type Approval } from './approval.ts'
-import { unanswered, whyOther, type AskedCall } from './answers.ts'
+import { isOfDefinition, unanswered, whyOther, type AskedCall } from './answers.ts'
 import type { PlannedApprovals } from './approval-store.ts'
 
 /**
@@ -25,7 +25,8 @@ export function plannedTake(
   if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
   if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
   const isAnswer = state === 'always' || state === 'session'
-  if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
+  if (isAnswer && unanswered(known, call, nowMs))
+    throw new ToolrackError('APPROVAL_CONFLICT', isOfDefinition(found, call) ? OTHER_RULE : ENDED)
   if (state === 'pending' || state === 'used' || isAnswer) return { result: found }
   const used: Approval = { ...found, state: 'used', usedBy: invocationId }
   return { result: used, change: { approvals: known.map((one) => (one.id === id ? used : one)) } }
@@ -34,4 +35,7 @@ export function plannedTake(
 const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
 
 const OTHER_RULE =
-  'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
+  'The approval answers a rule for always, and another rule asks about the call now, or the rule was written anew; nothing was run. Make the call without it to ask again.'
+
+const ENDED =
+  'The approval was an answer for always, which has ended because the definition of the tool was changed since; nothing was run. Make the call without it to ask again.'

@@ -32,6 +32,11 @@ export function ownerKey({ kind, id }: RuleOwner): string {
   return `${kind}/${id}`
 }
 
+/** True for the owner of the rules in the operator's file, which are in no store. */
+export function isOperator({ kind, id }: RuleOwner): boolean {
+  return kind === 'everybody' && id === 'file'
+}
+
 /** The scope in which the rules of an owner are kept. The rules of a workflow belong to `uid`. */
 export function scopeOf({ kind, id }: RuleOwner, uid: string): RuleScope {
   if (kind === 'everybody') return { kind }

@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject, type OwnedRules, type RuleSet } from '@toolrack/contract'
+import { canonicalJson, type OwnedRules, type Rule, type RuleSet } from '@toolrack/contract'
 import { randomBytes } from 'node:crypto'
 
 /**
@@ -33,6 +33,11 @@ export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | 
   return Object.keys(marks).length === 0 ? undefined : marks
 }
 
+/** Equal for equal rules. */
+export function ruleText(rule: Rule): string {
+  return canonicalJson(rule)
+}
+
 /** What a rule says, for the key of an answer to it. `at` is its index, or `default`. */
 export function markedText(marks: RuleMarks | undefined, at: number | 'default', text: string): string {
   const mark = marks?.[at]
@@ -41,7 +46,7 @@ export function markedText(marks: RuleMarks | undefined, at: number | 'default',
 
 function asking({ default: byDefault, rules }: RuleSet): readonly (readonly [string, string])[] {
   const own = rules.flatMap((rule, index) =>
-    rule.effect === 'ask' ? [[String(index), canonicalJson(rule as unknown as JsonObject)] as const] : [],
+    rule.effect === 'ask' ? [[String(index), ruleText(rule)] as const] : [],
   )
   return byDefault === 'ask' ? [...own, ['default', ''] as const] : own
 }

@@ -11,7 +11,7 @@ import type { AskingRule } from '../pipeline/call.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { HidingRules } from '../../tools/catalog/catalog-view.ts'
 import { sha256 } from './kept-rules.ts'
-import { markedText, type MarkedRules } from './rule-marks.ts'
+import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
 
 /** The rules that apply to the calls of one principal. They never change: other rules are another object. */
 export class RulesInForce implements HidingRules {
@@ -90,6 +90,6 @@ function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): reado
     if (rule.effect !== 'ask' || !matched.has(rule)) return []
     // Only this rule matches. The others stay in the list, so that the decision has the index of the rule.
     const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
-    return own === 'ask' ? [{ ...asked, says: markedText(marks, index, JSON.stringify(rule)) }] : []
+    return own === 'ask' ? [{ ...asked, says: markedText(marks, index, ruleText(rule)) }] : []
   })
 }
