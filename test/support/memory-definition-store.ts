@@ -187,6 +187,7 @@ function readKept(kept: Kept, since: string | undefined): LayerRead {
     definitions,
     deleted: whole ? [] : gone.map(([name]) => name),
     deletions,
+    forgotten: kept.floor > 0 ? `m${kept.floor}` : undefined,
     skipped: [],
   }
 }

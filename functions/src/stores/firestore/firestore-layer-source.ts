@@ -8,7 +8,12 @@ import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-d
 import type { LayerLook, LayerReader } from './layer-readers.ts'
 import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
 import { deletionOf, storedDefinition } from '../../tools/records/stored-records.ts'
-import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
+import {
+  forgottenRevision,
+  revisionNumber,
+  revisionText,
+  type LayerState,
+} from '../../tools/records/layer-state.ts'
 
 /** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
@@ -81,6 +86,7 @@ export class FirestoreLayerSource implements LayerSource {
       definitions: changed.flatMap((item) => storedDefinition(item, state.epoch) ?? []),
       deleted: deletions.map(({ name }) => name),
       deletions,
+      forgotten: forgottenRevision(state),
       skipped,
     }
   }
@@ -98,6 +104,7 @@ export class FirestoreLayerSource implements LayerSource {
       definitions: [...ours, ...seen.definitions],
       deleted: [],
       deletions: tombstones.flatMap((item) => deletionOf(item, epoch) ?? []),
+      forgotten: look.state && forgottenRevision(look.state),
       skipped: seen.skipped,
     }
   }

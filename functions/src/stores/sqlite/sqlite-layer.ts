@@ -3,7 +3,12 @@ import type { LayerRead } from '../../tools/catalog/layer-source.ts'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import type { ModuleFile } from '../../tools/modules/module-content.ts'
 import type { StoredModule } from '../../tools/modules/module-store.ts'
-import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
+import {
+  forgottenRevision,
+  revisionNumber,
+  revisionText,
+  type LayerState,
+} from '../../tools/records/layer-state.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import { definitionVersion, deletionOf, moduleSummary } from '../../tools/records/stored-records.ts'
 import { moduleVersion, storedDefinition } from '../../tools/records/stored-records.ts'
@@ -43,6 +48,7 @@ export function sqliteLayer(statements: Statements, key: string): SqliteLayer {
         definitions: rows.flatMap((row) => storedDefinition(row, epoch) ?? []),
         deleted: known === undefined ? [] : deletions.map(({ name }) => name),
         deletions,
+        forgotten: forgottenRevision(present),
         skipped: [],
       }
     },

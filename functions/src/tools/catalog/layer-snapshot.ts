@@ -7,9 +7,9 @@ const ENTRY_BYTES = 1_024
 /** Bytes of a deleted name with its revision. */
 const DELETION_BYTES = 300
 
-/** The revisions of the deletions of names. */
-type Deletions = ReadonlyMap<string, string>
-const NO_DELETIONS: Deletions = new Map()
+/** The revisions of the deletions of names, and of the newest one whose name is no longer known. */
+type Deletions = { readonly byName: ReadonlyMap<string, string>; readonly forgotten: string | undefined }
+const NO_DELETIONS: Deletions = { byName: new Map(), forgotten: undefined }
 
 /** One layer at one revision. A snapshot never changes. */
 export class LayerSnapshot {
@@ -34,14 +34,18 @@ export class LayerSnapshot {
     this.deletions = deletions
   }
 
-  /** The revision at which a name was written or deleted last. Undefined for a name of which nothing is known. */
+  /**
+   * The revision at which a name was written or deleted last. Of a name that is not known, the newest one at which it may have been
+   * deleted. Undefined if the layer never had it.
+   */
   writtenAt(name: string): string | undefined {
-    return this.byName.get(name)?.stored.revision ?? this.deletions.get(name)
+    const { byName, forgotten } = this.deletions
+    return this.byName.get(name)?.stored.revision ?? byName.get(name) ?? forgotten
   }
 
   /** The approximate bytes of the snapshot in memory. */
   get bytes(): number {
-    let bytes = this.deletions.size * DELETION_BYTES
+    let bytes = this.deletions.byName.size * DELETION_BYTES
     for (const { stored, fragment } of this.byName.values())
       bytes += stored.text.length + fragment.length + ENTRY_BYTES
     return bytes
@@ -74,14 +78,15 @@ export class LayerSnapshot {
   }
 }
 
-/** The same map as before if nothing was deleted. A name that is defined again stays in it, and its definition counts. */
+/** The same object as before if nothing was deleted. A name that is defined again stays in it, and its definition counts. */
 function deletionsAfter(
   previous: LayerSnapshot | undefined,
-  { whole, deletions = [] }: LayerRead,
+  { whole, deletions = [], forgotten }: LayerRead,
 ): Deletions {
   const before = (whole ? undefined : previous?.deletions) ?? NO_DELETIONS
-  if (deletions.length === 0) return before
-  return new Map([...before, ...deletions.map(({ name, revision }) => [name, revision] as const)])
+  if (deletions.length === 0 && forgotten === before.forgotten) return before
+  const made = deletions.map(({ name, revision }) => [name, revision] as const)
+  return { byName: new Map([...before.byName, ...made]), forgotten }
 }
 
 function isSame(a: StoredDefinition, b: StoredDefinition): boolean {

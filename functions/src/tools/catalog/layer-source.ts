@@ -31,6 +31,8 @@ export type LayerRead = {
    * those of `deleted`. Missing for a layer that numbers nothing.
    */
   readonly deletions?: readonly Deletion[]
+  /** The revision of the newest deletion that the store no longer knows. Missing if it knows all. */
+  readonly forgotten?: string | undefined
   readonly skipped: readonly SkippedItem[]
 }
 
