@@ -1,6 +1,9 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { redactText } from '../../calls/audit/redact.ts'
+import type { Principal } from '../../access/principal.ts'
+import { whyNotCalled } from '../../access/visible.ts'
 import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
+import type { Agent, FixedAgent } from '../../tools/agents/agent.ts'
 import type { LinkedSession } from '../../tools/agents/agent-store.ts'
 import {
   agentFaultText,
@@ -43,7 +46,8 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       },
       action: READ,
       async handle({ principal, asked: { limit, order }, res }) {
-        sendJson(res, 200, { agents: await agents.list(principal.uid, limit, order) })
+        const found = await agents.list(principal.uid, limit, order)
+        sendJson(res, 200, { agents: found.map((agent) => shownTo(principal, agent)) })
       },
     }),
     original({
@@ -57,7 +61,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
         request.note?.({ subject: { agent: redactText(agent.id) } })
-        sendJson(request.res, 201, { agent })
+        sendJson(request.res, 201, { agent: shownTo(request.principal, agent) })
       },
     }),
     original({
@@ -66,7 +70,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { agent: await agents.find(principal.uid, id) })
+        sendJson(res, 200, { agent: shownTo(principal, await agents.find(principal.uid, id)) })
       },
     }),
     original({
@@ -78,7 +82,8 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       async handle(request) {
         const { principal, params, res } = request
         const fields = fieldsIn(await readObject(request, 'single'))
-        sendJson(res, 200, { agent: await agents.change(principal.uid, params.id, fields) })
+        const agent = await agents.change(principal.uid, params.id, fields)
+        sendJson(res, 200, { agent: shownTo(principal, agent) })
       },
     }),
     original({
@@ -102,7 +107,7 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, id)) })
       },
     }),
     changeTools('POST', (uid, id, names) => agents.addTools(uid, id, names)),
@@ -124,7 +129,8 @@ function changeTools(
     async handle(request) {
       const { principal, params, res } = request
       const names = await namesIn(request)
-      sendJson(res, 200, { tools: await change(principal.uid, params.id, names) })
+      const tools = await change(principal.uid, params.id, names)
+      sendJson(res, 200, { tools: namesFor(principal, tools) })
     },
   })
 }
@@ -177,10 +183,21 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       action: READ,
       async handle(request) {
         const agentId = await agents.linked(sessionOf(request))
-        sendJson(request.res, 200, { tools: await agents.tools(request.principal.uid, agentId) })
+        const { principal, res } = request
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, agentId)) })
       },
     }),
   ]
+}
+
+/** The agent without the names of tools that a job token does not name. */
+function shownTo<Shown extends Agent | FixedAgent>(principal: Principal, agent: Shown): Shown {
+  return agent.tools ? { ...agent, tools: namesFor(principal, agent.tools) } : agent
+}
+
+/** Those of the names and aliases that the principal may see. Only a job token may not see all. */
+function namesFor(principal: Principal, names: readonly string[]): readonly string[] {
+  return names.filter((name) => !whyNotCalled(principal, name))
 }
 
 /** A route that the original service has too. */
