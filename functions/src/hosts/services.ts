@@ -141,6 +141,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({
     store: ruleStore,
+    agents: parts.governance.agents,
     log,
     operator: parts.operatorRules,
     written: () => feeds.wake(),
@@ -204,6 +205,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
       store: parts.governance.agents,
       files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
       now,
+      relinked: (uid, sessionId) => ruleBook.linked(uid, sessionId),
     }),
     checkEdited: checkEdited(calls),
     showArguments: showArguments(calls),

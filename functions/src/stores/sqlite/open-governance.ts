@@ -162,8 +162,23 @@ const ARGUMENTS_END = `
   CREATE INDEX approval_arguments_by_end ON approval_arguments (erase_at);
 `
 
+/** Finds the links of one session in all projects. */
+const LINKS_BY_SESSION = `
+  CREATE INDEX IF NOT EXISTS agent_links_by_session ON agent_links (uid, session);
+`
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END]
+const STEPS = [
+  RULES,
+  CALL_KEYS,
+  APPROVALS,
+  AGENTS,
+  SESSIONS,
+  SCOPES,
+  TOOL_USAGE,
+  ARGUMENTS_END,
+  LINKS_BY_SESSION,
+]
 
 /**
  * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):
