@@ -104,7 +104,7 @@ async function waitingCall(): Promise<string> {
   const approvals = new Approvals({ store, now: () => NOW, sealing })
   const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
   const args = { text: SECRET }
-  const bound = { tool: 'hers', digest: DIGEST, argumentsHash: argumentsHash(args) } as const
+  const bound = { tool: 'hers', digest: DIGEST, mark: 'm', argumentsHash: argumentsHash(args) } as const
   const asked = await approvals.ask({ ...bound, uid: 'ann', arguments: args, asks: [rule], workflow: null })
   return asked?.id ?? ''
 }

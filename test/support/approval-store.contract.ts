@@ -23,6 +23,7 @@ export function askingCall(more: Partial<AskingCall> = {}): AskingCall {
     uid: 'ann',
     tool: 'notes:write',
     digest: `sha256:${'d'.repeat(64)}`,
+    mark: 'm',
     argumentsHash: 'h',
     arguments: { text: 'ü 🌧️' },
     asks: [{ owner: { kind: 'everybody', id: 'all' }, rule: 0, reason: 'Rule 0 says ask.', key: 'k' }],

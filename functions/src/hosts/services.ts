@@ -17,6 +17,7 @@ import { redactedLog } from '../calls/audit/redacted-log.ts'
 import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
+import { FileMarks } from '../calls/approvals/file-marks.ts'
 import { showArguments } from '../calls/approvals/show-arguments.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
@@ -26,6 +27,7 @@ import type { RuleStore } from '../calls/rules/rule-store.ts'
 import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
+import { simulation } from '../calls/pipeline/simulate.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
 import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
@@ -112,10 +114,21 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   }
   const modules = { runner, compiler: compilers.own, log, changed }
   const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
-  const folder = watched.length === 0 ? undefined : new FolderLayers(definitions, watched, showModule)
+  const tellNews = (news: FolderNews): void => {
+    showModule(news)
+    // What was answered for always about a changed module ends now, and not with the next list.
+    void catalog.shared()
+  }
+  const folder = watched.length === 0 ? undefined : new FolderLayers(definitions, watched, tellNews)
+  const fileMarks = new FileMarks({
+    store: parts.governance.rules,
+    operator: parts.operatorRules,
+    isComplete: () => folder?.isComplete ?? true,
+    log,
+  })
   const catalog: Catalog = new Catalog(
     {
-      file: folder ?? definitions,
+      file: seenBy(fileMarks, folder ?? definitions),
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
@@ -134,6 +147,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({
     store: ruleStore,
+    agents: parts.governance.agents,
     log,
     operator: parts.operatorRules,
     written: () => feeds.wake(),
@@ -156,6 +170,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     keys: parts.governance.keys,
     sealing: parts.governance.sealing,
     approvals,
+    fileMarks,
     validator,
     runner,
     sourceOf,
@@ -191,14 +206,17 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     sessionStore,
     sessionWriter: new SessionWriter({ store: sessionStore, sessions, now, changed: () => feeds.wake() }),
     approvals,
+    fileMarks,
     agents: new Agents({
       store: parts.governance.agents,
       files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
       now,
+      relinked: (uid, sessionId) => ruleBook.linked(uid, sessionId),
     }),
     checkEdited: checkEdited(calls),
     showArguments: showArguments(calls),
     invoker: new Invoker(calls),
+    simulate: simulation(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },
   }
@@ -209,6 +227,7 @@ export async function closeServices(services: Services): Promise<void> {
   services.changes.feeds.close()
   folder?.close()
   webhook?.close()
+  await services.fileMarks.compare()
   await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
@@ -249,6 +268,20 @@ function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
       for (const [key, item] of skipped)
         if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), message: item.message })
       known = new Set(skipped.keys())
+      return read
+    },
+  }
+}
+
+/** Returns a source whose reads the marks see. */
+function seenBy(marks: FileMarks, source: LayerSource): LayerSource {
+  return {
+    async open() {
+      await source.open?.()
+    },
+    async read(since) {
+      const read = await source.read(since)
+      marks.sees(read)
       return read
     },
   }

@@ -72,7 +72,7 @@ function selectedIn(session: SessionSelection): ListFilter {
   return { leavesOut: (entry) => (whyNotInSession(session, entry) ? NOT_CALLABLE : undefined) }
 }
 
-/** Throws if the definition does not let the service run the tool, whatever its arguments are. */
+/** Throws if the definition does not let the service run the tool, whatever its arguments are. A step asks before the run, too. */
 export function refuseToRun(call: Resolved): asserts call is Runnable {
   const { howRun, entry } = call
   if (howRun.by === 'client')

@@ -1,6 +1,9 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { redactText } from '../../calls/audit/redact.ts'
+import type { Principal } from '../../access/principal.ts'
+import { whyNotCalled } from '../../access/visible.ts'
 import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
+import type { Agent, FixedAgent } from '../../tools/agents/agent.ts'
 import type { LinkedSession } from '../../tools/agents/agent-store.ts'
 import { agentFaultText, checkAgent, checkToolNames } from '../../tools/agents/check-agent.ts'
 import { invalidParameter, Query } from '../http/query.ts'
@@ -41,7 +44,8 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       },
       action: READ,
       async handle({ principal, asked: { limit, order }, res }) {
-        sendJson(res, 200, { agents: await agents.list(principal.uid, limit, order) })
+        const found = await agents.list(principal.uid, limit, order)
+        sendJson(res, 200, { agents: found.map((agent) => shownTo(principal, agent)) })
       },
     }),
     original({
@@ -54,7 +58,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
         request.note?.({ subject: { agent: redactText(agent.id) } })
-        sendJson(request.res, 201, { agent })
+        sendJson(request.res, 201, { agent: shownTo(request.principal, agent) })
       },
     }),
     original({
@@ -62,7 +66,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       path: ONE,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { agent: await agents.find(principal.uid, id) })
+        sendJson(res, 200, { agent: shownTo(principal, await agents.find(principal.uid, id)) })
       },
     }),
     original({
@@ -73,7 +77,8 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       async handle(request) {
         const { principal, params, res } = request
         const fields = fieldsIn(await readObject(request, 'single'))
-        sendJson(res, 200, { agent: await agents.change(principal.uid, params.id, fields) })
+        const agent = await agents.change(principal.uid, params.id, fields)
+        sendJson(res, 200, { agent: shownTo(principal, agent) })
       },
     }),
     original({
@@ -95,7 +100,7 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
       path: TOOLS,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, id)) })
       },
     }),
     changeTools('POST', (uid, id, names) => agents.addTools(uid, id, names)),
@@ -116,7 +121,8 @@ function changeTools(
     async handle(request) {
       const { principal, params, res } = request
       const names = await namesIn(request)
-      sendJson(res, 200, { tools: await change(principal.uid, params.id, names) })
+      const tools = await change(principal.uid, params.id, names)
+      sendJson(res, 200, { tools: namesFor(principal, tools) })
     },
   })
 }
@@ -164,10 +170,21 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       action: READ,
       async handle(request) {
         const agentId = await agents.linked(sessionOf(request))
-        sendJson(request.res, 200, { tools: await agents.tools(request.principal.uid, agentId) })
+        const { principal, res } = request
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, agentId)) })
       },
     }),
   ]
+}
+
+/** The agent without the names of tools that a job token does not name. */
+function shownTo<Shown extends Agent | FixedAgent>(principal: Principal, agent: Shown): Shown {
+  return agent.tools ? { ...agent, tools: namesFor(principal, agent.tools) } : agent
+}
+
+/** Those of the names and aliases that the principal may see. Only a job token may not see all. */
+function namesFor(principal: Principal, names: readonly string[]): readonly string[] {
+  return names.filter((name) => !whyNotCalled(principal, name))
 }
 
 /** A route that the original service has too. */

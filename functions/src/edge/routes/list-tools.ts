@@ -1,6 +1,7 @@
 import { isToolName, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
@@ -13,6 +14,8 @@ import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { billText } from '../../tools/catalog/counted-answer.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
@@ -170,9 +173,17 @@ export function explainRoute(parts: RouteParts): Route {
       const found = await foundList(parts, listed, principal.uid, list)
       const asked = { view: listed, query: list, narrowing, rank }
       const budget = await explainBudget(parts, asked, found?.entries, name)
-      sendJson(res, 200, { ...explainName(listed, name), ...(budget && { budget }) })
+      const explained = explainName(narrowedView(view, narrowing), name)
+      const refused = whyRefused(view.meaning(name), narrowing?.session)
+      sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
     },
   })
+}
+
+/** Why a selected tool cannot be called through the session: its definition has changed since the lock. */
+function whyRefused(entry: CatalogEntry | undefined, session: SessionSelection | undefined) {
+  const why = entry && session && whyNotInSession(session, entry)
+  return why?.reason === 'DIGEST_CHANGED' ? why : undefined
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {

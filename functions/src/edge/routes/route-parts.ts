@@ -7,6 +7,7 @@ import type { ShowArguments } from '../../calls/approvals/show-arguments.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { Simulate } from '../../calls/pipeline/simulate.ts'
 import type { RuleBook } from '../../calls/rules/rule-book.ts'
 import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
 import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
@@ -53,6 +54,7 @@ export type RouteParts = ItemWorkflows & {
   /** Which names the items of a list have. By default the canonical ones. */
   readonly itemNames?: ItemNames | undefined
   readonly invoker: Invoker
+  readonly simulate: Simulate
   readonly logs: InvocationLogs
   /** Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined

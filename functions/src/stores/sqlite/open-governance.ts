@@ -161,10 +161,15 @@ const ARGUMENTS_END = `
   CREATE INDEX approval_arguments_by_end ON approval_arguments (erase_at);
 `
 
+/** Finds the links of one session in all projects. */
+const LINKS_BY_SESSION = `
+  CREATE INDEX IF NOT EXISTS agent_links_by_session ON agent_links (uid, session);
+`
+
 const GOVERNANCE: DatabaseKind = {
   // "TRgv"
   applicationId: 0x54_52_67_76,
-  steps: [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END],
+  steps: [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END, LINKS_BY_SESSION],
   // Arguments and results that are erased are overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
   // Without the results and arguments, which can be hundreds of megabytes. Damage in them shows when they are read.

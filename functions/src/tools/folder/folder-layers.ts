@@ -41,6 +41,11 @@ export class FolderLayers implements LayerSource {
     return undefined
   }
 
+  /** False as long as modules may come that were not read or checked yet. */
+  get isComplete(): boolean {
+    return this.layers.every(({ isComplete }) => isComplete)
+  }
+
   /** Reports soon what has changed in the folders. */
   look(): void {
     for (const layer of this.layers) layer.look()
