@@ -11,7 +11,7 @@ import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { LongWork } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { ruledTool } from './rules-in-force.ts'
+import { ruledTool } from './ruled-tool.ts'
 
 /** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
 const SCHEMAS_READ_MAX = 500
