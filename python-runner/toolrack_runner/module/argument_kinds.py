@@ -103,7 +103,7 @@ def argument_kinds(handler: DescribedHandler, *, converts: bool) -> dict[str, li
 def _readings_of(hint: Any) -> Readings:
     """How the conversion of one argument reads a text. May run code of the module, and raise."""
     reader = _Reader()
-    schema = reader.resolved(arguments_adapter({"argument": hint}).core_schema)
+    schema = reader.within(arguments_adapter({"argument": hint}).core_schema, {})
     readings = reader.read(schema["fields"]["argument"]["schema"], schema["config"])
     return readings | OTHER if readings and makes_own_schema(hint) else readings
 
@@ -112,7 +112,8 @@ class _Reader:
     """Follows the core schema of an argument. What it does not know is `other`."""
 
     def __init__(self) -> None:
-        self._targets: dict[str, Any] = {}
+        #: The schema of each definition, and the configuration that applies to it.
+        self._targets: dict[str, tuple[Any, Any]] = {}
         self._inside: set[str] = set()
         self._readers: dict[str, Callable[[Any, Any], Readings]] = {
             "any": self._any,
@@ -133,12 +134,12 @@ class _Reader:
             **dict.fromkeys(_FUNCTIONS, self._function),
         }
 
-    def resolved(self, schema: Any) -> Any:
-        """The schema behind the definitions around it."""
+    def within(self, schema: Any, config: Any) -> Any:
+        """The schema inside of definitions. These have the configuration around them, and not that of their users."""
         while schema["type"] == "definitions":
-            self._targets |= {each["ref"]: each for each in schema["definitions"]}
+            self._targets |= {each["ref"]: (each, config) for each in schema["definitions"]}
             schema = schema["schema"]
-        return self._targets[schema["schema_ref"]] if schema["type"] == "definition-ref" else schema
+        return self._targets[schema["schema_ref"]][0] if schema["type"] == "definition-ref" else schema
 
     def read(self, schema: Any, config: Any) -> Readings:
         """`config` is that of the model around the schema."""
@@ -211,15 +212,15 @@ class _Reader:
         return self.read(schema["json_schema"], config)
 
     def _with_definitions(self, schema: Any, config: Any) -> Readings:
-        return self.read(self.resolved(schema), config)
+        return self.read(self.within(schema, config), config)
 
-    def _referenced(self, schema: Any, config: Any) -> Readings:
+    def _referenced(self, schema: Any, _config: Any) -> Readings:
         name = schema["schema_ref"]
         if name in self._inside:
             return NOTHING
         self._inside.add(name)
         try:
-            return self.read(self._targets[name], config)
+            return self.read(*self._targets[name])
         finally:
             self._inside.discard(name)
 

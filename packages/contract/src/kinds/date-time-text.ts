@@ -10,6 +10,9 @@ const TEXT =
 /** A number of seconds or milliseconds since 1970. */
 const COUNT = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)$/
 
+/** A number with an exponent, which readers take for one of seconds too, or a text that begins as a date-time does. */
+const NEARLY = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)e[+-]?\d+$|\d{4}-\d\d-\d\d.)/i
+
 /** From this many on, a number counts milliseconds. Beyond these bounds a fraction is not exact in a float. */
 const SECONDS_MAX = 20_000_000_000
 const EXACT_MAX = 4_000_000_000
@@ -21,7 +24,7 @@ const EXACT_MAX = 4_000_000_000
 export function canonicalDateTime(text: string): Canonical {
   if (text.length > LENGTH_MAX) return /^[\d+.-]/.test(text) ? 'unclear' : 'none'
   const found = TEXT.exec(text)
-  if (!found) return COUNT.test(text) ? ofCount(text) : /^\d{4}-\d\d-\d\d./.test(text) ? 'unclear' : 'none'
+  if (!found) return COUNT.test(text) ? ofCount(text) : NEARLY.test(text) ? 'unclear' : 'none'
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = found
     .slice(1, 7)
     .map((part: string | undefined) => Number(part ?? 0))

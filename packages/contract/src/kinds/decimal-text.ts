@@ -7,6 +7,7 @@ export const DECIMAL_DIGITS_MAX = 1_000
 const LENGTH_MAX = 4_096
 
 /** The white space that Python removes from the ends of a number. */
+// oxlint-disable-next-line no-control-regex -- Python takes some control characters for white space.
 const EDGE = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
 /** No two parts can take the same character, so a long text is compared once. */

@@ -21,20 +21,8 @@ const CANONICAL: Readonly<Record<Reading['kind'], (text: string) => Canonical>> 
   value: spelled,
 }
 
-/** How often an edit and a kind are applied in turn. A path that is normalised may begin with white space again. */
-const TURNS_MAX = 8
-
-/** The canonical spelling of a text that is read in this way. Read again, it stays the same. */
+/** What a handler that reads a text in this way makes of it, in its canonical spelling. */
 export function readText({ kind, edit }: Reading, text: string): Canonical {
-  const canonical = CANONICAL[kind]
-  if (edit === undefined) return canonical(text)
-  let read = text
-  for (let turn = 0; turn < TURNS_MAX; turn += 1) {
-    const cut = edited(edit, read)
-    const next = typeof cut === 'string' ? cut : canonical(cut.text)
-    if (typeof next === 'string') return next
-    if (next.text === read) return next
-    read = next.text
-  }
-  return 'unclear'
+  const cut = edit === undefined ? spelled(text) : edited(edit, text)
+  return typeof cut === 'string' ? cut : CANONICAL[kind](cut.text)
 }

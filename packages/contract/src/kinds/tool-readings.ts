@@ -97,18 +97,34 @@ function readingsOf(
   const written = readingsOfSchema(facts, named)
   if (reports === undefined) return written
   if (reports === 'unchecked') return written.length === 0 ? [] : [OTHER, ...written]
-  return reports.flatMap((report) => {
-    const [kind, edit] = report.split(':')
-    if (kind === 'text') return written.map((reading) => ({ ...reading, ...editNamed(edit) }))
-    if (kind === 'value') return [VALUE]
-    const known = ARGUMENT_KINDS.find((one) => one === kind)
-    if (known === undefined || known === 'other') return [OTHER, ...written]
-    return withNamed([{ kind: known }], named)
-  })
+  const isRead = reports.filter((report) => !report.startsWith('text'))
+  return withNamed(
+    reports.flatMap((report) => {
+      const [kind, edit] = report.split(':')
+      if (kind === 'text') return readAsText(written, editNamed(edit), isRead)
+      if (kind === 'value') return [VALUE]
+      const known = ARGUMENT_KINDS.find((one) => one === kind)
+      return known === undefined || known === 'other' ? [OTHER, ...written] : [{ kind: known }]
+    }),
+    named,
+  )
+}
+
+/** The handler gets a text, of which the schema says what it is. If the type says something else too, the text is also a text. */
+function readAsText(
+  written: readonly Reading[],
+  edit: Partial<Reading>,
+  others: readonly string[],
+): readonly Reading[] {
+  const kinds = others.some((other) => !written.some(({ kind }) => kind === other))
+    ? [...written, TEXT]
+    : written
+  return kinds.map((reading) => ({ ...reading, ...edit }))
 }
 
 const OTHER: Reading = { kind: 'other' }
 const VALUE: Reading = { kind: 'value' }
+const TEXT: Reading = { kind: 'text' }
 
 function editNamed(edit: string | undefined): Partial<Reading> {
   const known = TEXT_EDITS.find((one) => one === edit)
@@ -131,7 +147,8 @@ function readingsOfSchema(
 
 /** A path by its name is a path whatever else it is. */
 function withNamed(readings: readonly Reading[], named: 'path' | 'command' | 'text'): readonly Reading[] {
-  return named === 'path' ? [...readings, { kind: 'path' }] : readings
+  const isNew = named === 'path' && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')
+  return isNew ? [...readings, { kind: 'path' }] : readings
 }
 
 function distinct(readings: readonly Reading[]): readonly Reading[] {

@@ -33,8 +33,13 @@ export function readValue(
     const isLong = reading.kind === 'path' && value.length > RULED_PATH_LENGTH_MAX
     return [{ reading, sent: value, text: isLong ? undefined : text }]
   })
-  return read.length === 0 ? undefined : read
+  if (read.length === 0) return undefined
+  // If the ways disagree, the text stays as it is sent, and the handler may get it so.
+  const isKept = read.length > 1 && read.every(({ text }) => text !== value)
+  return isKept ? [...read, { reading: AS_SENT, sent: value, text: value }] : read
 }
+
+export const AS_SENT: Reading = { kind: 'text' }
 
 /**
  * True if an argument matches the glob of a rule. What is missing or no text matches for `deny` and `ask` and never for `allow`,

@@ -1,7 +1,14 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { Reading } from '../kinds/argument-kind.ts'
 import { globsFor } from './argument-globs.ts'
-import { globKind, hasDoubt, isContentOfFolder, matchesArgument, readValue } from './argument-text.ts'
+import {
+  AS_SENT,
+  globKind,
+  hasDoubt,
+  isContentOfFolder,
+  matchesArgument,
+  readValue,
+} from './argument-text.ts'
 import { shapeOf, type Shape } from './canonical-shape.ts'
 import { matchesEveryText } from './glob.ts'
 import { GlobAutomaton, type Positions } from './glob-automaton.ts'
@@ -91,14 +98,14 @@ function strictest(globs: readonly ArgumentGlob[]): Matched {
 }
 
 /** The kinds that do not take every text. */
-const CHOOSY: readonly Reading['kind'][] = ['url', 'date', 'date-time', 'decimal', 'uuid']
+const CHOOSY: ReadonlySet<Reading['kind']> = new Set(['url', 'date', 'date-time', 'decimal', 'uuid'])
 
 /** True if the glob matches every text that is read in these ways. */
 export function matchesEachText(glob: string, readings: readonly Reading[]): boolean {
   const matching = readings.filter(
     (reading) => reading.kind === 'value' || matchesEveryText(glob, globKind(reading.kind)),
   )
-  return matching.length === readings.length || matching.some(({ kind }) => !CHOOSY.includes(kind))
+  return matching.length === readings.length || matching.some(({ kind }) => !CHOOSY.has(kind))
 }
 
 function textSets(
@@ -109,9 +116,10 @@ function textSets(
   if (readings.some(({ kind }) => kind === 'value')) return [strictest(globs)]
   // Nothing is known yet: every allow matches, and no other rule.
   let joined: readonly (Matched | undefined)[] = [undefined]
-  for (const reading of readings) {
+  for (const reading of readings.length > 1 ? [...readings, AS_SENT] : readings) {
     const own = setsOfReading(globs, reading, work)
-    const ways = own && readings.length > 1 && CHOOSY.includes(reading.kind) ? [...own, undefined] : own
+    const isSure = readings.length === 1 || (reading !== AS_SENT && !CHOOSY.has(reading.kind))
+    const ways = own && !isSure ? [...own, undefined] : own
     if (!ways || joined.length * ways.length > JOINED_MAX) return undefined
     if (!work.take(joined.length * ways.length * globs.length)) return undefined
     joined = joined.flatMap((one) => ways.map((other) => bothOf(globs, one, other)))

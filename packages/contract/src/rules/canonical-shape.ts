@@ -51,12 +51,12 @@ const PATH: Shape = {
   takesOthers: true,
 }
 
-const HYPHENS = [8, 13, 18, 23]
+const HYPHENS = new Set([8, 13, 18, 23])
 
 const UUID: Shape = {
   start: 0,
   after(at, character) {
-    const isFit = HYPHENS.includes(at) ? character === '-' : /^[\da-f]$/.test(character)
+    const isFit = HYPHENS.has(at) ? character === '-' : /^[\da-f]$/.test(character)
     return isFit && at < 36 ? at + 1 : undefined
   },
   isWhole: (at) => at === 36,
