@@ -3,7 +3,7 @@ import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
 import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
-import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
+import { checkedRules, parsedRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
 import type { CallingSession } from '../../calls/rules/rule-book.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
@@ -49,13 +49,13 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const set = parsedRules(await readBody(request, 'single'))
+        const sent = parsedRules(await readBody(request, 'single'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        await refuseIdleRules(set, await catalog.view(ofWhom))
+        const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom))
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
-        const answer = { owner, outcome, digest, ...set }
+        const answer = { owner, outcome, digest, ...set, meets, ...(more > 0 && { more }) }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${digest}"` })
       },
     }),

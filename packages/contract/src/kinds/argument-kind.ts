@@ -26,3 +26,10 @@ export type Reading = { readonly kind: ArgumentKind | 'value'; readonly edit?: T
 export function shownKind({ kind }: Reading): ArgumentKind {
   return kind === 'value' ? 'other' : kind
 }
+
+/** The kinds of an argument as they are shown, the strictest first. An argument that takes no text is `other`. */
+export function shownKinds(readings: readonly Reading[]): readonly ArgumentKind[] {
+  const kinds = new Set(readings.map(shownKind))
+  const strictestFirst = ['other' as const, ...ARGUMENT_KINDS]
+  return readings.length === 0 ? ['other'] : [...new Set(strictestFirst.filter((kind) => kinds.has(kind)))]
+}

@@ -80,6 +80,11 @@ function reportOf(runner: ToolRunner | undefined): (name: string) => Reports {
   }
 }
 
+/** How a tool of which nothing is known reads an argument of this name. */
+export function readingsOfName(name: string): readonly Reading[] {
+  return [{ kind: kindOfName(name, false) }]
+}
+
 const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
 const PATH = /^(?:src|dst)$|path$/i
 

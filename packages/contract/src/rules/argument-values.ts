@@ -169,14 +169,12 @@ const PAIRED_MAX = 50
  * to tell.
  */
 export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): boolean {
-  if (reading.kind === 'value') return effect !== 'allow'
-  if (reading.kind === 'other' && effect === 'allow') return false
+  if (!CHOOSY.has(reading.kind) && reading.kind !== 'path') return true
   let left = MAY_MATCH_STEPS_MAX
-  const sets = new TextSets([{ glob, effect }], reading).all({ take: (steps) => (left -= steps) >= 0 })
-  return sets?.some((set) => set.size > 0) ?? true
+  return new TextSets([{ glob, effect }], reading).some({ take: (steps) => (left -= steps) >= 0 })
 }
 
-const MAY_MATCH_STEPS_MAX = 50_000
+const MAY_MATCH_STEPS_MAX = 20_000
 
 type State = {
   readonly positions: readonly Positions[]
@@ -212,22 +210,42 @@ class TextSets {
   }
 
   all(work: Work): readonly Matched[] | undefined {
-    const start = {
+    const found: Matched[] = []
+    for (const state of this.#states(work)) {
+      if (state === 'too many') return undefined
+      const matched = this.#matched(state)
+      if (matched) found.push(matched)
+    }
+    return distinct(found)
+  }
+
+  /** True if some text matches a glob, or if it would take long to tell. */
+  some(work: Work): boolean {
+    for (const state of this.#states(work))
+      if (state === 'too many' || (this.#matched(state)?.size ?? 0) > 0) return true
+    return false
+  }
+
+  *#states(work: Work): Generator<State | 'too many'> {
+    const start: State = {
       positions: this.#automata.map(({ start: first }) => first),
       shape: this.#shape.start,
       isDoubtful: false,
     }
-    const states = new Map([[keyOf(start), start as State]])
+    const states = new Map([[keyOf(start), start]])
     // A map that grows while it is iterated also gives its new entries.
     for (const state of states.values()) {
-      if (!work.take(this.#characters.length * this.#automata.length)) return undefined
+      yield state
+      const isLeft = work.take(this.#characters.length * this.#automata.length)
+      if (!isLeft || states.size > GLOB_STATES_MAX) {
+        yield 'too many'
+        return
+      }
       for (const character of this.#characters) {
         const next = this.#after(state, character)
         if (next) states.set(keyOf(next), next)
-        if (states.size > GLOB_STATES_MAX) return undefined
       }
     }
-    return distinct([...states.values()].flatMap((state) => this.#matched(state) ?? []))
   }
 
   #after({ positions, shape, isDoubtful }: State, character: string): State | undefined {
