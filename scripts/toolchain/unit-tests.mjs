@@ -15,6 +15,7 @@ export const notUnit = [
   'test/client/vendor-types.test.ts',
   'test/contract/dialect-meaning.test.ts',
   'test/functions/calls/pipeline/failing-stores.test.ts',
+  'test/functions/calls/rules/received-values.test.ts',
   'test/functions/edge/http/send-in-turns.test.ts',
   'test/functions/edge/http/unread-answers.test.ts',
   'test/functions/edge/routes/definitions.test.ts',

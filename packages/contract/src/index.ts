@@ -12,14 +12,32 @@ export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
 export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointer } from './json.ts'
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
-export { normalisedPath } from './rules/argument-text.ts'
+export {
+  ARGUMENT_KINDS,
+  shownKind,
+  shownKinds,
+  type ArgumentKind,
+  type Reading,
+} from './kinds/argument-kind.ts'
+export { canonicalArguments, type UnreadArgument } from './kinds/canonical-arguments.ts'
+export { normalisedPath } from './kinds/path-text.ts'
+export { readText } from './kinds/read-text.ts'
+export { readingsOfName, ToolReadings, type ReadTool } from './kinds/tool-readings.ts'
 export { alwaysDenied } from './rules/always-denied.ts'
-export { decideBy, decideCall, isAbout, matchedRules, undeclaredArguments } from './rules/decide-call.ts'
+export {
+  decideBy,
+  decideCall,
+  isAbout,
+  matchedRules,
+  readingsOfTool,
+  undeclaredArguments,
+} from './rules/decide-call.ts'
 export type { RuledTool, RuleDecision } from './rules/decide-call.ts'
 export { nameMatcher, type GlobKind } from './rules/glob.ts'
 export { matchesGlob } from './rules/matches-glob.ts'
 export { OWNER_KINDS, parseRuleSet, RULE_EFFECTS } from './rules/rule-set.ts'
 export type { OwnedRules, Rule, RuleEffect, RuleFault, RuleOwner, RuleSet } from './rules/rule-set.ts'
+export { writtenGlob, type WrittenGlob } from './rules/written-glob.ts'
 export { classesOf, effectsOf, isToolClass, TOOL_CLASSES, type ToolClass } from './rules/tool-classes.ts'
 export { formatScope, formatScopeItem } from './scopes/format-scope.ts'
 export { inScope, INTERNAL_GROUP, itemTest, scopeTest, type ToolInScope } from './scopes/in-scope.ts'

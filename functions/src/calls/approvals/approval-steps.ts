@@ -1,6 +1,7 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import { outcomeOf } from '../pipeline/call.ts'
 import type { AskingRule, Authorised, CallOutcome, Resolved } from '../pipeline/call.ts'
+import { canonicalArgumentsOf } from '../pipeline/canonical-arguments.ts'
 import { hasRunNothing } from '../pipeline/nothing-run.ts'
 import { marksOf } from '../audit/sensitive.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
@@ -36,7 +37,8 @@ async function withEditedArguments(
   const { request, principal } = call
   const edited = await approvals.editedArguments(principal.uid, id, boundTo(call))
   if (!edited) return next(call)
-  return next({ ...call, request: { ...request, arguments: edited, sentArguments: request.arguments } })
+  const args = canonicalArgumentsOf(call.entry, edited)
+  return next({ ...call, request: { ...request, arguments: args, sentArguments: request.arguments } })
 }
 
 /** Runs a call that a rule asks about only with an approval, which it uses up. The service asks only for tools that it runs itself. */

@@ -6,6 +6,7 @@ import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
 import { awaitApproval, takeEditedArguments } from '../approvals/approval-steps.ts'
 import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
+import { makeArgumentsCanonical } from './canonical-arguments.ts'
 import { endDryRun, type DryRunParts } from './dry-run.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
@@ -45,6 +46,7 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
   return onion
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
+    .step('make the arguments canonical', makeArgumentsCanonical)
     .step('take edited arguments', takeEditedArguments(parts))
     .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments<Authorised>(parts))

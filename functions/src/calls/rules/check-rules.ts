@@ -1,26 +1,20 @@
 import {
   jsonPointer,
-  nameMatcher,
+  parseRuleSet,
+  readingsOfTool,
+  ToolrackError,
   undeclaredArguments,
-  valueAt,
-  type Rule,
-  type RuleSet,
 } from '@toolrack/contract'
-import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { JsonValue, Rule, RuledTool, RuleFault, RuleSet } from '@toolrack/contract'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { LongWork } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { ruledTool } from './rules-in-force.ts'
-
-/** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
-const SCHEMAS_READ_MAX = 500
+import { metTools, ReadSchemas, type MetTool } from './met-tools.ts'
+import { SCHEMAS_READ_MAX, targetsOf, type RuleTargets } from './rule-targets.ts'
+import { writtenRule } from './written-rule.ts'
 
 /** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
 const SUGGESTED_MAX = 3
-
-/** The tools that are compared with a rule before other requests may get a turn. */
-const TOOLS_AT_ONCE = 200
 
 type Fault = RuleFault & { readonly suggestion?: string | undefined }
 
@@ -31,40 +25,60 @@ export function parsedRules(value: JsonValue): RuleSet {
   throw invalid(parsed.faults)
 }
 
-/**
- * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get turns, because there can be many tools.
- */
-export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Promise<void> {
-  const work = new LongWork()
-  const faults: Fault[] = []
-  for (const [index, rule] of rules.entries())
-    if (rule.future !== true) faults.push(...(await idleFaults(rule, index, view, work)))
-  if (faults.length === 0) return
-  if (view.lostLayers.length === 0) throw invalid(await suggested(faults, rules, view, work))
-  const lost = view.lostLayers.join(' and ')
-  throw new ToolrackError(
-    'LAYER_UNAVAILABLE',
-    `The layer ${lost}, whose tools the rules may be about, could not be read; try again.`,
-  )
+/** Rules as they are stored, and how the tools that they meet read their arguments. `more` counts the tools that are not listed. */
+export type CheckedRules = {
+  readonly set: RuleSet
+  readonly meets: readonly MetTool[]
+  readonly more: number
 }
 
-async function idleFaults(rule: Rule, index: number, view: CatalogView, work: LongWork): Promise<Fault[]> {
-  const tools = await toolsOf(rule, view, work)
-  if (tools.length === 0) {
-    const { class: toolClass, args: _args, ...anyClass } = rule
-    const isKnown = toolClass !== undefined && (await toolsOf(anyClass, view, work)).length > 0
+/**
+ * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match, and for rules that apply to
+ * nothing in the view, unless they have `future: true`: a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if it
+ * cannot be known. Other requests get turns, because there can be many tools.
+ */
+export async function checkedRules(set: RuleSet, view: CatalogView): Promise<CheckedRules> {
+  const work = new LongWork()
+  const { byRule, shown, more } = await targetsOf(set, view, work)
+  const schemas = new ReadSchemas()
+  const rules: Rule[] = []
+  const faults: Fault[] = []
+  const idle: Fault[] = []
+  for (const [index, rule] of set.rules.entries()) {
+    const targets = byRule[index] ?? { tools: [], isNamed: false }
+    const tools: RuledTool[] = []
+    if (targets.tools.length <= SCHEMAS_READ_MAX && rule.args !== undefined)
+      for (const entry of targets.tools) {
+        if (work.isLong) await work.giveTurn()
+        tools.push(schemas.of(entry))
+      }
+    if (rule.future !== true) idle.push(...idleFaults(rule, index, targets, tools))
+    const written = await writtenRule(rule, index, { targets, tools }, work)
+    rules.push(written.rule)
+    faults.push(...written.faults)
+  }
+  if (idle.length > 0 && view.lostLayers.length > 0) {
+    const lost = view.lostLayers.join(' and ')
+    const message = `The layer ${lost}, whose tools the rules may be about, could not be read; try again.`
+    throw new ToolrackError('LAYER_UNAVAILABLE', message)
+  }
+  if (idle.length > 0 || faults.length > 0)
+    throw invalid([...(await suggested(idle, set.rules, view, work)), ...faults])
+  return { set: { ...set, rules }, meets: await metTools(shown, set, schemas, work), more }
+}
+
+function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: readonly RuledTool[]): Fault[] {
+  if (targets.tools.length === 0) {
     return [
-      isKnown
+      targets.isNamed
         ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
         : { pointer: jsonPointer(['rules', index, 'tool']), message: NO_TOOL },
     ]
   }
-  if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
-  const ruled = tools.map(ruledTool)
-  const [first = [], ...others] = ruled.map((tool) => undeclaredArguments(rule, tool))
+  const [first = [], ...others] = tools.map((tool) => undeclaredArguments(rule, tool))
   const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
-  const declared = new Set(ruled.flatMap(({ parameters }) => declaredIn(valueAt(parameters, ['properties']))))
+  if (nowhere.length === 0) return []
+  const declared = new Set(tools.flatMap((tool) => [...readingsOfTool(tool).names]))
   return nowhere.map((name) => ({
     pointer: jsonPointer(['rules', index, 'args', name]),
     message: NO_ARGUMENT,
@@ -75,27 +89,6 @@ async function idleFaults(rule: Rule, index: number, view: CatalogView, work: Lo
 const NO_TOOL = 'matches no tool that you can list; correct it, or say "future": true'
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
-
-/** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
-async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
-  const found: CatalogEntry[] = []
-  const { tool, class: toolClass } = rule
-  const matches = nameMatcher(tool)
-  let looked = 0
-  for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
-    looked += 1
-    if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
-    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
-      found.push(entry)
-    if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
-  }
-  return found
-}
-
-function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
-  const entry = view.winner(name)
-  return entry ? [entry] : []
-}
 
 /** The faults, the first of those that name no tool with the tool that was probably meant. */
 async function suggested(
@@ -119,10 +112,6 @@ async function suggested(
 
 function* namesIn(view: CatalogView): Generator<string> {
   for (const { name } of view.entries()) yield name
-}
-
-function declaredIn(properties: JsonValue | undefined): readonly string[] {
-  return isJsonObject(properties) ? Object.keys(properties) : []
 }
 
 function invalid(faults: readonly Fault[]): ToolrackError {

@@ -8,10 +8,11 @@ import {
   type RuleDecision,
 } from '@toolrack/contract'
 import type { AskingRule } from '../pipeline/call.ts'
-import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { HidingRules } from '../../tools/catalog/catalog-view.ts'
 import { sha256 } from './kept-rules.ts'
 import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
+import { ruledTool } from './ruled-tool.ts'
 
 /** The rules that apply to the calls of one principal. They never change: other rules are another object. */
 export class RulesInForce implements HidingRules {
@@ -45,32 +46,6 @@ export class RulesInForce implements HidingRules {
 
   decide(entry: CatalogEntry, args: JsonObject): RuleDecision {
     return decideCall(this.owned, ruledTool(entry), args)
-  }
-}
-
-/** The tool as rules see it. Its schema is parsed only if a rule about it has arguments. */
-export function ruledTool(entry: CatalogEntry): RuledTool {
-  return new EntryTool(entry)
-}
-
-class EntryTool implements RuledTool {
-  readonly #entry: CatalogEntry
-  #parameters: JsonObject | undefined
-
-  constructor(entry: CatalogEntry) {
-    this.#entry = entry
-  }
-
-  get name(): string {
-    return this.#entry.name
-  }
-
-  get classes(): RuledTool['classes'] {
-    return this.#entry.classes
-  }
-
-  get parameters(): JsonObject {
-    return (this.#parameters ??= definitionOf(this.#entry).function.parameters ?? {})
   }
 }
 

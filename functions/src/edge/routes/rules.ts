@@ -11,7 +11,7 @@ import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { recordedRule } from '../../calls/audit/audit-call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
-import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
+import { checkedRules, parsedRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
@@ -56,13 +56,13 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const set = parsedRules(await readBody(request, 'single'))
+        const sent = parsedRules(await readBody(request, 'single'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        await refuseIdleRules(set, await catalog.view(ofWhom))
+        const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom))
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
-        const answer = { owner, outcome, digest, ...set }
+        const answer = { owner, outcome, digest, ...set, meets, ...(more > 0 && { more }) }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${digest}"` })
       },
     }),
