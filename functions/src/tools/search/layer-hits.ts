@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerIndex } from './layer-index.ts'
-import type { ToolFacts } from './tool-facts.ts'
+import type { ToolFacts } from './twins.ts'
 
 /** The index of a layer, and which of its tools a view shows. */
 export type SearchedLayer = {

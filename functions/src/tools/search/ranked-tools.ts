@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { LayerHits, type Hit, type SearchedLayer } from './layer-hits.ts'
 import { readQuery, type ReadQuery } from './read-query.ts'
-import { groupTwins } from './twins.ts'
+import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
 
 /** A tool with how well it fits. A word that only one tool has is worth about 1. */
@@ -127,7 +127,7 @@ function keepFitting(
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   const better = best
     .slice(0, REFINED)
-    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * one.facts.commonPhrases(phrases) }))
+    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * commonPhrases(one.facts, phrases) }))
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 
