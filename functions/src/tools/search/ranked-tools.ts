@@ -2,6 +2,7 @@ import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { LayerHits, type Hit, type SearchedLayer } from './layer-hits.ts'
+import { shareLeft } from './needs.ts'
 import { readQuery, type ReadQuery } from './read-query.ts'
 import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
@@ -123,11 +124,12 @@ function keepFitting(
     )
 }
 
-/** The best, in the order that common phrases give them too. */
-function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
-  const better = best
-    .slice(0, REFINED)
-    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * commonPhrases(one.facts, phrases) }))
+/** The best, in the order that phrases and missing values give them too. */
+function refined(best: readonly Hit[], { phrases, values }: ReadQuery): readonly Hit[] {
+  const better = best.slice(0, REFINED).map((one) => {
+    const score = one.score + COMMON_PHRASE * commonPhrases(one.facts, phrases)
+    return { ...one, score: score * shareLeft(one.facts.needs, values) }
+  })
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 

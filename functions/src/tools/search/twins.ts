@@ -1,3 +1,4 @@
+import type { Needs } from './needs.ts'
 import { hashOf, isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
 /** What an index knows of a tool besides its terms. It depends on the tool alone, so it tells nothing of hidden ones. */
@@ -11,6 +12,7 @@ export type ToolFacts = {
   /** Where the hashes of the description and those of the phrases begin. */
   readonly descriptionAt: number
   readonly phrasesAt: number
+  readonly needs: Needs
 }
 
 /** How much two tools must have in common to be twins: this share of all the words that either has. */
@@ -27,6 +29,7 @@ export function toolFacts(
   name: string,
   described: readonly string[],
   argumentNames: readonly string[],
+  needs: Needs,
 ): ToolFacts {
   const words = splitWords(name)
   const whole = words.length > 1 && /\p{N}/u.test(words.at(-1) ?? '') ? words.slice(0, -1) : words
@@ -41,6 +44,7 @@ export function toolFacts(
     hashes: Uint32Array.of(...named, ...description, ...phrases),
     descriptionAt: named.length,
     phrasesAt: named.length + description.length,
+    needs,
   }
 }
 
