@@ -129,7 +129,7 @@ test('near-identical tools stand at the end of a list, and explain=scores names 
 })
 
 test('what another filter leaves out stands for no tool, and is named beside none', async () => {
-  const [best] = (await noted(TRIANGLE)).filter((one) => (one['x-toolrack']?.twins.length ?? 0) > 0)
+  const best = (await noted(TRIANGLE)).find((one) => (one['x-toolrack']?.twins.length ?? 0) > 0)
   const names = best?.['x-toolrack']?.twins ?? []
   expect(names.length).toBeGreaterThan(0)
   const others = await noted(`${TRIANGLE}&names=${names.join()}`)
@@ -144,7 +144,7 @@ test('search_tools has one result for near-identical tools, and load_tools takes
     tools: readonly { readonly name: string; readonly twins?: readonly string[] }[]
   }
   expect(found).toHaveLength(5)
-  const [best] = found.filter(({ name }) => TRIANGLES.test(name))
+  const best = found.find(({ name }) => TRIANGLES.test(name))
   const twins = best?.twins ?? []
   expect(twins.length).toBeGreaterThan(0)
   expect(found.some(({ name }) => twins.includes(name))).toBe(false)

@@ -1,6 +1,7 @@
 import { isJsonObject, subschemas, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
-import { ToolFacts } from './tool-facts.ts'
+import { needsOf } from './needs.ts'
+import { toolFacts, type ToolFacts } from './twins.ts'
 import { isTelling, splitWords, termsOf } from './words.ts'
 
 /** What the index keeps of one tool. */
@@ -47,7 +48,9 @@ export function indexedTool(entry: CatalogEntry): IndexedTool {
   }
   const damping = 1 - DAMPING + (DAMPING * length) / USUAL_LENGTH
   for (const [term, { weight, isHead }] of terms) terms.set(term, { weight: weight / damping, isHead })
-  return { terms, facts: new ToolFacts(entry.name, splitWords(texts.description), namesOf(parameters)) }
+  const described = splitWords(texts.description)
+  const facts = toolFacts(entry.name, described, namesOf(parameters), needsOf(parameters))
+  return { terms, facts }
 }
 
 /** The names of the arguments, their descriptions, and the values that they may have. At most FIELD_LENGTH_MAX code units of each kind. */

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerIndex } from './layer-index.ts'
-import type { ToolFacts } from './tool-facts.ts'
+import type { ToolFacts } from './twins.ts'
 
 /** The index of a layer, and which of its tools a view shows. */
 export type SearchedLayer = {
@@ -68,19 +68,15 @@ export class LayerHits {
   }
 
   /**
-   * Keeps what fits: tools with a word in more than their arguments, or with a score of at least `least`. `bonusOf` is added to the
-   * score of a tool, and a tool with a bonus fits. `isWanted` says what may be found.
+   * Replaces the score of each tool that has a term, or that is one of `others`. With 0 it is not found. `isHead` is false for a tool
+   * that has words of the query only in its arguments.
    */
-  keep(
-    least: number,
-    isWanted: (entry: CatalogEntry) => boolean,
-    bonusOf: (entry: CatalogEntry) => number,
-  ): void {
+  rescore(others: ReadonlySet<CatalogEntry>, scoreOf: (hit: Hit, isHead: boolean) => number): void {
     for (const [tool, entry] of this.layer.index.entries.entries()) {
       const score = this.scores[tool] ?? 0
-      const bonus = bonusOf(entry)
-      const fits = bonus > 0 || (score > 0 && (this.#heads[tool] === 1 || score >= least))
-      this.scores[tool] = fits && isWanted(entry) ? score + bonus : 0
+      if (score === 0 && !others.has(entry)) continue
+      const facts = this.layer.index.facts(tool)
+      this.scores[tool] = facts ? scoreOf({ entry, facts, score }, this.#heads[tool] === 1) : 0
     }
   }
 

@@ -2,14 +2,14 @@ import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import { indexedTool, type IndexedTool } from './indexed-tool.ts'
-import type { ToolFacts } from './tool-facts.ts'
+import type { ToolFacts } from './twins.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
 /** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
-const BYTES = { term: 930, tool: 260 } as const
+const BYTES = { term: 930, tool: 300 } as const
 
 /** The postings of a tool that the last index has are copied from there. */
 const NOTHING_NEW: IndexedTool['terms'] = new Map()
@@ -38,7 +38,7 @@ export class LayerIndex {
     this.families = families
     let bytes = 0
     for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
-    for (const one of facts) bytes += BYTES.tool + one.bytes
+    for (const one of facts) bytes += BYTES.tool + one.hashes.byteLength
     this.bytes = bytes
   }
 
@@ -65,7 +65,7 @@ export class LayerIndex {
     const facts: ToolFacts[] = []
     const families = new Uint32Array(entries.length)
     const numbers = new Map<number, number>()
-    const grown = new Map<string, Grown>()
+    const grown = new Map<string, Growing>()
     for (const [index, entry] of entries.entries()) {
       if (work.isLong) await work.giveTurn()
       const before = known.get(entry)
@@ -77,14 +77,14 @@ export class LayerIndex {
       if (!numbers.has(family)) numbers.set(family, numbers.size)
       families[index] = numbers.get(family) ?? 0
       for (const [term, { weight, isHead }] of tool.terms)
-        grownOf(grown, term).add(2 * index + (isHead ? 1 : 0), weight)
+        add(grown, term, 2 * index + (isHead ? 1 : 0), weight)
     }
     if (previous) await copyPostings(previous.#postings, places, grown, work)
     const postings = new Map<string, Postings>()
     const vocabulary = new Vocabulary(postings)
     for (const [term, one] of grown) {
       if (work.isLong) await work.giveTurn()
-      postings.set(term, one.done())
+      postings.set(term, { tools: Uint32Array.from(one.tools), weights: Float32Array.from(one.weights) })
       vocabulary.add(term)
     }
     return new LayerIndex(entries, postings, vocabulary, facts, families)
@@ -92,40 +92,27 @@ export class LayerIndex {
 }
 
 /** Postings while they are collected. */
-class Grown {
-  readonly #tools: number[] = []
-  readonly #weights: number[] = []
+type Growing = { readonly tools: number[]; readonly weights: number[] }
 
-  add(tool: number, weight: number): void {
-    this.#tools.push(tool)
-    this.#weights.push(weight)
-  }
-
-  done(): Postings {
-    return { tools: new Uint32Array(this.#tools), weights: new Float32Array(this.#weights) }
-  }
-}
-
-function grownOf(grown: Map<string, Grown>, term: string): Grown {
-  const known = grown.get(term)
-  if (known) return known
-  const made = new Grown()
-  grown.set(term, made)
-  return made
+function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {
+  const one = grown.get(term) ?? { tools: [], weights: [] }
+  if (one.tools.length === 0) grown.set(term, one)
+  one.tools.push(tool)
+  one.weights.push(weight)
 }
 
 /** Copies the postings of the tools that are still there. `places` has their new numbers, and -1 for the others. */
 async function copyPostings(
   postings: ReadonlyMap<string, Postings>,
   places: Int32Array,
-  grown: Map<string, Grown>,
+  grown: Map<string, Growing>,
   work: LongWork,
 ): Promise<void> {
   for (const [term, { tools, weights }] of postings) {
     if (work.isLong) await work.giveTurn()
     for (const [at, tool] of tools.entries()) {
       const place = places[tool >>> 1] ?? -1
-      if (place >= 0) grownOf(grown, term).add(2 * place + (tool & 1), weights[at] ?? 0)
+      if (place >= 0) add(grown, term, 2 * place + (tool & 1), weights[at] ?? 0)
     }
   }
 }

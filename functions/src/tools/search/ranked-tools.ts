@@ -2,8 +2,9 @@ import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { LayerHits, type Hit, type SearchedLayer } from './layer-hits.ts'
+import { shareLeft } from './needs.ts'
 import { readQuery, type ReadQuery } from './read-query.ts'
-import { groupTwins } from './twins.ts'
+import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
 
 /** A tool with how well it fits. A word that only one tool has is worth about 1. */
@@ -104,30 +105,29 @@ async function lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): 
 function keepFitting(
   view: CatalogView,
   hits: readonly LayerHits[],
-  { terms, littleTelling, names }: ReadQuery,
+  { terms, values, littleTelling, names }: ReadQuery,
   most: number,
   only: (entry: CatalogEntry) => boolean,
 ): void {
   // Other aliases would need a map of all names. They have the words of the name too.
   const exact = names.flatMap((name) => [name, name.replace('__', ':')])
-  const named = new Set(exact.map((name) => view.winner(name)).filter((entry) => entry && view.shows(entry)))
-  const isMeant = (entry: CatalogEntry): boolean =>
-    littleTelling === undefined ||
-    named.has(entry) ||
-    splitWords(entry.name).every((word) => littleTelling.has(word))
+  const named = new Set(exact.flatMap((name) => view.winner(name) ?? []).filter((entry) => view.shows(entry)))
+  const least = terms.length > 1 ? FITTING * most : 0
   for (const layer of hits)
-    layer.keep(
-      terms.length > 1 ? FITTING * most : 0,
-      (entry) => only(entry) && isMeant(entry),
-      (entry) => (named.has(entry) ? NAMED * most : 0),
-    )
+    layer.rescore(named, ({ entry, facts, score }, isHead) => {
+      if (!only(entry)) return 0
+      const left = score * shareLeft(facts.needs, values)
+      if (named.has(entry)) return left + NAMED * most
+      if (littleTelling) return splitWords(entry.name).every((word) => littleTelling.has(word)) ? left : 0
+      return isHead || score >= least ? left : 0
+    })
 }
 
 /** The best, in the order that common phrases give them too. */
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   const better = best
     .slice(0, REFINED)
-    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * one.facts.commonPhrases(phrases) }))
+    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * commonPhrases(one.facts, phrases) }))
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 

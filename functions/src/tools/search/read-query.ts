@@ -1,3 +1,4 @@
+import { DATE, namesDay, valuesIn, type Needs } from './needs.ts'
 import { isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
 /** UTF-16 code units of a query that count. Requests of people in real data have at most 1,200. */
@@ -12,9 +13,7 @@ const QUOTED = 0.5
 const QUOTATION = /(?<![\p{L}\p{N}])(?:'[^']{1,100}'|"[^"]{1,100}"|“[^”]{1,100}”)(?![\p{L}\p{N}])/gu
 
 /** A request that names a day is probably for a tool that takes a date. */
-const DATE = { terms: termsOf(['date']), factor: 0.5 }
-const DAY =
-  /\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}(?:[/-]\d|st\b|nd\b|rd\b|th\b)|\b(?:january|february|march|april|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tonight|tomorrow|yesterday)\b/i
+const HINT = { term: DATE, factor: 0.5 }
 
 export type QueryTerm = { readonly term: string; readonly factor: number }
 
@@ -23,6 +22,8 @@ export type ReadQuery = {
   readonly terms: readonly QueryTerm[]
   /** Terms of what the query does not say, but is about. */
   readonly hints: readonly QueryTerm[]
+  /** Undefined if nothing can be said of them. */
+  readonly values: Needs | undefined
   /** Hashes of the pairs of neighbouring words. */
   readonly phrases: ReadonlySet<number>
   /** The words, if all of them are words that tell little: only a tool with such a name can be meant. */
@@ -43,10 +44,11 @@ export function readQuery(whole: string): ReadQuery {
     term,
     factor: unquoted.size === 0 || unquoted.has(term) ? 1 : QUOTED,
   }))
-  const hints = DAY.test(query) ? DATE.terms.map((term) => ({ term, factor: DATE.factor })) : []
+  const isHinted = telling.length > 0 && namesDay(query) && !distinct.includes(DATE)
   return {
     terms,
-    hints: hints.filter(({ term }) => telling.length > 0 && !distinct.includes(term)),
+    hints: isHinted ? [HINT] : [],
+    values: valuesIn(query, words),
     phrases: new Set(phrasesIn(words)),
     littleTelling: telling.length > 0 ? undefined : new Set(words),
     names: namesIn(query),

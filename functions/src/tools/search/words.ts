@@ -8,9 +8,11 @@ const STOP_WORDS = new Set(
     'some such than that the their them then there these they this those to too us using very was we were what when where which ' +
     'while who whom whose why will with would you your also anyone anything everyone everything someone something thing things ' +
     'don doesn didn isn aren wasn couldn wouldn shouldn ll re ve ' +
-    'bye good great hello help hey hi kindly know lot much need needed needs nice ok okay please really sure thank thanks want wanted wants yes ' +
-    'one two three four five six seven eight nine ten eleven twelve hundred thousand'
+    'bye good great hello help hey hi kindly know lot much need needed needs nice ok okay please really sure thank thanks want wanted wants yes'
   ).split(' '),
+)
+const NUMBERS = new Set(
+  'one two three four five six seven eight nine ten eleven twelve hundred thousand'.split(' '),
 )
 
 /** Scripts that are written without spaces: each pair of neighbouring letters counts as a word. */
@@ -63,7 +65,11 @@ function pairsOrTerm(run: string): readonly string[] {
 
 /** True for a word that tells tools apart. Numbers alone are mostly arguments. */
 export function isTelling(word: string): boolean {
-  return !STOP_WORDS.has(word) && !/^\p{N}+$/u.test(word) && (word.length > 1 || !/^[a-z]$/.test(word))
+  return !STOP_WORDS.has(word) && !isNumber(word) && (word.length > 1 || !/^[a-z]$/.test(word))
+}
+
+export function isNumber(word: string): boolean {
+  return NUMBERS.has(word) || /^\p{N}+$/u.test(word)
 }
 
 /** Hashes of the pairs of neighbouring words, each once. */

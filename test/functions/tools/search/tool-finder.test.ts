@@ -15,3 +15,38 @@ test.each([
   const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
   expect(await finder.search('bread')).toMatchObject({ tools: [{ name: 'bake', description: sentence }] })
 })
+
+test('near-identical tools are named beside a found one, as the vendor of the model may call them', async () => {
+  const names = ['bake:rye', 'bake:rye_2', 'bake:rye_3', 'search_it']
+  const described = [
+    'Bakes bread in an oven.',
+    'Bakes bread in the oven.',
+    'Bakes bread in ovens.',
+    'Searches bread.',
+  ]
+  const parameters = { type: 'object', properties: {} }
+  const tools = names.map((name, index): ToolDefinition => {
+    return { type: 'function', function: { name, description: described[index] ?? '', parameters } }
+  })
+  const view = catalogView({ file: tools })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: 'openai', search: new ToolSearch() })
+  expect(await finder.search('bake bread', 2)).toMatchObject({
+    tools: [{ name: 'bake__rye', twins: ['bake__rye_2', 'bake__rye_3'] }, { name: 'search_it' }],
+  })
+  expect((await finder.search('bake bread', 2))['tools']).not.toContainEqual(
+    expect.objectContaining({ name: 'search_it', twins: expect.anything() }),
+  )
+})
+
+test('of many near-identical tools twenty are named', async () => {
+  const parameters = { type: 'object', properties: {} }
+  const tools = Array.from({ length: 40 }, (_, index): ToolDefinition => {
+    const name = `bake_${index}`
+    return { type: 'function', function: { name, description: 'Bakes bread in an oven.', parameters } }
+  })
+  const view = catalogView({ file: tools })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  const { tools: found } = await finder.search('bread')
+  expect(found).toEqual([expect.objectContaining({ name: 'bake_0', twins: expect.any(Array) })])
+  expect((found as { twins: string[] }[])[0]?.twins).toHaveLength(20)
+})

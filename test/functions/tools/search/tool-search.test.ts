@@ -113,18 +113,61 @@ test('a whole word counts more than a part', async () => {
   expect(await names(view, 'rain', undefined, new ToolSearch())).toEqual(['a_trainer', 'b'])
 })
 
-function taking(name: string, argument: string): ToolDefinition {
-  const parameters = { type: 'object', properties: { [argument]: { type: 'string' } }, required: [] }
+function requiring(name: string, [argument, type]: [string, string]): ToolDefinition {
+  const parameters = { type: 'object', properties: { [argument]: { type } }, required: [argument] }
   return { type: 'function', function: { name, description: 'Tells the ranking of a team.', parameters } }
 }
 
-test('a request that names a day prefers a tool that takes a date', async () => {
-  const view = catalogView({ user: [taking('a_league', 'league'), taking('b_dated', 'date')] })
-  const by = new ToolSearch()
-  for (const day of ['in March', 'in 1998', 'on 3/12', 'on the 4th', 'tomorrow', 'on Monday'])
-    expect((await names(view, `the ranking of the team ${day}`, 1, by))[0]).toBe('b_dated')
-  for (const other of ['right now', 'for 12 fans', 'please', 'in may'])
-    expect((await names(view, `the ranking of the team ${other}`, 1, by))[0]).toBe('a_league')
+/** Two tools, `a` and `b`, that differ only in a required argument. */
+function alike(a: [string, string], b: [string, string]): CatalogView {
+  return catalogView({ user: [requiring('a', a), requiring('b', b)] })
+}
+
+const DATED = alike(['league', 'string'], ['date', 'string'])
+const COUNTED = alike(['size', 'integer'], ['league', 'string'])
+const VALUES: readonly [CatalogView, string, string][] = [
+  [DATED, 'the ranking of the team in March', 'b'],
+  [DATED, 'the ranking of the team in 1998', 'b'],
+  [DATED, 'the ranking of the team on 3/12', 'b'],
+  [DATED, 'the ranking of the team on the 4th', 'b'],
+  [DATED, 'the ranking of the team tomorrow', 'b'],
+  [DATED, 'the ranking of the team right now', 'a'],
+  [DATED, 'the ranking of the team for 12 fans', 'a'],
+  [DATED, 'the ranking of the team in may', 'a'],
+  [COUNTED, 'please tell me the ranking of the team', 'b'],
+  [COUNTED, 'please tell me the ranking of the 3 teams', 'a'],
+  [COUNTED, 'please tell me the ranking of three teams', 'a'],
+  // Keywords and other scripts say nothing about values.
+  [COUNTED, 'ranking of team', 'a'],
+  [COUNTED, 'please tell me the ranking of the team команда', 'a'],
+  [alike(['date', 'string'], ['league', 'string']), 'tell me the ranking of the team', 'b'],
+  [alike(['date', 'string'], ['league', 'string']), 'ranking of team', 'a'],
+]
+test.each(VALUES.map(([view, request, name]) => [request, name, view] as const))(
+  '%s finds %s by the values that the request has',
+  async (request, name, view) => {
+    expect((await names(view, request, 1, new ToolSearch()))[0]).toBe(name)
+  },
+)
+
+test('copies of a tool do not make its words common', async () => {
+  const copies = Array.from({ length: 30 }, (_, index) => defined(`paint_${index}`, 'Paints fences.'))
+  const view = catalogView({ user: [...copies, defined('sail_0', 'Mends boats.')] })
+  expect(await names(view, 'fences or boats', undefined, new ToolSearch())).toEqual(['paint_0', 'sail_0'])
+})
+
+test('a tool is compared with a bounded number of groups', async () => {
+  const words = ['alpha', 'beta', 'gamma', 'delta'].flatMap((one) =>
+    ['red', 'green', 'blue', 'grey', 'pink'].map((two) => `Weather ${one} ${two} ${one}${two}`),
+  )
+  const view = catalogView({
+    user: [...words, ...words.map((text) => `${text} again`)].map((text, index) =>
+      defined(`tool_${String(index).padStart(2, '0')}`, text),
+    ),
+  })
+  const found = await said(view, 'weather', undefined, new ToolSearch())
+  expect(found.filter(({ twins }) => twins.length > 0)).toHaveLength(16)
+  expect(found.flatMap(({ name, twins }) => [name, ...twins])).toHaveLength(40)
 })
 
 test('a word in quotation marks counts less than another', async () => {
@@ -304,7 +347,7 @@ test('the order of a search is the same whatever hidden tools say', async () => 
   const [first, second] = [new ToolSearch(), new ToolSearch()]
   const alone = catalogView({ global: shown })
   const third = new ToolSearch()
-  for (const question of QUESTIONS.slice(0, 60)) {
+  for (const question of QUESTIONS.slice(0, 30)) {
     const found = await said(one.ruledBy(hiding(hidden)), question, undefined, first)
     expect(found.flatMap(({ name, twins }) => [name, ...twins]).filter((name) => hidden.has(name))).toEqual(
       [],
