@@ -46,6 +46,7 @@ const PRIVATE = {
   'invocations.db-journal': '600',
   'approver-token': '600',
   'job-keys.json': '600',
+  'running-calls': '600',
   token: '600',
 }
 const PRIVATE_WITH_STORE = {

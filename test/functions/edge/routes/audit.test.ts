@@ -407,12 +407,13 @@ test.each(['2026-02-31', '2026-13-01', 'today', '2026-01-01T00:00:00Z'])(
   },
 )
 
+async function healthOf(who: keyof typeof TOKENS) {
+  const headers = { Authorization: `Bearer ${TOKENS[who]}` }
+  const { audit: shown } = (await (await fetch(`${service.url}/health`, { headers })).json()) as JsonObject
+  return shown
+}
+
 test('/health shows the mode and the losses to a caller with a token, and to an admin what does not verify', async () => {
-  const healthOf = async (who: keyof typeof TOKENS) => {
-    const headers = { Authorization: `Bearer ${TOKENS[who]}` }
-    const { audit: shown } = (await (await fetch(`${service.url}/health`, { headers })).json()) as JsonObject
-    return shown
-  }
   const state = { mode: 'on', signed: expect.any(Boolean), lost: 0, waiting: expect.any(Number) }
   expect(await healthOf('ann')).toEqual(state)
   expect(await healthOf('admin')).toEqual({ ...state, fault: null })
