@@ -1,4 +1,4 @@
-"""A runner with packages of its own, as an operator adds them."""
+"""Runners with packages of their own, as an operator adds them."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 from support.live_runner import ROOT, LiveRunner, live_runner
 
@@ -26,32 +26,33 @@ class PackagesRunner:
 
 
 @contextmanager
-def runner_with(
-    packages: dict[str, str], *arguments: str, changed: tuple[str, str, str] | None = None
-) -> Iterator[PackagesRunner]:
-    """A runner in whose environment these files are installed, by their paths.
-
-    `changed` is a file of the runner, a text in it, and the text that replaces it.
-    """
+def root_with(packages: dict[str, str]) -> Iterator[Path]:
+    """A copy of the runner in whose environment these files are installed, by their paths."""
     with TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        copy = Path(folder) / "python-runner"
-        shutil.copytree(ROOT / "toolrack_runner", copy / "toolrack_runner")
-        shutil.copy(ROOT / "__main__.py", copy)
-        environment = copy / ".venv"
-        shutil.copytree(sys.prefix, environment, symlinks=True, copy_function=_linked)
-        installed = environment / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+        root = Path(folder) / "python-runner"
+        shutil.copytree(ROOT / "toolrack_runner", root / "toolrack_runner")
+        shutil.copy(ROOT / "__main__.py", root)
+        shutil.copytree(sys.prefix, root / ".venv", symlinks=True, copy_function=_linked)
+        installed = root / ".venv" / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
         for path, text in packages.items():
             (installed / path).parent.mkdir(exist_ok=True)
             (installed / path).write_text(text)
-        if changed is not None:
-            file, text, other = changed
-            source = (copy / file).read_text()
-            assert text in source
-            (copy / file).write_text(source.replace(text, other))
-        log = Path(folder) / "log"
-        with log.open("wb") as written, live_runner(*arguments, root=copy, log=written) as live:
-            yield PackagesRunner(live, log)
+        yield root
+
+
+@contextmanager
+def runner_of(root: Path, *arguments: str) -> Iterator[PackagesRunner]:
+    """The runner of such a copy."""
+    with NamedTemporaryFile() as log, live_runner(*arguments, root=root, log=log.file) as live:
+        yield PackagesRunner(live, Path(log.name))
+
+
+@contextmanager
+def runner_with(packages: dict[str, str], *arguments: str) -> Iterator[PackagesRunner]:
+    """A runner with these packages."""
+    with root_with(packages) as root, runner_of(root, *arguments) as runner:
+        yield runner
 
 
 def _linked(source: str, target: str) -> None:
