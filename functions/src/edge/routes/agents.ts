@@ -53,7 +53,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       ask: refuseParameters,
       action: WRITE,
       async handle(request) {
-        const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
+        const { name, ...fields } = fieldsIn(await readObject(request, 'agent'))
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
         request.note?.({ subject: { agent: redactText(agent.id) } })
@@ -77,7 +77,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, params, res } = request
-        const fields = fieldsIn(await readObject(request, 'single'))
+        const fields = fieldsIn(await readObject(request, 'agent'))
         sendJson(res, 200, { agent: await agents.change(principal.uid, params.id, fields) })
       },
     }),
@@ -140,7 +140,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const session = sessionOf(request)
-        const { agentId: sent, ...rest } = await readObject(request, 'single')
+        const { agentId: sent, ...rest } = await readObject(request, 'agent')
         const agentId = typeof sent === 'string' ? sent.trim() : ''
         if (agentId === '' || Object.keys(rest).length > 0)
           throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
@@ -197,7 +197,7 @@ function fieldsIn(body: JsonObject) {
 }
 
 async function namesIn(request: Sent): Promise<readonly string[]> {
-  const { tools, ...rest } = await readObject(request, 'single')
+  const { tools, ...rest } = await readObject(request, 'agent')
   if (Object.keys(rest).length > 0) throw bodyInvalid('The body takes tools, and nothing else.')
   const checked = checkToolNames(tools)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))

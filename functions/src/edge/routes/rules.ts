@@ -49,7 +49,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const set = parsedRules(await readBody(request, 'single'))
+        const set = parsedRules(await readBody(request, 'rules'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
         await refuseIdleRules(set, await catalog.view(ofWhom))
@@ -80,7 +80,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       action: { verb: 'simulate' },
       async handle(request) {
         const { principal, res } = request
-        const { name, args, as } = askedCall(await readObject(request, 'single'))
+        const { name, args, as } = askedCall(await readObject(request, 'simulation'))
         const { uid = principal.uid, workflow: workflowId, ...lineage } = as
         if (uid !== principal.uid && !principal.isAdmin)
           throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')

@@ -69,7 +69,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked, res } = request
-        const body = sessionInBody(await readObject(request, 'bulk'))
+        const body = sessionInBody(await readObject(request, 'session'))
         const target = targetOf(principal, asked.id)
         sendWritten(res, await sessionWriter.put(target, { ...DEFAULTS, ...body }, asked.precondition))
       },
@@ -94,7 +94,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked, res } = request
-        const { id, ...body } = await readObject(request, 'bulk')
+        const { id, ...body } = await readObject(request, 'session')
         if (!isSessionId(id)) throw bodyInvalid(`The body at /id: ${SESSION_ID_RULE}.`)
         sendWritten(res, await sessionWriter.fork(targetOf(principal, id), asked.id, sessionInBody(body)))
       },
@@ -108,7 +108,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked, res } = request
-        const { selection, ...rest } = await readObject(request, 'bulk')
+        const { selection, ...rest } = await readObject(request, 'session')
         if (Object.keys(rest).length > 0)
           throw bodyInvalid(
             'The body takes selection, and nothing else: the text of a message is not stored.',
