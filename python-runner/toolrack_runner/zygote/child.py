@@ -197,7 +197,8 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
-    check_module(order.module, _source(order.source, a2b_base64), send=send)
+    source = _source(order.source, a2b_base64)
+    check_module(order.module, source, send=send, this_machine=order.this_machine)
     _flush()
     _say(channel, messages.Done())
     _wait_for_the_end(channel)
