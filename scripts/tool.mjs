@@ -22,7 +22,7 @@ const command = {
       runs one tool of the file in the sandbox. The name of the tool may be left out if the file has only one
 
 A value is read as the type that the tool's parameters state: text stays text, everything else is JSON.
-key:=JSON is always JSON, and key=@FILE is what the file holds.
+key:=JSON is always JSON, and key=@FILE is what the file holds, in base64 for an argument of bytes.
 The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if the command is not one of these.`,
   options: {
     arguments: { takes: 'JSON', about: 'call: all arguments, as one JSON object' },
