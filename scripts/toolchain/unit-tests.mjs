@@ -61,6 +61,7 @@ export const notUnit = [
   'test/scripts/install.test.ts',
   'test/scripts/java.test.ts',
   'test/scripts/keeper.test.ts',
+  'test/scripts/new-module.test.ts',
   'test/scripts/npm.test.ts',
   'test/scripts/python-environment.test.ts',
   'test/scripts/python.test.ts',

@@ -22,6 +22,7 @@ const STATUS: Readonly<Record<number, string>> = {
   412: 'FAILED_PRECONDITION',
   425: 'ABORTED',
   429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
   500: 'INTERNAL',
   501: 'UNIMPLEMENTED',
   503: 'UNAVAILABLE',
@@ -109,6 +110,7 @@ export const ERROR_CODES = {
   HEADERS_TOO_LARGE: kind(431, 'The address and headers are larger than the service takes.'),
   SERVICE_BUSY: retryable(429, 'The service has as much work as it takes; nothing was done. Try again.'),
   RUNNER_BUSY: retryable(429, 'The runner has as many calls as it takes; try again.'),
+  CANCELLED: kind(499, 'The caller disconnected before the answer.'),
   INTERNAL: kind(500, 'The service failed; the log has the reason under the request id.'),
   KIND_NOT_SERVED: kind(501, 'The service does not run tools of that kind; nothing was run.'),
   KEYS_UNAVAILABLE: retryable(

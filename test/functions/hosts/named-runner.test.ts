@@ -77,7 +77,7 @@ test('a caller who goes before the runner is reached makes nobody doubt its addr
   google.services.set(PATH, there.door.url)
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   const gone = AbortSignal.abort()
-  expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
+  expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'CANCELLED' })
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect([google.looked.length, google.audiences.length]).toEqual([1, 1])
   await runner.close()

@@ -54,7 +54,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       takesBody: true,
       action: WRITE,
       async handle(request) {
-        const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
+        const { name, ...fields } = fieldsIn(await readObject(request, 'agent'))
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
         request.note?.({ subject: { agent: redactText(agent.id) } })
@@ -76,7 +76,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, params, res } = request
-        const fields = fieldsIn(await readObject(request, 'single'))
+        const fields = fieldsIn(await readObject(request, 'agent'))
         const agent = await agents.change(principal.uid, params.id, fields)
         sendJson(res, 200, { agent: shownTo(principal, agent) })
       },
@@ -137,7 +137,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const session = sessionOf(request)
-        const { agentId: sent } = await readObject(request, 'single')
+        const { agentId: sent } = await readObject(request, 'agent')
         const agentId = typeof sent === 'string' ? sent.trim() : ''
         if (agentId === '') throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
         await agents.link(session, agentId)
@@ -201,7 +201,7 @@ function fieldsIn(body: JsonObject) {
 }
 
 async function namesIn(request: Sent): Promise<readonly string[]> {
-  const { tools } = await readObject(request, 'single')
+  const { tools } = await readObject(request, 'agent')
   const checked = checkToolNames(tools)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
   if (checked.names.length === 0)

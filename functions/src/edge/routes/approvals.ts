@@ -87,7 +87,7 @@ export function approvalRoutes({
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
-        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'single'))
+        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'decision'))
         await noteApproval(request, await approvals.findReadable(principal.uid, id), edited)
         request.note?.({ decision: decision.decision })
         // Nobody approves arguments that could not be shown.

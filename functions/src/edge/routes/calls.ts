@@ -1,5 +1,5 @@
 import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
-import type { JsonObject, JsonValue, ToolCall } from '@toolrack/contract'
+import type { JsonObject, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
 import { auditReported, refusedReport } from '../../calls/audit/audit-reported.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
@@ -54,7 +54,7 @@ export function callRoutes({
       async handle(request) {
         const { principal, req, res } = request
         const { traceparent } = callHeaders(req)
-        const { answer, reported } = await readResults(request)
+        const { answer, reported } = await readBody(request, 'results', CALL_DEPTH_MAX)
           .then(completeCalls)
           .catch(async (error: unknown) => {
             const refused = requestError(error) ?? error
@@ -96,7 +96,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
         if (isToolrackError(asked)) throw asked
         checkIdempotencyKey(req)
-        return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
+        return parseCallRequest(await readBody(request, 'call', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
@@ -163,7 +163,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
 async function readDispatch(request: KnownRequest, results: HeldResults) {
   const sessionId = sessionIn(new Query(request.search, ['session']))
   checkIdempotencyKey(request.req)
-  const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
+  const calls = parseCalls(await readBody(request, 'calls', CALL_DEPTH_MAX))
   return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
@@ -176,21 +176,6 @@ function readArguments(call: ToolCall): JsonObject | undefined {
     throw error
   }
 }
-
-/** The body of a complete. The results of one dispatch can be larger than it, so the error says how to send fewer bytes. */
-async function readResults(request: KnownRequest): Promise<JsonValue> {
-  try {
-    return await readBody(request, 'bulk', CALL_DEPTH_MAX)
-  } catch (error) {
-    const known = requestError(error) ?? error
-    throw isToolrackError(known) && known.code === 'BODY_TOO_LARGE'
-      ? new ToolrackError('BODY_TOO_LARGE', RESULTS_TOO_LARGE)
-      : error
-  }
-}
-
-const RESULTS_TOO_LARGE =
-  'The body is above 1 MB. Leave out the data of the results, or complete only some of the calls at a time.'
 
 /** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
 const CALL_DEPTH_MAX = 64

@@ -56,7 +56,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const sent = parsedRules(await readBody(request, 'single'))
+        const sent = parsedRules(await readBody(request, 'rules'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
         const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom))
@@ -87,7 +87,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
       action: { verb: 'simulate' },
       async handle(request) {
         const { principal, asked, res } = request
-        const { as, ...call } = askedCall(await readObject(request, 'single'))
+        const { as, ...call } = askedCall(await readObject(request, 'simulation'))
         const { uid = principal.uid, session, ...through } = as
         if (uid !== principal.uid && !principal.isAdmin)
           throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')

@@ -82,7 +82,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       action: { verb: 'write-scopes' },
       async handle(request) {
         const { principal, asked, res } = request
-        const { scope, pinned } = parsedBody(await readObject(request, 'single'))
+        const { scope, pinned } = parsedBody(await readObject(request, 'scope'))
         const target = { uid: principal.uid, ...asked }
         const written = await scopes.write(target, () => scopeContent(scope, pinned))
         const { outcome, present } = noted(request, written)
@@ -111,7 +111,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const command = parsedCommand(await readObject(request, 'single'))
+        const command = parsedCommand(await readObject(request, 'scope'))
         if (command.does === 'show') {
           const kept = await scopes.find(principal.uid, owner)
           const present = kept?.present ?? scopeContent({ kind: 'all' }, [])

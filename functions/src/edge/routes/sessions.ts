@@ -69,7 +69,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked } = request
-        const body = sessionInBody(await readObject(request, 'bulk'))
+        const body = sessionInBody(await readObject(request, 'session'))
         const target = targetOf(principal, asked.id)
         sendWritten(request, await sessionWriter.put(target, { ...DEFAULTS, ...body }, asked.precondition))
       },
@@ -95,7 +95,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked } = request
-        const { id, ...body } = await readObject(request, 'bulk')
+        const { id, ...body } = await readObject(request, 'session')
         if (!isSessionId(id)) throw bodyInvalid(`The body at /id: ${SESSION_ID_RULE}.`)
         const forked = await sessionWriter.fork(targetOf(principal, id), asked.id, sessionInBody(body))
         request.note?.({ subject: { session: id, ...notedSelection(forked.session) } })
@@ -111,7 +111,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked, res } = request
-        const { selection, ...rest } = await readObject(request, 'bulk')
+        const { selection, ...rest } = await readObject(request, 'session')
         if (Object.keys(rest).length > 0)
           throw bodyInvalid(
             'The body takes selection, and nothing else: the text of a message is not stored.',

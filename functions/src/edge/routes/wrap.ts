@@ -48,7 +48,7 @@ export function wrapRoute(parts: RouteParts): Route {
     action: { verb: 'read' },
     async handle(request) {
       const { principal, res } = request
-      const asked = wrapInBody(await readObject(request, 'bulk'))
+      const asked = wrapInBody(await readObject(request, 'wrap'))
       const compose = () => wrapped(parts, answers, asked, principal)
       const { wrap, headers } = await composing.run(principal.uid, compose, callerGone(res))
       sendJson(res, 200, wrap, { 'Cache-Control': 'private, no-store', ...headers })

@@ -70,6 +70,7 @@ function service() {
     /** The revision at which the tools were written. */
     revision: '1',
     isLost: false,
+    mayHaveRun: false,
   }
   const ran: JsonObject[] = []
   const announced: NewApproval[] = []
@@ -99,7 +100,8 @@ function service() {
       .run('run the tool', async (inner) => {
         await Promise.resolve()
         ran.push(inner.request.arguments)
-        return outcomeOf(inner, state.result(inner.request.arguments['text']))
+        const outcome = outcomeOf(inner, state.result(inner.request.arguments['text']))
+        return { ...outcome, mayHaveRun: state.mayHaveRun }
       })
     const sent = {
       name: 'ECHO',
@@ -431,7 +433,8 @@ test('an approval whose call was certainly not run can be used again, and one wh
   for (const [code, after] of [
     ['RUNNER_BUSY', 'RUNNER_UNAVAILABLE'],
     ['RUNNER_UNAVAILABLE', 'AUDIT_UNAVAILABLE'],
-    ['AUDIT_UNAVAILABLE', 'WORKER_DIED'],
+    ['AUDIT_UNAVAILABLE', 'CANCELLED'],
+    ['CANCELLED', 'WORKER_DIED'],
     ['WORKER_DIED', 'APPROVAL_CONFLICT'],
   ] as const) {
     state.result = () => toolFailure(code, 'Failed.')
@@ -439,6 +442,15 @@ test('an approval whose call was certainly not run can be used again, and one wh
     state.result = () => toolFailure('RUNNER_UNAVAILABLE', 'Failed.')
     if (after === 'APPROVAL_CONFLICT') expect((await call({ approval: id })).code).toBe(after)
   }
+})
+
+test('an approval whose call was cancelled while its tool ran is used up', async () => {
+  const { call, approved, state } = service()
+  const id = await approved()
+  state.mayHaveRun = true
+  state.result = () => toolFailure('CANCELLED', 'Gone.')
+  expect((await call({ approval: id })).code).toBe('CANCELLED')
+  expect((await call({ approval: id })).code).toBe('APPROVAL_CONFLICT')
 })
 
 test('a tool that runs at the client is not asked about, because the service does not run it', async () => {

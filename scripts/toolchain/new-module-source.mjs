@@ -1,5 +1,5 @@
 /** The source of a new module: one tool whose parameters are derived, with an example. */
-export function newModuleSource(name: string): string {
+export function newModuleSource(name) {
   return `"""Tools for a model. Check this file with: npm run tool -- check ${name}.py"""
 
 
@@ -30,7 +30,7 @@ TOOL_SPECS = [
 }
 
 /** The source of its test. It imports only the module and pytest, so it needs no Toolrack. */
-export function newTestSource(name: string): string {
+export function newTestSource(name) {
   return `"""Tests of ${name}.py. They need only pytest: python -m pytest"""
 
 import sys
