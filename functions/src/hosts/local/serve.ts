@@ -8,7 +8,7 @@ import type { Config } from '../config.ts'
 import { FileAgents } from '../../stores/files/file-agents.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
-import { closeServices, createServices, type ServiceParts } from '../services.ts'
+import { closeServices, createServices, type ServiceParts, type Services } from '../services.ts'
 import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
@@ -96,7 +96,7 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
-    void services.folder?.folder.start()
+    void reportRules(services)
     const health = await runner.health()
     return {
       url: listening.url,
@@ -160,6 +160,19 @@ function inFirestore(connection: ReturnType<typeof firestoreConnection>, sealing
 function embedded(path: string, { storeBytesMax, sealing = openSealing(path) }: Config) {
   const store = openStore(path, storeBytesMax)
   return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing) }
+}
+
+/** The longest time that the report on the operator's rules waits for the modules of the folder. */
+const FOLDER_CHECKED_MS_MAX = 60_000
+
+/** Begins to watch the folder of modules. Tells how the operator's rules read arguments, once now and once of these modules. */
+async function reportRules({ catalog, folder, reportOperatorRules }: Services): Promise<void> {
+  const started = folder?.folder.start()
+  await reportOperatorRules(await catalog.shared())
+  if (!folder) return
+  await started
+  await folder.folder.settled(FOLDER_CHECKED_MS_MAX)
+  await reportOperatorRules(await catalog.shared())
 }
 
 /** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */
