@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { alwaysDenied, decideCall, matchesGlob, normalisedPath, parseRuleSet } from '@toolrack/contract'
+import { readingsOfTool, readText, type ArgumentKind } from '@toolrack/contract'
 import type { JsonObject, JsonValue, OwnedRules, RuleDecision, RuledTool } from '@toolrack/contract'
 import fc from 'fast-check'
 import { vectors } from '../support/vectors.ts'
@@ -165,18 +166,99 @@ function textsOf(parts: readonly string[], most: number): readonly string[] {
   return [...new Set([...shorter, ...shorter.flatMap((text) => parts.map((part) => text + part))])]
 }
 
+/** The canonical spellings among these texts. */
+function canonical(kind: ArgumentKind, texts: readonly string[]): readonly string[] {
+  return texts.filter((text) => {
+    const read = readText({ kind }, text)
+    return typeof read === 'object' && read.text === text
+  })
+}
+
+const uuids = textsOf(['0', 'a', 'f'], 2)
+  .filter(({ length }) => length === 2)
+  .flatMap((start, _index, ends) =>
+    ends.flatMap((end) =>
+      ['ffff', 'f0ff', 'faff', 'f0fa'].map((middle) => `${start}ffffff-ffff-${middle}-ffff-ffffffffff${end}`),
+    ),
+  )
+const days = ['1970', '0001', '0210', '1000', '1212', '2001', '2120', '9999', '2012'].flatMap((year) =>
+  ['01', '02', '10', '11', '12', '09'].flatMap((month) =>
+    ['01', '02', '10', '11', '12', '20', '21', '22', '30'].map((day) => `${year}-${month}-${day}`),
+  ),
+)
+
 /** The parts of globs about an argument, and values that match every combination of such globs that some value matches. */
 const COVERED = {
   path: { parts: ['a', '/', '.', '*', '**', '/**', '**/'], values: textsOf(['a', 'z', '/', '.', '\\'], 5) },
   command: { parts: ['a', ';', '*', '**'], values: textsOf(['a', 'z', ';'], 6) },
-  text: { parts: ['a', 'b', '*', '**'], values: textsOf(['a', 'b', 'z'], 6) },
+  text: { parts: ['a', 'b', '*', '**', '?'], values: textsOf(['a', 'b', 'z'], 6) },
+  uuid: {
+    parts: ['0', 'a', '*', '?', '0?', '-'],
+    most: 2,
+    values: uuids,
+    schema: { type: 'string', format: 'uuid' },
+  },
+  date: { parts: ['0', '1', '2', '*', '?', '-'], values: days, schema: { type: 'string', format: 'date' } },
+  'date-time': {
+    parts: ['-0', 'Z', '2:', '*', '?', '.'],
+    values: days.flatMap((day) =>
+      ['', '.5', '.2'].flatMap((rest) => [`${day}T00:00:00${rest}Z`, `${day}T22:22:22${rest}`]),
+    ),
+    schema: { type: 'string', format: 'date-time' },
+  },
+  decimal: {
+    parts: ['0', '1', '-', '*', '?', '.'],
+    values: canonical('decimal', textsOf(['0', '1', '9', '-', '.'], 5)),
+    schema: { type: 'string', format: 'decimal' },
+  },
+  url: {
+    parts: ['a', ':', '/', '*', '?', 'a:*'],
+    values: canonical('url', textsOf(['a', 'z', ':', '/', '1'], 6)),
+    schema: { type: 'string', format: 'uri' },
+  },
+  'required uuid': {
+    parts: ['0', 'a', '*', '?', 'zz', '-'],
+    values: uuids,
+    schema: { type: 'string', format: 'uuid' },
+    isRequired: true,
+  },
+  'path or text': {
+    parts: ['a', '/', '*', '**'],
+    values: textsOf(['a', 'z', '/', '.'], 5),
+    schema: { anyOf: [{ type: 'string', format: 'path' }, { type: 'string' }] },
+  },
+  'edited text': {
+    parts: ['a', 'A', ' ', '*', '?'],
+    values: textsOf(['a', 'z', ' '], 5).filter((text) => text.trim() === text),
+    schema: { type: 'string' },
+    reports: ['text:strip-lower'],
+  },
+  other: {
+    parts: ['a', 'b', '*', '?'],
+    values: textsOf(['a', 'b', 'z'], 5),
+    schema: { type: 'string' },
+    reports: ['other'],
+  },
+  value: { parts: ['a', 'b', '*', '?'], values: ['a'], schema: { type: 'string' }, reports: ['value'] },
+} as const
+
+type Covered = {
+  readonly parts: readonly string[]
+  readonly values: readonly string[]
+  readonly schema?: JsonObject
+  readonly reports?: readonly string[]
+  readonly isRequired?: boolean
+  /** The most parts of a glob, if it is not three. */
+  readonly most?: number
 }
 
-test.each(['path', 'command', 'text'] as const)(
+test.each(Object.keys(COVERED) as (keyof typeof COVERED)[])(
   'a tool is always denied by rules about a %s if and only if each of many calls is denied',
-  (name) => {
-    const { parts, values } = COVERED[name]
-    const globs = few(parts, 3).filter((glob) => glob !== '')
+  (kind) => {
+    const covered: Covered = COVERED[kind]
+    const { parts, values, schema, reports, isRequired = false, most = 3 } = covered
+    const name = schema ? 'value' : kind
+    const globs = few(parts, most).filter((glob) => glob !== '')
     const about = fc.record({
       effect: fc.constantFrom('deny', 'deny', 'ask', 'allow'),
       tool: fc.constant('*'),
@@ -189,19 +271,26 @@ test.each(['path', 'command', 'text'] as const)(
       }) as fc.Arbitrary<OwnedRules>,
       { minLength: 1, maxLength: 2 },
     )
-    const asked: RuledTool = { name: 'a', classes: ['read'], parameters: { type: 'object' } }
+    const required = isRequired ? [name] : []
+    const parameters = { type: 'object', required, ...(schema && { properties: { [name]: schema } }) }
+    const runner = reports && ({ kind: 'python', kinds: { [name]: reports } } as const)
+    const asked: RuledTool = { name: 'a', classes: ['read'], parameters, runner }
+    const readings = readingsOfTool(asked)
     const seen = { together: 0 }
     fc.assert(
       fc.property(covering, (some) => {
-        const calls = [{}, ...values.map((value) => ({ [name]: value }))]
-        const isDenied = calls.every((given) => decideCall(some, asked, given).effect === 'deny')
+        const calls = [...(isRequired ? [] : [{}]), ...values.map((value) => ({ [name]: value }))]
+        const isDenied = calls.every(
+          (given) => decideCall(some, { ...asked, readings }, given).effect === 'deny',
+        )
         const found = alwaysDenied(some, asked)
         if (found?.reason.startsWith('Every call')) seen.together += 1
         expect([some, found !== undefined]).toEqual([some, isDenied])
       }),
       { numRuns: 300, seed: 18 },
     )
-    expect(seen.together).toBeGreaterThan(0)
+    // A value that is no text matches every deny, so no two of them are needed.
+    if (kind !== 'value') expect(seen.together).toBeGreaterThan(0)
   },
 )
 

@@ -43,7 +43,7 @@ export async function inProcess(
     ...parts,
   })
   await services.catalog.load()
-  await Promise.all(services.folder?.layers.map(({ folder }) => folder.start()) ?? [])
+  await services.folder?.start()
   const listening = await listen(createApp(services), '127.0.0.1', 0)
   return {
     url: listening.url,

@@ -21,6 +21,7 @@ import { FileMarks } from '../calls/approvals/file-marks.ts'
 import { showArguments } from '../calls/approvals/show-arguments.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
+import { operatorRulesReport } from '../calls/rules/report-operator-rules.ts'
 import { RuleBook } from '../calls/rules/rule-book.ts'
 import { RuleWriter } from '../calls/rules/rule-writer.ts'
 import type { RuleStore } from '../calls/rules/rule-store.ts'
@@ -199,6 +200,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
       now,
       log,
     }),
+    reportOperatorRules: operatorRulesReport(parts.operatorRules, log),
     ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
     scopes: new StoredScopes({ store: parts.governance.scopes, now, written: () => feeds.wake() }),
     folder,

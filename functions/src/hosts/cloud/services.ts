@@ -35,7 +35,7 @@ export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
   const isEmulator = process.env['FUNCTIONS_EMULATOR'] === 'true'
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
-  return createServices({
+  const services = createServices({
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
     files: (compilers) =>
       isBuilt
@@ -61,6 +61,9 @@ export function cloudServices(config: Config, log: Log): Services {
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })
+  // The layers are read for the first request, which this does not keep waiting.
+  if (config.operatorRules) void services.catalog.shared().then(services.reportOperatorRules)
+  return services
 }
 
 /** The audit trail in Firestore. Without TOOLRACK_AUDIT_KEY, its days have no manifests. */

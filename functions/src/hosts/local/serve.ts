@@ -6,7 +6,7 @@ import { OWN_DEFS_DIR, type Config } from '../config.ts'
 import { FileAgents } from '../../stores/files/file-agents.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
-import { closeServices, createServices, type ServiceParts } from '../services.ts'
+import { closeServices, createServices, type ServiceParts, type Services } from '../services.ts'
 import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { hasDataFolder, openData } from './open-data.ts'
@@ -79,7 +79,7 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
-    services.folder?.start()
+    void reportRules(services)
     if (hasDataFolder(config)) void audit?.checkNewest()
     const health = await runner.health()
     return {
@@ -99,6 +99,19 @@ export async function serve(
     await release()
     throw error
   }
+}
+
+/** The longest time that the report on the operator's rules waits for the modules of the folders. */
+const FOLDER_CHECKED_MS_MAX = 60_000
+
+/** Begins to watch the folders of modules. Tells how the operator's rules read arguments, once now and once of these modules. */
+async function reportRules({ catalog, folder, reportOperatorRules }: Services): Promise<void> {
+  const started = folder?.start()
+  await reportOperatorRules(await catalog.shared())
+  if (!folder) return
+  await started
+  await folder.settled(FOLDER_CHECKED_MS_MAX)
+  await reportOperatorRules(await catalog.shared())
 }
 
 /** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */

@@ -51,8 +51,14 @@ export class FolderLayers implements LayerSource {
     for (const layer of this.layers) layer.look()
   }
 
-  start(): void {
-    for (const { folder } of this.layers) void folder.start()
+  /** Begins to watch. Resolves at the end of the first scans. Never rejects. */
+  async start(): Promise<void> {
+    await Promise.all(this.layers.map(({ folder }) => folder.start()))
+  }
+
+  /** Resolves when all modules are checked, or after this time. */
+  async settled(waitMsMax: number): Promise<void> {
+    await Promise.all(this.layers.map(({ folder }) => folder.settled(waitMsMax)))
   }
 
   /** Reads every file of each folder again, and waits for the checks. */

@@ -86,6 +86,11 @@ export class ModuleFolder {
     await this.#checks.settled(waitMsMax)
   }
 
+  /** Resolves when nothing waits to be checked, or after `waitMsMax` milliseconds. */
+  async settled(waitMsMax: number): Promise<void> {
+    await this.#checks.settled(waitMsMax)
+  }
+
   close(): void {
     this.#watch.close()
     this.#checks.close()

@@ -36,8 +36,8 @@ const FORMATS: ReadonlyMap<JsonValue | undefined, ArgumentKind> = new Map<JsonVa
 /** References that are not followed. */
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
-/** The most schemas that are looked at for the arguments of one tool. An admitted schema is smaller, also with its references. */
-const VISITS_MAX = 50_000
+/** The most schemas that are looked at for all arguments of one tool. What is left then is not known. */
+const VISITS_MAX = 200_000
 
 type Own = (schema: JsonObject) => TextFacts
 
@@ -78,12 +78,11 @@ export class SchemaReader {
     this.#visitsLeft -= 1
     if (this.#visitsLeft < 0) return UNKNOWN
     inside.add(schema)
-    const found = allOf([
-      own(schema),
-      ...this.#applied(schema, (below) => this.#followed(below, own, inside)),
-    ])
+    const parts = [own(schema), ...this.#applied(schema, (below) => this.#followed(below, own, inside))]
     inside.delete(schema)
-    return found
+    // A reference back to a schema in which this one is, with nothing beside it, adds nothing either.
+    const isBack = parts.includes(undefined) && parts.every((part) => part === undefined || saysNothing(part))
+    return isBack ? undefined : allOf(parts)
   }
 
   /** What the schemas in a schema say that apply to the same value. */
@@ -166,6 +165,10 @@ function joined(parts: readonly TextFacts[], isPlain: boolean): TextFacts | unde
 
 function facts(given: Partial<TextFacts>): TextFacts {
   return { kinds: new Set(), isPlain: false, isListed: false, isUnknown: false, ...given }
+}
+
+function saysNothing({ kinds, isPlain, isListed, isUnknown }: TextFacts): boolean {
+  return isPlain && kinds.size === 0 && !isListed && !isUnknown
 }
 
 function isNoText({ kinds, isPlain, isListed }: TextFacts): boolean {

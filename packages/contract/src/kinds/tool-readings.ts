@@ -47,13 +47,13 @@ export class ToolReadings {
   /** Reads the whole schema, so that it need not stay in memory. */
   whole(): this {
     for (const name of this.names) this.of(name)
-    this.#others = this.#factsOfOthers
+    void this.#factsOfOthers
     this.#schema = undefined
     return this
   }
 
   get #factsOfOthers(): TextFacts {
-    return this.#others ?? this.#schema?.factsOfOthers ?? ANY_TEXT
+    return (this.#others ??= this.#schema?.factsOfOthers ?? ANY_TEXT)
   }
 
   #read(name: string, facts: TextFacts, reports: Reports): readonly Reading[] {

@@ -67,19 +67,18 @@ function normalPathGlob(glob: string): string {
   return `${isAbsolute ? '/' : ''}${kept.join('/')}`
 }
 
-const AUTHORITY = /^([a-z][a-z\d+.*?-]*:\/\/)([^/]*)(.*)$/is
-/** The schemes whose hosts have no capitals. */
-const SPECIAL = /^(?:https?|wss?|ftp|file):|[*?]/
+/** A scheme whose hosts have no capitals, a host, and what follows it. */
+const START = /^((?:https?|wss?|ftp|file):\/\/)([^/]*)(\/.*)?$/is
 
-/** Without `*` it is a whole URL, in which `?` begins the query. It matches itself too. */
+/** Without wildcards it is a whole URL. With some, the scheme and the host have their canonical spelling. */
 function normalUrlGlob(glob: string): string {
-  const whole = glob.includes('*') ? 'none' : canonicalUrl(glob)
-  if (typeof whole !== 'string') return whole.text
-  const [, sent = '', authority = '', rest = ''] = AUTHORITY.exec(glob) ?? []
-  if (sent === '') return glob
-  const scheme = sent.toLowerCase()
-  if (hasWildcard(scheme) || hasWildcard(authority))
-    return `${scheme}${SPECIAL.test(scheme) ? authority.toLowerCase() : authority}${rest}`
-  const start = canonicalUrl(`${scheme}${authority}/`)
-  return typeof start === 'string' ? glob : `${start.text.slice(0, -1)}${rest}`
+  if (!hasWildcard(glob)) {
+    const whole = canonicalUrl(glob)
+    return typeof whole === 'string' ? glob : whole.text
+  }
+  const [, scheme = '', host = '', rest = ''] = START.exec(glob) ?? []
+  if (scheme === '') return glob
+  if (hasWildcard(host)) return `${scheme}${host}`.toLowerCase() + rest
+  const start = canonicalUrl(`${scheme}${host}/`)
+  return typeof start === 'string' || rest === '' ? glob : `${start.text.slice(0, -1)}${rest}`
 }

@@ -68,7 +68,7 @@ const DATE_ALIKE = ['0', '1', '2', '3', '45', '6789', '-']
 /** The highest digit, or the only character, at each place of `YYYY-MM-DDTHH:MM:SS`. */
 const PLACES = ['9', '9', '9', '9', '-', '1', '9', '-', '3', '9', 'T', '2', '9', ':', '5', '9', ':', '5', '9']
 
-/** A state is a place, and the digit before it. */
+/** A state is a place, and the digit before it where that matters. */
 function dateAfter(state: number, character: string): number | undefined {
   const at = Math.floor(state / 10)
   const place = PLACES[at]
@@ -76,8 +76,12 @@ function dateAfter(state: number, character: string): number | undefined {
   if (!/\d/.test(place)) return character === place ? (at + 1) * 10 : undefined
   if (!/^\d$/.test(character) || character > place) return undefined
   const digit = Number(character)
-  return isInCalendar(at, state % 10, digit) ? (at + 1) * 10 + digit : undefined
+  if (!isInCalendar(at, state % 10, digit)) return undefined
+  return (at + 1) * 10 + (BOUNDING.has(at) ? digit : 0)
 }
+
+/** The places whose digits bound the next one: those of ten months, days and hours. */
+const BOUNDING = new Set([5, 8, 11])
 
 /** False for a month, a day or an hour that does not exist, by its second digit. */
 function isInCalendar(at: number, before: number, digit: number): boolean {
@@ -105,7 +109,7 @@ const DATE_TIME: Shape = {
     if (character === 'Z') return DATE_TIME.isWhole(state) ? ZONE_END : undefined
     const at = Math.floor(state / 10) * 10
     if (at === SECONDS_END) return character === '.' ? POINT : undefined
-    return /^\d$/.test(character) && at < DIGITS_END ? at + 10 + Number(character) : undefined
+    return /^\d$/.test(character) && at < DIGITS_END ? at + 10 + Math.sign(Number(character)) : undefined
   },
   isWhole: (state) =>
     (state >= SECONDS_END && state < POINT) || (state > POINT && state % 10 > 0) || state === ZONE_END,
@@ -141,17 +145,50 @@ function decimalSort(character: string): number {
   return ['-', '0', '', '.'].indexOf(character)
 }
 
-/** 0 is the start, 1 the scheme, 2 what follows it. What a scheme allows there is not looked at. */
+/** The schemes of URLs that have a host and a path in any case. */
+const SPECIAL = ['http', 'https', 'ws', 'wss', 'ftp', 'file']
+/** The states before the colon: what has been read of such a scheme. */
+const STARTS = [
+  ...new Set(SPECIAL.flatMap((scheme) => Array.from(scheme, (_, at) => scheme.slice(0, at + 1)))),
+]
+/** The other states: another scheme, what follows it, the colon before two slashes, the host and the path. */
+const [OTHER_SCHEME, AFTER_OTHER, COLON, SLASH, HOST_START, HOST, PATH_OF_URL] = [
+  50, 51, 52, 54, 56, 58, 60,
+] as const
+/** Added to the states of a file up to its host, which may be empty. */
+const OF_FILE = 1
+
 const URL_SHAPE: Shape = {
-  start: 0,
+  start: STARTS.length,
   after(state, character) {
-    if (state === 2) return /^[ -~]$/.test(character) ? 2 : undefined
-    if (character === ':') return state === 1 ? 2 : undefined
-    return (state === 0 ? /^[a-z]$/ : /^[a-z\d+.-]$/).test(character) ? 1 : undefined
+    if (!/^[ -~]$/.test(character)) return undefined
+    if (state === AFTER_OTHER || state === PATH_OF_URL) return state
+    if (state >= COLON) return hostAfter(state, character)
+    const read = STARTS[state] ?? ''
+    if (character === ':') {
+      if (SPECIAL.includes(read)) return read === 'file' ? COLON + OF_FILE : COLON
+      return state === URL_SHAPE.start ? undefined : AFTER_OTHER
+    }
+    if (!(state === URL_SHAPE.start ? /^[a-z]$/ : /^[a-z\d+.-]$/).test(character)) return undefined
+    const next = state === OTHER_SCHEME ? -1 : STARTS.indexOf(`${read}${character}`)
+    return next === -1 ? OTHER_SCHEME : next
   },
-  isWhole: (state) => state === 2,
-  alike: ['abcdefghijklmnopqrstuvwxyz', '0123456789+.-', ':', '/', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&'],
+  isWhole: (state) => state === AFTER_OTHER || state === PATH_OF_URL,
+  alike: [
+    'abcdefghijklmnopqrstuvwxyz',
+    '0123456789+.-',
+    ':',
+    '/',
+    ...'htpswfile',
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&',
+  ],
   takesOthers: false,
+}
+
+function hostAfter(state: number, character: string): number | undefined {
+  if (state < HOST_START) return character === '/' ? state + 2 : undefined
+  if (character !== '/') return HOST
+  return state === HOST_START ? undefined : PATH_OF_URL
 }
 
 /** 0 to 3 digits of a group, then 4 behind the first of two `=`, and 5 at the end. */

@@ -9,6 +9,7 @@ import {
 } from '@toolrack/contract'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
+import { makeArgumentsCanonical } from '../../../../functions/src/calls/pipeline/canonical-arguments.ts'
 import { outcomeOf, type Authorised, type Resolved } from '../../../../functions/src/calls/pipeline/call.ts'
 import { authoriseCall } from '../../../../functions/src/calls/rules/authorise.ts'
 import {
@@ -70,6 +71,36 @@ const ARGUMENTS = {
     globs: ['fast', 'slow', 's*', 'x', '*'],
     values: ['fast', 'slow'],
   },
+  id: {
+    schema: { type: 'string', format: 'uuid' },
+    globs: ['*', 'A*', 'a*', '*1', 'z*'],
+    values: [
+      'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11',
+      'A0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12',
+      'b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11',
+      'B0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12',
+    ],
+  },
+  day: {
+    schema: { $ref: '#/$defs/Day' },
+    globs: ['*', '2026-*', '1767312000', '*-02', '20??-*'],
+    values: ['2026-01-02', '1767398400', '2025-01-02', '1999-01-01', '2025-01-01', '2026-01-01'],
+  },
+  amount: {
+    schema: { anyOf: [{ type: 'string', format: 'decimal' }, { type: 'null' }] },
+    globs: ['*', '-*', '1e3', '1*', '0*'],
+    values: ['-1', '1_000', '10', '0.5', '2', null],
+  },
+  link: {
+    schema: { type: 'string', format: 'uri' },
+    globs: ['*', 'HTTP://EVIL.com/*', 'http*', 'http://evil.com'],
+    values: ['HTTP://EVIL.com:80/', 'http://evil.com/a', 'http://good.com', 'foo:x'],
+  },
+  where: {
+    schema: { type: 'string' },
+    globs: ['*', '**', '/etc/**', '/etc//*', '/*'],
+    values: ['//etc/x', '/etc', 'zz', 'zz/zz', '/zz', '/etc/x/y', '/'],
+  },
   flag: { schema: { type: 'boolean' }, globs: ['true', '*'], values: [true] },
 } as const
 type Argument = keyof typeof ARGUMENTS
@@ -100,10 +131,12 @@ function sets(about: readonly Argument[], ...owners: readonly string[]): string 
 
 function definition(required: readonly Argument[]): ToolDefinition {
   const properties = Object.fromEntries(ALL_ARGUMENTS.map((name) => [name, ARGUMENTS[name].schema]))
-  const parameters = { type: 'object', properties, required }
+  const $defs = { Day: { type: 'string', format: 'date' } }
+  const parameters = { type: 'object', properties, required, $defs }
   return {
     type: 'function',
     function: { name: oneOf(NAMES), description: '', parameters },
+    runner: { kind: 'python', module: 'm', sha256: '0'.repeat(64), kinds: { where: ['path'] } },
     ...(random() < 0.2 && { sealed: true }),
     annotations: { classes: [oneOf(TOOL_CLASSES)] },
   }
@@ -171,10 +204,12 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
     async function someCallIsNotDenied(name: string): Promise<boolean> {
       for (const args of calls) {
         const call = { ...requestedCall({ name, arguments: args }), principal: ann }
+        const authorise = authoriseCall({ ruleBook: { of: () => ruleBook.of(principal) } })
         const outcome = await resolveTool({ catalog: { view: () => view } })(call, (resolved: Resolved) =>
-          authoriseCall({ ruleBook: { of: () => ruleBook.of(principal) } })(
-            resolved,
-            (authorised: Authorised) => Promise.resolve(outcomeOf(authorised, toolResult('ran'))),
+          makeArgumentsCanonical(resolved, (canonical: Resolved) =>
+            authorise(canonical, (authorised: Authorised) =>
+              Promise.resolve(outcomeOf(authorised, toolResult('ran'))),
+            ),
           ),
         )
         if (outcome.result.resultType === 'success') return true
