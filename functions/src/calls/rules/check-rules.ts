@@ -1,6 +1,6 @@
 import {
   jsonPointer,
-  nameMatcher,
+  matchesGlob,
   undeclaredArguments,
   valueAt,
   type Rule,
@@ -80,12 +80,11 @@ const NO_ARGUMENT = 'is an argument that none of these tools declares; correct i
 async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
   const found: CatalogEntry[] = []
   const { tool, class: toolClass } = rule
-  const matches = nameMatcher(tool)
   let looked = 0
   for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
     looked += 1
     if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
-    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
+    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matchesGlob(tool, entry.name, 'name'))
       found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
   }

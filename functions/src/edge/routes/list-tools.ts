@@ -107,7 +107,8 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       const narrowed = narrowing && (await narrowInTurns(view, narrowing, principal))
       const asked = askedList(parts, view, request, narrowing, narrowed, rank)
-      const { q, countsTokens } = asked.query
+      const { q, countsTokens, names } = asked.query
+      if (names === 'all') await asked.view.decideInTurns()
       const found = q === undefined ? undefined : await parts.search.find(asked.view, principal.uid, q)
       let longestMs = 0
       let list = countsTokens ? await countedList(parts, asked, found) : undefined

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts'
 import { argumentKind, globKind } from './argument-text.ts'
 import { matchedSets, valuesOf, type Work } from './argument-values.ts'
-import { decideBy, isAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
+import { decideBy, rulesAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
 import { matchesEveryText } from './glob.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
@@ -20,7 +20,7 @@ export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as
  * together. It is undefined too if it would take long to tell; then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
-  const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
+  const rules = owned.flatMap(({ set }) => rulesAbout(set, tool))
   if (!rules.some(({ effect }) => effect === 'deny') && !hasDenyingDefault(owned)) return undefined
   const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, tool))
   if (byOne.effect === 'deny') return byOne

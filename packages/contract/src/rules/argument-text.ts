@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { GlobKind } from './glob.ts'
-import { matchesGlob } from './matches-glob.ts'
+import { comparedAlone, holds, type CompareGlob } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** The kinds of arguments that rules treat differently. */
@@ -33,18 +33,21 @@ export function matchesArgument(
   value: JsonValue | undefined,
   kind: ArgumentKind,
   effect: RuleEffect,
+  compare: CompareGlob = comparedAlone,
 ): boolean {
   const isAllow = effect === 'allow'
+  const matches = (text: string): boolean => holds(compare(glob, text, globKind(kind)), effect)
   const lengthMax = kind === 'path' ? RULED_PATH_LENGTH_MAX : RULED_TEXT_LENGTH_MAX
   if (typeof value !== 'string' || value.length > lengthMax) return !isAllow
   if (kind !== 'path') {
     if (isAllow && kind === 'command' && SHELL_SYNTAX.test(value)) return false
-    return matchesGlob(glob, value, globKind(kind))
+    return matches(value)
   }
   const path = normalisedPath(value)
-  if (isAllow) return !UNCLEAR_PATH.test(value) && matchesGlob(glob, path, 'path')
-  if (matchesFolder(glob, path)) return true
-  return value.includes('\\') && matchesFolder(glob, normalisedPath(value.replaceAll('\\', '/')))
+  if (isAllow) return !UNCLEAR_PATH.test(value) && matches(path)
+  // A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`.
+  const isDenied = (one: string): boolean => matches(one) || (isContentOfFolder(glob) && matches(`${one}/`))
+  return isDenied(path) || (value.includes('\\') && isDenied(normalisedPath(value.replaceAll('\\', '/'))))
 }
 
 export function globKind(kind: ArgumentKind): GlobKind {
@@ -58,11 +61,6 @@ const SHELL_SYNTAX = /[;&|<>$()`\u0000-\u0008\u000a-\u001f\u007f]/
 /** Some systems take `\` for a separator, and end a path at NUL. */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
-
-/** A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`. */
-function matchesFolder(glob: string, path: string): boolean {
-  return matchesGlob(glob, path, 'path') || (isContentOfFolder(glob) && matchesGlob(glob, `${path}/`, 'path'))
-}
 
 export function isContentOfFolder(glob: string): boolean {
   return glob.endsWith('/**')

@@ -2,6 +2,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../j
 import { argumentKind, globKind, isContentOfFolder, isDoubtful, matchesArgument } from './argument-text.ts'
 import type { ArgumentKind } from './argument-text.ts'
 import { GlobAutomaton, type Positions } from './glob-automaton.ts'
+import { comparedTogether } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** What a rule says of one argument. */
@@ -25,13 +26,21 @@ export function matchedSets(
   globs: readonly ArgumentGlob[],
   work: Work,
 ): readonly Matched[] | undefined {
-  if (!work.take(listed.length * globs.length)) return undefined
+  const characters = listed.reduce<number>((sum, value) => sum + lengthOf(value), 0)
+  // Globs of texts are compared together, and those of paths one by one.
+  const compared = kind === 'path' ? characters * globs.length : characters
+  if (!work.take(compared + listed.length * globs.length)) return undefined
+  const compare = comparedTogether(globs.map(({ glob }) => glob))
   const sets = listed.map((value) =>
-    matchedBy(globs, (one) => matchesArgument(one.glob, value, kind, one.effect)),
+    matchedBy(globs, (one) => matchesArgument(one.glob, value, kind, one.effect, compare)),
   )
   if (mayBeOther) sets.push(matchedBy(globs, ({ effect }) => effect !== 'allow'))
   const ofTexts = mayBeText ? textSets(globs, kind, work) : []
   return ofTexts && distinct([...sets, ...ofTexts])
+}
+
+function lengthOf(value: JsonValue): number {
+  return typeof value === 'string' ? value.length : 0
 }
 
 /** The values that an argument may have. A call with another value is refused, because it does not match the schema. */

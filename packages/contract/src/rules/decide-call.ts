@@ -1,6 +1,7 @@
 import { valueAt, type JsonObject } from '../json.ts'
 import { argumentKind, matchesArgument } from './argument-text.ts'
-import { matchesGlob } from './matches-glob.ts'
+import type { Answer, StepsLeft } from '../matching/glob-set.ts'
+import { comparedGlobs, FOLLOWED_STEPS_MAX, holds, toolAnswers } from './rule-globs.ts'
 import {
   RULE_EFFECTS,
   type OwnedRules,
@@ -34,7 +35,8 @@ export type RuleDecision = {
  * owners, the strictest decision wins, and of equally strict ones the first. So the rules of one more owner can only take away.
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
-  return decideBy(owned, tool, (rule) => matchesArguments(rule, tool, args))
+  const steps = { left: FOLLOWED_STEPS_MAX.call }
+  return strictest(owned.map((one) => decideOfOwner(one, tool, argumentsMatcher(one.set, tool, args, steps))))
 }
 
 /** Decides as `decideCall`, about a call which exactly these rules match. They are asked only if they are about the tool. */
@@ -44,11 +46,6 @@ export function decideBy(
   matches: (rule: Rule) => boolean,
 ): RuleDecision {
   return strictest(owned.map((one) => decideOfOwner(one, tool, matches)))
-}
-
-/** True if the rule is about the tool, with some arguments at least. */
-export function isAbout({ tool: glob, class: toolClass }: Rule, { name, classes }: RuledTool): boolean {
-  return (toolClass === undefined || classes.includes(toolClass)) && matchesGlob(glob, name, 'name')
 }
 
 /** The arguments that a rule names and the tool does not declare. A tool that takes any argument has none of them. */
@@ -79,9 +76,10 @@ function decideOfOwner(
 ): RuleDecision {
   let found: number | null = null
   let effect: RuleEffect | undefined
+  const about = toolAnswers(set, tool.name)
   for (const [index, rule] of set.rules.entries()) {
     if (effect !== undefined && strictness(rule) >= strictness({ effect })) continue
-    if (!isAbout(rule, tool) || !matches(rule)) continue
+    if (!holds(about[index] as Answer, rule.effect) || !hasClass(rule, tool) || !matches(rule)) continue
     found = index
     effect = rule.effect
     if (effect === 'deny') break
@@ -102,12 +100,33 @@ function of({ kind, id }: RuleOwner): string {
 
 /** The rules of one owner that match a call. Each rule is compared once, also if several decisions are made from them. */
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
-  return new Set(set.rules.filter((rule) => isAbout(rule, tool) && matchesArguments(rule, tool, args)))
+  const matches = argumentsMatcher(set, tool, args, { left: FOLLOWED_STEPS_MAX.call })
+  return new Set(rulesAbout(set, tool).filter(matches))
 }
 
-function matchesArguments(rule: Rule, tool: RuledTool, args: JsonObject): boolean {
-  return Object.entries(rule.args ?? {}).every(([name, glob]) => {
-    const value = Object.hasOwn(args, name) ? args[name] : undefined
-    return matchesArgument(glob, value, argumentKind(name, tool.parameters), rule.effect)
-  })
+/** The rules of a set that are about the tool, with some arguments at least. */
+export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
+  const answers = toolAnswers(set, tool.name)
+  return set.rules.filter(
+    (rule, index) => holds(answers[index] as Answer, rule.effect) && hasClass(rule, tool),
+  )
+}
+
+function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {
+  return toolClass === undefined || classes.includes(toolClass)
+}
+
+/** Tells whether the arguments of a call match those of a rule of the set. */
+function argumentsMatcher(
+  set: RuleSet,
+  tool: RuledTool,
+  args: JsonObject,
+  steps: StepsLeft,
+): (rule: Rule) => boolean {
+  const compare = comparedGlobs(set, steps)
+  return (rule) =>
+    Object.entries(rule.args ?? {}).every(([name, glob]) => {
+      const value = Object.hasOwn(args, name) ? args[name] : undefined
+      return matchesArgument(glob, value, argumentKind(name, tool.parameters), rule.effect, compare)
+    })
 }
