@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { GlobSet, Needles, START, YES } from '@toolrack/contract'
 import fc from 'fast-check'
 import { GlobAutomaton } from '../../packages/contract/src/rules/glob-automaton.ts'
+import { NameGlobs } from '../../packages/contract/src/scopes/name-globs.ts'
 import { MarkedAncestors } from '../../packages/contract/src/matching/marked-ancestors.ts'
 import { badGlobs, badTexts } from '../support/bad-texts.ts'
 
@@ -52,6 +53,17 @@ describe('needles', () => {
     expect(needles.steps).toBeLessThanOrEqual(2 * length)
     expect(needles.steps).toBeGreaterThanOrEqual(whole.length)
   })
+})
+
+test('globs of a scope mean what each of them means alone', () => {
+  const globs = fc.array(text(['a', 'b', '*', '*', '?'], 12), { maxLength: 12 })
+  fc.assert(
+    fc.property(globs, text(['a', 'b', 'c'], 14), (list, name) => {
+      const expected = list.flatMap((glob, at) => (new GlobAutomaton(glob, 'name').matches(name) ? [at] : []))
+      expect([list, name, new NameGlobs(list).matching(name)]).toEqual([list, name, expected])
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 test('the nearest marked ancestor is the one that a walk to the root finds, while marks come and go', () => {

@@ -84,7 +84,10 @@ async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<r
   for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
     looked += 1
     if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
-    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matchesGlob(tool, entry.name, 'name'))
+    if (
+      (toolClass === undefined || entry.classes.includes(toolClass)) &&
+      matchesGlob(tool, entry.name, 'name')
+    )
       found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
   }

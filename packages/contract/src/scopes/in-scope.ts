@@ -1,4 +1,4 @@
-import { GlobSet, YES } from '../matching/glob-set.ts'
+import { NameGlobs } from './name-globs.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
 /** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
@@ -34,36 +34,19 @@ export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
 
 /**
  * Compares items with many tools. Returns the indices of the items that name a tool, whether they include or exclude it, in no
- * order. The globs are compared with a name together, so the number of items matters little.
+ * order.
  */
 export function itemsNaming(items: readonly ScopeItem[]): (tool: ToolInScope) => readonly number[] {
-  const globs = items.flatMap(({ by, text }, index) => (by === 'name' ? [{ text, index }] : []))
-  const names = new GlobSet(
-    globs.map(({ text }) => text),
-    'name',
-  )
-  const groups = placesOf(items, 'group')
-  const tagged = placesOf(items, 'tag')
-  return ({ name, category, tags, internal }) => {
-    const found = new Set<number>()
-    if (globs.length > 0)
-      for (const [place, answer] of names.answers(name).entries())
-        if (answer === YES) found.add(globs[place]?.index ?? -1)
-    // The name of the internal group is that of no category.
-    if (category !== undefined && category !== INTERNAL_GROUP) addAll(groups.get(category), found)
-    if (internal) addAll(groups.get(INTERNAL_GROUP), found)
-    for (const tag of tagged.size > 0 ? tags : []) addAll(tagged.get(tag), found)
-    return [...found]
-  }
+  // No name of a tool is empty.
+  const names = new NameGlobs(items.map(({ by, text }) => (by === 'name' ? text : '')))
+  return (tool) => [
+    ...names.matching(tool.name),
+    ...[...items.keys()].filter((index) => isLabel(items[index], tool)),
+  ]
 }
 
-function placesOf(items: readonly ScopeItem[], by: ScopeItem['by']): ReadonlyMap<string, readonly number[]> {
-  const places = new Map<string, number[]>()
-  for (const [index, item] of items.entries())
-    if (item.by === by) places.set(item.text, [...(places.get(item.text) ?? []), index])
-  return places
-}
-
-function addAll(more: readonly number[] | undefined, found: Set<number>): void {
-  for (const index of more ?? []) found.add(index)
+function isLabel(item: ScopeItem | undefined, { category, tags, internal }: ToolInScope): boolean {
+  if (item?.by === 'tag') return tags.includes(item.text)
+  if (item?.by !== 'group') return false
+  return item.text === INTERNAL_GROUP ? internal : category === item.text
 }
