@@ -5,6 +5,7 @@ import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
 import { headsOf } from './heads-of.ts'
+import { redactedEvent } from './redacted-event.ts'
 import { removalTexts, retentionOf } from './removal-texts.ts'
 import { rangesOf } from './number-ranges.ts'
 import { TrailVerifier, type TrailReport } from './verify-trail.ts'
@@ -175,7 +176,7 @@ export class AuditTrail {
     }
     const { promise, resolve } = Promise.withResolvers<boolean>()
     try {
-      this.#waiting.push({ event: event(), atMs: this.#options.now(), resolve })
+      this.#waiting.push({ event: redactedEvent(event()), atMs: this.#options.now(), resolve })
     } catch (error) {
       this.#lose(1, error)
       return Promise.resolve(false)

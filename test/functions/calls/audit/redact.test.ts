@@ -263,6 +263,24 @@ describe('x-sensitive', () => {
     expect(isClean(redact(args, sensitivityOf(definition(parameters))))).toBe(true)
   })
 
+  test.each<[string, JsonObject, boolean]>([
+    ['a secret of pydantic', { type: 'string', format: 'password', writeOnly: true }, true],
+    [
+      'an optional one',
+      { anyOf: [{ type: 'string', format: 'password', writeOnly: true }, { type: 'null' }] },
+      true,
+    ],
+    ['a format alone', { format: 'password' }, true],
+    ['what is written only', { writeOnly: true }, true],
+    ['a mark that is no boolean, of an earlier version', { 'x-sensitive': 'true' }, true],
+    ['another one', { 'x-sensitive': null }, true],
+    ['what its author says is none', { format: 'password', 'x-sensitive': false }, false],
+    ['a text that is not written only', { writeOnly: false, description: 'a password' }, false],
+  ])('%s counts', (_what, schema, isSecret) => {
+    const marks = sensitivityOf(definition({ properties: { a: schema } }))
+    expect(redact({ a: CANARY }, marks)).toEqual({ a: isSecret ? REDACTED : CANARY })
+  })
+
   test('nothing else of the arguments is removed', () => {
     const marks = sensitivityOf(definition({ properties: { a: mark, b: { type: 'string' } } }))
     expect(redact({ a: CANARY, b: 'shown' }, marks)).toEqual({ a: REDACTED, b: 'shown' })
