@@ -1,4 +1,4 @@
-import { Needles, START } from '@toolrack/contract'
+import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**

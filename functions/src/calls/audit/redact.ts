@@ -88,7 +88,7 @@ class Redaction {
     if (namesNext(list, index - 1)) return this.#secret(item)
     const shown = withoutListedSecret(list, index)
     if (shown === undefined || shown === item) return undefined
-    this.#removed?.(String(item).slice(shown.length - REDACTED.length))
+    if (typeof item === 'string') this.#removed?.(item.slice(shown.length - REDACTED.length))
     return shown
   }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject } from '@toolrack/contract'
 import type { AuditEvent } from './record.ts'
 import { redact, redactText } from './redact.ts'
 
@@ -21,6 +21,6 @@ export function redactedEvent(event: AuditEvent): AuditEvent {
     ...event,
     ...Object.fromEntries(texts),
     ...(rule !== undefined && { rule: redact(rule) }),
-    ...(subject !== undefined && !isRead && { subject: redact(subject as JsonValue) as JsonObject }),
+    ...(subject !== undefined && !isRead && { subject: redact(subject) as JsonObject }),
   }
 }

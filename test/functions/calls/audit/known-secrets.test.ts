@@ -71,8 +71,8 @@ test('a text in parts has no secret, wherever it is cut, and the rest of it is w
 
 /** Parts of texts in which secrets begin, go on and end in every way. */
 const PARTS = [
-  ...BEGINNINGS,
-  ...[
+  BEGINNINGS,
+  [
     'canary',
     'can',
     'ary',
@@ -84,7 +84,7 @@ const PARTS = [
     '\n  ',
     '\n- ',
   ],
-  ...[
+  [
     '"',
     "'",
     '"""',
@@ -96,7 +96,7 @@ const PARTS = [
     ' text ',
     'y\n',
   ],
-]
+].flat()
 
 test('whatever is printed in whatever parts, what is shown is that of the whole text', () => {
   const printed = fc.array(fc.constantFrom(...PARTS), { maxLength: 14 }).map((parts) => parts.join(''))
