@@ -351,6 +351,28 @@ test('a path of more than 1,024 characters matches a deny and never an allow, an
   expect([allow, deny].map((rules) => decideCall(rules, asked, shorter).effect)).toEqual(['allow', 'allow'])
 })
 
+test('paths whose globs would take too many steps match deny and ask and never allow, and the rules of one more owner allow no more', () => {
+  const asked: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
+  const given = { path: 'a'.repeat(1_024) }
+  const owners = Array.from({ length: 6 }, (_, at) => set(hostilePaths('deny', 200 * at))).flat()
+  expect(decideCall(owners.slice(0, 5), asked, given).effect).toBe('allow')
+  expect(decideCall(owners, asked, given).effect).toBe('deny')
+  const allows = [
+    ...owners.slice(0, 5),
+    ...set({ default: 'deny', rules: [{ effect: 'allow', tool: '*', args: { path: '*a' } }] }),
+  ]
+  expect(decideCall(allows, asked, given).effect).toBe('allow')
+  const late = [...owners.slice(0, 5), ...set(hostilePaths('ask', 1_000)), ...allows.slice(5)]
+  expect(decideCall(late, asked, given).effect).toBe('deny')
+})
+
+test('a tool whose name would take too many steps with the globs of a rule set is denied, and not allowed', () => {
+  const asked: RuledTool = { name: 'a'.repeat(128), classes: ['read'], parameters: {} }
+  expect(decideCall(set({ rules: hostileNames('deny') }), asked, {}).effect).toBe('deny')
+  expect(decideCall(set({ rules: hostileNames('deny').slice(0, 10) }), asked, {}).effect).toBe('allow')
+  expect(decideCall(set({ default: 'deny', rules: hostileNames('allow') }), asked, {}).effect).toBe('deny')
+})
+
 test('globs of many characters hide no tool, instead of making the list wait for a minute', () => {
   const rules = Array.from({ length: 200 }, (_, at) => ({
     effect: 'deny',
@@ -389,4 +411,19 @@ function set(value: JsonValue): readonly OwnedRules[] {
   const parsed = parseRuleSet(value)
   if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults))
   return [{ owner: { kind: 'everybody', id: 'all' }, set: parsed.set }]
+}
+
+function hostilePaths(effect: string, start: number) {
+  return {
+    default: effect === 'allow' ? 'deny' : 'allow',
+    rules: Array.from({ length: 200 }, (_, at) => ({
+      effect,
+      tool: '*',
+      args: { path: `*${start + at}*${'a*'.repeat(120)}` },
+    })),
+  }
+}
+
+function hostileNames(effect: string) {
+  return Array.from({ length: 40 }, (_, at) => ({ effect, tool: `*?${at}?${'a?*'.repeat(15)}` }))
 }

@@ -176,6 +176,7 @@ TOOL_SPECS = [
     {"name": "mixed:wide", "description": "Wide.", "handler": run, "parameters": WIDE},
     {"name": "mixed:good", "description": "Good.", "handler": run, "parameters": LOOK},
     {"name": "mixed:bad", "description": "Bad.", "handler": 1},
+    {"name": "mixed:marked", "description": "M.", "handler": run, "parameters": {"properties": {"a": {"x-sensitive": "true"}}}},
 ]
 `
     const { tools, report } = await uploaded(server, 'mixed', source)
@@ -200,6 +201,11 @@ TOOL_SPECS = [
         unenforced: [{ pointer: '/parameters/properties/a/pattern', reason: expect.any(String) }],
       },
       { name: 'mixed:bad', accepted: false, faults: [{ kind: 'handler_not_callable' }] },
+      {
+        name: 'mixed:marked',
+        accepted: false,
+        faults: [{ code: 'SCHEMA_REJECTED', pointer: '/parameters/properties/a/x-sensitive' }],
+      },
     ])
     expect(tools.added).toEqual(['mixed:good'])
     expect(await listedNames(server, 'category=mixed')).toEqual(['mixed:good'])

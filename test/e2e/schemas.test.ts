@@ -59,6 +59,11 @@ const REFUSED: readonly [string, JsonObject, string][] = [
     { properties: { a: { pattern: 'x'.repeat(2_000) } } },
     '/properties/a/pattern',
   ],
+  [
+    'a mark that is no boolean',
+    { properties: { a: { type: 'string', 'x-sensitive': 'true' } } },
+    '/properties/a/x-sensitive',
+  ],
   ['draft-04', { $schema: 'http://json-schema.org/draft-04/schema#' }, '/$schema'],
   ['33 KB', { description: 'x'.repeat(33 * 1024) }, ''],
   ['2,001 values', { properties: { a: { enum: Array.from({ length: 2_001 }, (_, index) => index) } } }, ''],

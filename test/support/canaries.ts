@@ -39,6 +39,10 @@ const ARGUMENTS = {
     said: `curl -H 'Authorization: Bearer ${WORD}abcdefgh' --password=${WORD}cli`,
     body: JSON.stringify({ a: [{ client_secret: `${WORD} in JSON` }] }),
     deep: JSON.stringify({ body: JSON.stringify({ token: `${WORD} in JSON in JSON` }) }),
+    yaml: `db:\n  password: |\n    ${WORD} first line\n    ${WORD} second line\n  tokens:\n  - ${WORD} in YAML\n`,
+    encoded: `https://h.example/?pass%77ord=${WORD}encoded&b=1`,
+    command: `curl -u me:${WORD}option https://h.example`,
+    quoted: `password="${WORD} begins\n${WORD} ends"`,
     [`ghp_${WORD}asakey0123456789`]: 'its value',
   },
 } as const satisfies JsonObject

@@ -1,4 +1,4 @@
-import { formatScopeItem, itemTest, parseScope, scopeFaultText, scopeTest } from '@toolrack/contract'
+import { formatScopeItem, itemsNaming, parseScope, scopeFaultText, scopeTest } from '@toolrack/contract'
 import type { Scope, ToolDefinition, ToolInScope } from '@toolrack/contract'
 import { ToolsError } from './errors.ts'
 
@@ -7,9 +7,10 @@ export function localScopes(texts: readonly string[], definitions: readonly Tool
   const scopes = texts.map(parsed)
   const tests = scopes.map(scopeTest)
   const tools = definitions.map(toolInScope)
-  const unmatched = scopes
-    .flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
-    .filter((item) => !tools.some(itemTest(item)))
+  const items = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
+  const named = new Set(tools.flatMap(itemsNaming(items)))
+  const unmatched = items
+    .filter((_item, index) => !named.has(index))
     .map((item) => formatScopeItem({ ...item, excludes: false }))
   const isIn = (definition: ToolDefinition): boolean =>
     tests.every((isInScope) => isInScope(toolInScope(definition)))

@@ -11,6 +11,8 @@ export { dropOmittedArguments } from './dialects/null-arguments.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
 export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointer } from './json.ts'
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
+export { GlobSet, NO, UNKNOWN, YES } from './matching/glob-set.ts'
+export { Needles, START } from './matching/needles.ts'
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
 export {
   ARGUMENT_KINDS,
@@ -27,20 +29,20 @@ export { alwaysDenied } from './rules/always-denied.ts'
 export {
   decideBy,
   decideCall,
-  isAbout,
   matchedRules,
   readingsOfTool,
+  rulesAbout,
   undeclaredArguments,
 } from './rules/decide-call.ts'
 export type { RuledTool, RuleDecision } from './rules/decide-call.ts'
-export { nameMatcher, type GlobKind } from './rules/glob.ts'
+export type { GlobKind } from './rules/glob.ts'
 export { matchesGlob } from './rules/matches-glob.ts'
 export { OWNER_KINDS, parseRuleSet, RULE_EFFECTS } from './rules/rule-set.ts'
 export type { OwnedRules, Rule, RuleEffect, RuleFault, RuleOwner, RuleSet } from './rules/rule-set.ts'
 export { writtenGlob, type WrittenGlob } from './rules/written-glob.ts'
 export { classesOf, effectsOf, isToolClass, TOOL_CLASSES, type ToolClass } from './rules/tool-classes.ts'
 export { formatScope, formatScopeItem } from './scopes/format-scope.ts'
-export { inScope, INTERNAL_GROUP, itemTest, scopeTest, type ToolInScope } from './scopes/in-scope.ts'
+export { inScope, INTERNAL_GROUP, itemsNaming, scopeTest, type ToolInScope } from './scopes/in-scope.ts'
 export { groupScope, parseScope, scopeFaultText, SCOPE_LENGTH_MAX } from './scopes/parse-scope.ts'
 export type { Scope, ScopeFault, ScopeItem } from './scopes/parse-scope.ts'
 export { parseScopeCommand, type ScopeCommand } from './scopes/scope-command.ts'

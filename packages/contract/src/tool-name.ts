@@ -27,6 +27,7 @@ export function toolNameFault(name: string): string | undefined {
 /** Cyrillic and Greek letters. LATIN has at the same position the ASCII letter that looks the same (Unicode TR39). */
 const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
+const GREEK_OR_CYRILLIC = /[\u0370-\u052F]/g
 
 /** Invisible characters: zero-width, direction marks, soft hyphen, byte order mark. */
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
@@ -37,5 +38,5 @@ const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\u
  */
 export function readableName(name: string): string {
   const visible = name.normalize('NFKC').replace(INVISIBLE, '')
-  return [...visible].map((char) => LATIN[LOOKALIKES.indexOf(char)] ?? char).join('')
+  return visible.replaceAll(GREEK_OR_CYRILLIC, (letter) => LATIN[LOOKALIKES.indexOf(letter)] ?? letter)
 }

@@ -7,6 +7,7 @@ import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord }
 import { checkNewest, dayIn, type DayFault } from './check-newest.ts'
 import { headsOf } from './heads-of.ts'
 import { endedAmong, lostEvent, noteOf, type RunningCalls } from './running-calls.ts'
+import { redactedEvent } from './redacted-event.ts'
 import { removalTexts, retentionOf } from './removal-texts.ts'
 import { rangesOf } from './number-ranges.ts'
 import { TrailVerifier, type TrailReport } from './verify-trail.ts'
@@ -281,7 +282,7 @@ export class AuditTrail {
     }
     const { promise, resolve } = Promise.withResolvers<boolean>()
     try {
-      this.#waiting.push({ event: event(), atMs: this.#options.now(), resolve })
+      this.#waiting.push({ event: redactedEvent(event()), atMs: this.#options.now(), resolve })
     } catch (error) {
       this.#lose(1, error)
       return Promise.resolve(false)

@@ -1,40 +1,81 @@
-import { isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
-import { redact, REDACTED, redactText } from './redact.ts'
+import { Needles, type JsonObject } from '@toolrack/contract'
+import { PrintedSecrets } from './printed-secrets.ts'
+import { redact, redactText } from './redact.ts'
+import { REDACTED } from './redacted.ts'
 import { NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
 
-/** Removes secrets from a text. */
+/** Removes secrets from texts. */
 export type TextFilter = {
   (text: string): string
-  /** The secrets that have line breaks. A text that is filtered line by line can hold the beginning of one. */
-  readonly ofSeveralLines: readonly string[]
+  /** Removes the known secrets from one more text, which comes in pieces. With too many secrets, nothing of it stays. */
+  readonly open: () => Pick<PrintedSecrets, 'take' | 'end'>
 }
 
 /** A shorter value would be found in many words that are no secrets. */
 const LENGTH_MIN = 4
 
-/** The most secrets that a text is looked through for, which takes 0.1 ms for each in 64 KB. With more, the whole text is removed. */
+/** The most secrets that a text is looked through for, and the UTF-16 code units of all their spellings. With more, nothing of it stays. */
 const SECRETS_MAX = 200
+const SPELLED_LENGTH_MAX = 262_144
+
+/** No call prints a longer text. */
+const PRINTED_LENGTH_MAX = 65_536
 
 /**
  * Removes from what a tool prints the secrets that can be recognised, and those that its caller has sent: what a record would not have
- * of the arguments, as it is and as JSON, percent-encoded or in base64.
+ * of the arguments, as it is and as JSON, percent-encoded or in base64. `lengthMax` is the length of the longest text.
  */
-export function printedFilter(args: JsonObject, marks: Sensitivity, context: JsonObject = {}): TextFilter {
+export function printedFilter(
+  args: JsonObject,
+  marks: Sensitivity,
+  context: JsonObject = {},
+  lengthMax = PRINTED_LENGTH_MAX,
+): TextFilter {
   const found = new Set<string>()
-  collect(args, redact(args, marks), found)
-  collect(context, redact(context, NOT_SENSITIVE), found)
-  const secrets = [...found].filter((secret) => secret.length >= LENGTH_MIN)
-  const spelled = [...new Set(secrets.slice(0, SECRETS_MAX).flatMap(spellings))].toSorted(
-    // The longest first: a secret can be a part of another one.
-    (a, b) => b.length - a.length,
+  redact(args, marks, (secret) => collect(secret, found))
+  redact(context, NOT_SENSITIVE, (secret) => collect(secret, found))
+  const spelled = new Set(
+    [...found]
+      .slice(0, SECRETS_MAX)
+      .flatMap(spellings)
+      .filter(({ length }) => length <= lengthMax),
   )
+  const length = [...spelled].reduce((sum, one) => sum + one.length, 0)
+  if (found.size > SECRETS_MAX || length > SPELLED_LENGTH_MAX)
+    return Object.assign((text: string) => (text === '' ? text : `${REDACTED}\n`), {
+      open: () => new NothingPrinted(),
+    })
+  const needles = new Needles([...spelled])
+  const open = (): PrintedSecrets => new PrintedSecrets(needles)
   const filter = (text: string): string => {
-    if (secrets.length > SECRETS_MAX) return text === '' ? text : `${REDACTED}\n`
-    let rest = text
-    for (const secret of spelled) rest = rest.replaceAll(secret, REDACTED)
-    return redactText(rest)
+    const known = open()
+    return redactText(known.take(text) + known.end())
   }
-  return Object.assign(filter, { ofSeveralLines: spelled.filter((secret) => secret.includes('\n')) })
+  return Object.assign(filter, { open })
+}
+
+/** Shows nothing of a text. */
+class NothingPrinted {
+  #isAnything = false
+
+  take(piece: string): string {
+    this.#isAnything ||= piece !== ''
+    return ''
+  }
+
+  end(): string {
+    return this.#isAnything ? `${REDACTED}\n` : ''
+  }
+}
+
+function collect(removed: string, found: Set<string>): void {
+  // A part of the secret may have been removed before.
+  for (const part of removed.split(REDACTED)) {
+    const secret = part.trim()
+    // The user and the password of a URL.
+    const password = secret.slice(secret.indexOf(':') + 1)
+    for (const one of new Set([part, secret, password])) if (one.length >= LENGTH_MIN) found.add(one)
+  }
 }
 
 /** As it is, in JSON with and without other letters than those of ASCII, percent-encoded as JavaScript and Python do, and in base64. */
@@ -49,48 +90,4 @@ function spellings(secret: string): readonly string[] {
   const pythonPercent = percent.replaceAll('%2F', '/')
   const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
   return [secret, json, asciiJson, percent, pythonPercent, base64, base64url]
-}
-
-/** Collects what stands in `original` in place of each secret of `redacted`. */
-function collect(original: JsonValue, redacted: JsonValue, found: Set<string>): void {
-  if (original === redacted) return
-  if (redacted === REDACTED) return collectAll(original, found)
-  if (typeof original === 'string' && typeof redacted === 'string')
-    return collectInText(original, redacted, found)
-  if (typeof original !== 'object' || original === null) return
-  const [values, kept] = [Object.entries(original), Object.entries(redacted as object)] as [
-    string,
-    JsonValue,
-  ][][]
-  // Two members whose names hold secrets can have become one.
-  if (values?.length !== kept?.length) return collectAll(original, found)
-  for (const [index, [name, value]] of (values ?? []).entries()) {
-    const [keptName, keptValue] = kept?.[index] ?? [name, value]
-    collect(name, keptName, found)
-    collect(value, keptValue, found)
-  }
-}
-
-function collectAll(value: JsonValue, found: Set<string>): void {
-  if (typeof value === 'string' || typeof value === 'number') found.add(String(value))
-  else if (isJsonObject(value) || Array.isArray(value))
-    for (const member of Object.values(value) as JsonValue[]) collectAll(member, found)
-}
-
-function collectInText(original: string, redacted: string, found: Set<string>): void {
-  const [value, kept] = [parsedJson(original), parsedJson(redacted)]
-  if (typeof value === 'object' && value !== null && typeof kept === 'object' && kept !== null)
-    return collect(value as JsonValue, kept as JsonValue, found)
-  let from = 0
-  const [first = '', ...parts] = redacted.split(REDACTED)
-  from = first.length
-  for (const [index, part] of parts.entries()) {
-    const to = index === parts.length - 1 && part === '' ? original.length : original.indexOf(part, from)
-    if (to < from) return void found.add(original)
-    const secret = original.slice(from, to)
-    found.add(secret)
-    // The user and the password of a URL.
-    if (secret.includes(':')) found.add(secret.slice(secret.indexOf(':') + 1))
-    from = to + part.length
-  }
 }

@@ -16,20 +16,37 @@ const SECRET_NAME = new RegExp(
 /** A name whose last word is short for a password: `DB_PASS`, `userPwd`. Not `bypass`. */
 const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
 
+/** The length of the shortest of these names. */
+const LENGTH_MIN = 2
+
 /** Numbers of tokens are no secrets: `max_tokens`, `tokenCount`. */
 const COUNT_NAME = /tokens$|token(?:count|limit|budget)/
 
 export function isSecretName(name: string): boolean {
+  if (name.length < LENGTH_MIN) return false
   if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
   if (!/[^ -~]/.test(name)) return false
   // Letters of other widths and accents in several forms, and then also invisible characters and letters that look alike.
+  const normalised = name.normalize('NFKC')
+  const readable = readableName(name)
   return (
-    SECRET_NAME.test(plainName(name.normalize('NFKC'))) || SECRET_NAME.test(plainName(readableName(name)))
+    (normalised !== name && SECRET_NAME.test(plainName(normalised))) ||
+    (readable !== normalised && SECRET_NAME.test(plainName(readable)))
   )
 }
 
 export function isCountName(name: string): boolean {
   return COUNT_NAME.test(plainName(name))
+}
+
+/** True for the name of a member that says what another member has: `{"name": "Authorization", "value": "…"}`. */
+export function isLabel(name: string): boolean {
+  return /^(?:name|key|header|field|variable)$/i.test(name)
+}
+
+/** True for the name of that other member. */
+export function isLabelled(name: string): boolean {
+  return /^(?:value|val|content)$/i.test(name)
 }
 
 function plainName(name: string): string {

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@toolrack/contract'
+import { SENSITIVE } from '../../tools/schemas/sensitive-keyword.ts'
 import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 
 /** Which parts of a value its schema marks as sensitive. */
@@ -25,7 +26,8 @@ export function isSensitive({ isMarked }: Sensitivity): boolean {
   return isMarked
 }
 
-const KEYWORD = 'x-sensitive'
+/** Only a definition with one of these marks anything. */
+const MAY_MARK = /x-sensitive|writeOnly|password/
 
 /** Keywords whose schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'then', 'else', 'if', 'not'] as const
@@ -44,14 +46,30 @@ const SCHEMAS_MAX = 1_000
 
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
 
-/** What the text of a definition marks with `x-sensitive: true`. */
+/**
+ * True for a schema with `x-sensitive: true`, and for a secret as pydantic and OpenAPI write it. A mark that is no boolean can only be
+ * in a definition that was stored before it was refused; it may be meant to be true.
+ */
+function isMarked({ [SENSITIVE]: mark, format, writeOnly }: JsonObject): boolean {
+  if (mark !== undefined) return mark !== false
+  return format === 'password' || writeOnly === true
+}
+
+/** True if the value has a marked schema anywhere. */
+function holdsMark(value: JsonValue | undefined): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return (isJsonObject(value) && isMarked(value)) || Object.values(value).some(holdsMark)
+}
+
+/** What the text of a definition marks as sensitive. */
 export function sensitivityOf(definitionText: string): Sensitivity {
-  if (!definitionText.includes(KEYWORD)) return NOT_SENSITIVE
+  if (!MAY_MARK.test(definitionText)) return NOT_SENSITIVE
   const definition = parsedJson(definitionText)
   const parameters = isJsonObject(definition)
     ? (valueAt(definition, ['function', 'parameters']) ?? valueAt(definition, ['parameters']))
     : undefined
-  return isJsonObject(parameters) ? ofSchemas(parameters, [parameters]) : NOT_SENSITIVE
+  if (!isJsonObject(parameters) || !holdsMark(parameters)) return NOT_SENSITIVE
+  return ofSchemas(parameters, [parameters])
 }
 
 /** Of a value to which all these schemas may apply. One that marks it is enough: it is not known which of them does apply. */
@@ -60,7 +78,7 @@ function ofSchemas(root: JsonObject, schemas: readonly JsonValue[]): Sensitivity
   const waiting = [...schemas]
   for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
     if (!isJsonObject(schema) || applied.has(schema)) continue
-    if (applied.size >= SCHEMAS_MAX || schema[KEYWORD] === true) return MARKED
+    if (applied.size >= SCHEMAS_MAX || isMarked(schema)) return MARKED
     applied.add(schema)
     const { $ref } = schema
     if ($ref !== undefined) {
@@ -69,7 +87,7 @@ function ofSchemas(root: JsonObject, schemas: readonly JsonValue[]): Sensitivity
       waiting.push(target)
     }
     if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) return MARKED
-    if (OF_A_PART.some((keyword) => JSON.stringify(schema[keyword] ?? null).includes(KEYWORD))) return MARKED
+    if (OF_A_PART.some((keyword) => holdsMark(schema[keyword]))) return MARKED
     for (const keyword of SAME_VALUE) waiting.push(...listOf(schema[keyword]))
     for (const keyword of CONDITIONAL) waiting.push(...membersOf(schema[keyword]))
   }

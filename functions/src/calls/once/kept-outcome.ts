@@ -15,8 +15,9 @@ export function outcomeToKeep(
   sealing: Sealing | undefined,
 ): StoredOutcome {
   if (sealing) return { ...stored, text: sealing.seal(stored.text, placeOf(stored, place)) }
-  const filter = printedFilter(request.arguments, marksOf(entry.stored), request.context)
-  return filter(stored.text) === stored.text ? stored : unknown(NOT_KEPT)
+  const { text } = stored
+  const filter = printedFilter(request.arguments, marksOf(entry.stored), request.context, text.length)
+  return filter(text) === text ? stored : unknown(NOT_KEPT)
 }
 
 /** The outcome that was kept. With a key, a text that is not sealed is not believed: whoever can write into the store could put it there. */

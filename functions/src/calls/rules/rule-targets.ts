@@ -1,4 +1,4 @@
-import { nameMatcher, type Rule, type RuleSet } from '@toolrack/contract'
+import { GlobSet, NO, type Rule, type RuleSet } from '@toolrack/contract'
 import type { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
@@ -35,25 +35,27 @@ export async function targetsOf({ rules }: RuleSet, view: CatalogView, work: Lon
   for (const [at, rule] of rules.entries()) {
     const targets = byRule[at]
     if (!targets) continue
-    if (/[*?]/.test(rule.tool)) globs.push({ rule, targets, matches: nameMatcher(rule.tool) })
+    if (/[*?]/.test(rule.tool)) globs.push({ rule, targets })
     else meet(view.winner(rule.tool), rule, targets, met)
   }
+  const names = new GlobSet(
+    globs.map(({ rule }) => rule.tool),
+    'name',
+  )
   let looked = 0
   for (const entry of globs.length > 0 ? view.entries() : []) {
     looked += 1
     if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
-    for (const { rule, targets, matches } of globs) if (matches(entry.name)) meet(entry, rule, targets, met)
+    const answers = names.answers(entry.name)
+    for (const [at, { rule, targets }] of globs.entries())
+      if (answers[at] !== NO) meet(entry, rule, targets, met)
   }
   const shown = [...met].slice(0, TOOLS_SHOWN_MAX)
   return { byRule, shown, more: met.size - shown.length }
 }
 
 /** A rule whose tools are searched. */
-type Search = {
-  readonly rule: Rule
-  readonly targets: RuleTargets
-  readonly matches: (name: string) => boolean
-}
+type Search = { readonly rule: Rule; readonly targets: RuleTargets }
 
 function meet(
   entry: CatalogEntry | undefined,

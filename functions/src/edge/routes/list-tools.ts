@@ -111,6 +111,7 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
       const fragments = new FragmentsInTurns(parts.catalog.fragments)
       const narrowed = narrowing && (await narrowInTurns(view, narrowing, principal))
       const asked = askedList(parts, view, request, narrowing, narrowed, rank)
+      if (asked.query.names === 'all') await asked.view.decideInTurns()
       const found = await foundList(parts, asked.view, principal.uid, asked.query)
       let longestMs = 0
       let list = asked.query.countsTokens ? await countedList(parts, asked, found) : undefined

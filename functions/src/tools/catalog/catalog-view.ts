@@ -1,6 +1,7 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
 import { maySee, whyNotCalled } from '../../access/visible.ts'
+import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
@@ -181,6 +182,17 @@ export class CatalogView {
   /** True if a list of the view can have this definition. */
   shows(entry: CatalogEntry): boolean {
     return this.winner(entry.name) === entry && this.#shows(entry)
+  }
+
+  /** Decides which tools the rules hide, so that later questions are answered from memory. Other requests get turns meanwhile. */
+  async decideInTurns(): Promise<void> {
+    if (!this.#rules) return
+    const work = new LongWork()
+    for (const layer of LAYERS)
+      for (const entry of this.layers[layer].snapshot?.sorted ?? []) {
+        if (work.isLong) await work.giveTurn()
+        if (this.winner(entry.name) === entry) this.#rules.hides(entry)
+      }
   }
 
   #shows(entry: CatalogEntry): boolean {

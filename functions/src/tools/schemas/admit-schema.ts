@@ -3,6 +3,7 @@ import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import type { CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import type { SchemaCompiler } from './schema-compilers.ts'
+import { sensitiveFaults } from './sensitive-keyword.ts'
 import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
 // Each bound refuses one known attack on validators.
@@ -23,6 +24,8 @@ export type SchemaAdmission = CompileReport & {
 export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): Promise<SchemaAdmission> {
   const fault = measureSchema(sent)
   if (fault) return { schema: sent, changes: [], unenforced: [], faults: [fault] }
+  const unmarked = sensitiveFaults(sent)
+  if (unmarked.length > 0) return { schema: sent, changes: [], unenforced: [], faults: unmarked }
   const { schema, changes } = normaliseTypeNames(sent)
   const { type = 'object' } = schema
   if (type === 'object') return { schema, changes, ...(await compiler.compile(schema)) }

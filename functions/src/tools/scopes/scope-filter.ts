@@ -1,4 +1,4 @@
-import { formatScopeItem, itemTest, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
+import { formatScopeItem, itemsNaming, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
 import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LeftOut } from '../catalog/catalog-view.ts'
@@ -39,15 +39,17 @@ export async function unmatchedItems(
   scopes: readonly Scope[],
   work = new LongWork(),
 ): Promise<readonly string[]> {
-  const items = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
-  const left = new Map(items.map((item) => [formatScopeItem({ ...item, excludes: false }), itemTest(item)]))
+  const all = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
+  const items = new Map(all.map((item) => [formatScopeItem({ ...item, excludes: false }), item]))
+  const naming = itemsNaming([...items.values()])
+  const texts = [...items.keys()]
+  const left = new Set(texts.keys())
   for (const entry of entries) {
     if (left.size === 0) break
     if (work.isLong) await work.giveTurn()
-    const tool = toolInScope(entry)
-    for (const [text, matches] of left) if (matches(tool)) left.delete(text)
+    for (const index of naming(toolInScope(entry))) left.delete(index)
   }
-  return [...left.keys()]
+  return texts.filter((_text, index) => left.has(index))
 }
 
 function toolInScope({ name, category, tags, howRun }: CatalogEntry): ToolInScope {

@@ -1,6 +1,6 @@
 import type { ToolReadings } from '../kinds/tool-readings.ts'
 import { matchedSets, matchesEachText, valuesOf, type Values, type Work } from './argument-values.ts'
-import { decideBy, isAbout, readingsOfTool, type RuledTool, type RuleDecision } from './decide-call.ts'
+import { decideBy, readingsOfTool, rulesAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
 /** The most sets of rules that are followed for one tool, one argument after the other. */
@@ -18,7 +18,7 @@ export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as
  * together. It is undefined too if it would take long to tell; then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
-  const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
+  const rules = owned.flatMap(({ set }) => rulesAbout(set, tool))
   if (!rules.some(({ effect }) => effect === 'deny') && !hasDenyingDefault(owned)) return undefined
   const readings = readingsOfTool(tool)
   const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, readings))

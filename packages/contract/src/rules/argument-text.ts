@@ -5,7 +5,7 @@ import { normalisedPath } from '../kinds/path-text.ts'
 import { readText } from '../kinds/read-text.ts'
 import { globsFor } from './argument-globs.ts'
 import type { GlobKind } from './glob.ts'
-import { matchesGlob } from './matches-glob.ts'
+import { comparedAlone, holds, type CompareGlob } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
@@ -50,30 +50,41 @@ export function matchesArgument(
   glob: string,
   read: readonly ReadText[] | undefined,
   effect: RuleEffect,
+  compare: CompareGlob = comparedAlone,
 ): boolean {
-  if (effect === 'allow') return read?.every((one) => isAllowed(glob, one)) ?? false
-  return read?.some((one) => isCaught(glob, one, effect)) ?? true
+  if (effect === 'allow') return read?.every((one) => isAllowed(glob, one, compare)) ?? false
+  return read?.some((one) => isCaught(glob, one, effect, compare)) ?? true
 }
 
-function isAllowed(glob: string, { reading, sent, text }: ReadText): boolean {
+function isAllowed(glob: string, { reading, sent, text }: ReadText, compare: CompareGlob): boolean {
   const { kind } = reading
   if (text === undefined || kind === 'other') return false
   if (hasDoubt(sent, kind) || hasDoubt(text, kind)) return false
   return (
-    matchesGlob(glob, text, globKind(kind)) &&
-    (!isZoneless(reading, text) || matchesGlob(glob, `${text}Z`, 'text'))
+    holds(compare(glob, text, globKind(kind)), 'allow') &&
+    (!isZoneless(reading, text) || holds(compare(glob, `${text}Z`, 'text'), 'allow'))
   )
 }
 
-function isCaught(glob: string, { reading, sent, text }: ReadText, effect: RuleEffect): boolean {
+function isCaught(
+  glob: string,
+  { reading, sent, text }: ReadText,
+  effect: RuleEffect,
+  compare: CompareGlob,
+): boolean {
   if (text === undefined) return true
+  const matches = (one: string, each: string, kind: GlobKind): boolean =>
+    holds(compare(one, each, kind), effect)
   const globs = globsFor(glob, reading, effect)
   if (reading.kind !== 'path') {
     const texts = isZoneless(reading, text) ? [text, `${text}Z`] : [text]
-    return globs.some((one) => texts.some((each) => matchesGlob(one, each, 'text')))
+    return globs.some((one) => texts.some((each) => matches(one, each, 'text')))
   }
   const paths = sent.includes('\\') ? [text, normalisedPath(sent.replaceAll('\\', '/'))] : [text]
-  return globs.some((one) => paths.some((path) => matchesFolder(one, path)))
+  // A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`.
+  const isDenied = (one: string, path: string): boolean =>
+    matches(one, path, 'path') || (isContentOfFolder(one) && matches(one, `${path}/`, 'path'))
+  return globs.some((one) => paths.some((path) => isDenied(one, path)))
 }
 
 /** A date-time without a zone is often taken for one in UTC. */
@@ -97,11 +108,6 @@ const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
 export function hasDoubt(text: string, kind: Reading['kind']): boolean {
   if (kind === 'path') return UNCLEAR_PATH.test(text)
   return kind === 'command' && SHELL_SYNTAX.test(text)
-}
-
-/** A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`. */
-function matchesFolder(glob: string, path: string): boolean {
-  return matchesGlob(glob, path, 'path') || (isContentOfFolder(glob) && matchesGlob(glob, `${path}/`, 'path'))
 }
 
 export function isContentOfFolder(glob: string): boolean {

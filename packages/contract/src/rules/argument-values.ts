@@ -12,6 +12,7 @@ import {
 import { shapeOf, type Shape } from './canonical-shape.ts'
 import { matchesEveryText } from './glob.ts'
 import { GlobAutomaton, type Positions } from './glob-automaton.ts'
+import { comparedTogether } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /** What a rule says of one argument. */
@@ -35,14 +36,23 @@ export function matchedSets(
   globs: readonly ArgumentGlob[],
   work: Work,
 ): readonly Matched[] | undefined {
-  if (!work.take(listed.length * globs.length)) return undefined
+  const characters = listed.reduce<number>((sum, value) => sum + lengthOf(value), 0)
+  // Globs of texts are compared together, and those of paths one by one.
+  const isPath = readings.some(({ kind }) => kind === 'path')
+  const compared = isPath ? characters * globs.length : characters
+  if (!work.take(compared + listed.length * globs.length)) return undefined
+  const compare = comparedTogether(globs.map(({ glob }) => glob))
   const sets = listed.map((value) => {
     const read = readValue(value, readings)
-    return matchedBy(globs, ({ glob, effect }) => matchesArgument(glob, read, effect))
+    return matchedBy(globs, ({ glob, effect }) => matchesArgument(glob, read, effect, compare))
   })
   if (mayBeOther) sets.push(strictest(globs))
   const ofTexts = mayBeText ? textSets(globs, readings, work) : []
   return ofTexts && distinct([...sets, ...ofTexts])
+}
+
+function lengthOf(value: JsonValue): number {
+  return typeof value === 'string' ? value.length : 0
 }
 
 /** The values that an argument may have. A call with another value is refused, because it does not match the schema. */

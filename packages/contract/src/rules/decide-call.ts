@@ -1,7 +1,8 @@
 import type { JsonObject } from '../json.ts'
 import { ToolReadings, type ReadTool } from '../kinds/tool-readings.ts'
+import type { Answer } from '../matching/glob-set.ts'
 import { matchesArgument, readValue, type ReadText } from './argument-text.ts'
-import { matchesGlob } from './matches-glob.ts'
+import { comparedGlobs, FOLLOWED_STEPS_MAX, holds, toolAnswers, type CompareGlob } from './rule-globs.ts'
 import {
   RULE_EFFECTS,
   type OwnedRules,
@@ -35,7 +36,13 @@ export type RuleDecision = {
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
   const given = new GivenArguments(tool, args)
-  const decision = decideBy(owned, tool, (rule) => given.match(rule))
+  const steps = { left: FOLLOWED_STEPS_MAX.call }
+  const decision = strictest(
+    owned.map((one) => {
+      const compare = comparedGlobs(one.set, steps)
+      return decideOfOwner(one, tool, (rule) => given.match(rule, compare))
+    }),
+  )
   return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
 }
 
@@ -61,11 +68,6 @@ export function decideBy(
   matches: (rule: Rule) => boolean,
 ): RuleDecision {
   return strictest(owned.map((one) => decideOfOwner(one, tool, matches)))
-}
-
-/** True if the rule is about the tool, with some arguments at least. */
-export function isAbout({ tool: glob, class: toolClass }: Rule, { name, classes }: RuledTool): boolean {
-  return (toolClass === undefined || classes.includes(toolClass)) && matchesGlob(glob, name, 'name')
 }
 
 /** The arguments that a rule names and the tool does not declare. A tool that takes any argument has none of them. */
@@ -96,9 +98,10 @@ function decideOfOwner(
 ): RuleDecision {
   let found: number | null = null
   let effect: RuleEffect | undefined
+  const about = toolAnswers(set, tool.name)
   for (const [index, rule] of set.rules.entries()) {
     if (effect !== undefined && strictness(rule) >= strictness({ effect })) continue
-    if (!isAbout(rule, tool) || !matches(rule)) continue
+    if (!holds(about[index] as Answer, rule.effect) || !hasClass(rule, tool) || !matches(rule)) continue
     found = index
     effect = rule.effect
     if (effect === 'deny') break
@@ -120,7 +123,20 @@ function of({ kind, id }: RuleOwner): string {
 /** The rules of one owner that match a call. Each rule is compared once, also if several decisions are made from them. */
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
   const given = new GivenArguments(tool, args)
-  return new Set(set.rules.filter((rule) => isAbout(rule, tool) && given.match(rule)))
+  const compare = comparedGlobs(set, { left: FOLLOWED_STEPS_MAX.call })
+  return new Set(rulesAbout(set, tool).filter((rule) => given.match(rule, compare)))
+}
+
+/** The rules of a set that are about the tool, with some arguments at least. */
+export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
+  const answers = toolAnswers(set, tool.name)
+  return set.rules.filter(
+    (rule, index) => holds(answers[index] as Answer, rule.effect) && hasClass(rule, tool),
+  )
+}
+
+function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {
+  return toolClass === undefined || classes.includes(toolClass)
 }
 
 /** The arguments of a call. Each is read once, also if many rules name it. */
@@ -135,9 +151,9 @@ class GivenArguments {
     this.#args = args
   }
 
-  match({ effect, args }: Rule): boolean {
+  match({ effect, args }: Rule, compare: CompareGlob): boolean {
     return Object.entries(args ?? {}).every(([name, glob]) =>
-      matchesArgument(glob, this.#readOf(name), effect),
+      matchesArgument(glob, this.#readOf(name), effect, compare),
     )
   }
 

@@ -1,19 +1,25 @@
 import type { GlobKind } from './glob.ts'
 
-/** The positions in a glob that some characters lead to: position n is bit n % 32 of word n / 32. */
+/** The positions in globs that some characters lead to: position n is bit n % 32 of word n / 32. */
 export type Positions = Int32Array
 
 const SLASH = 0x2f
+const ASCII_END = 0x80
 
 /**
- * A glob as an automaton. All possible positions are followed at once, 32 in each operation, so that no glob and no text take long.
- * A position is before a character that the glob names. Wildcards have no positions: they are what happens at those of others.
+ * Globs as one automaton. All possible positions are followed at once, 32 in each operation, so that no glob and no text take long.
+ * A position is before a character that a glob names. Wildcards have no positions: they are what happens at those of others. The
+ * positions of several globs stand behind each other.
  */
 export class GlobAutomaton {
+  /** How many positions there are. Each glob has one more than characters: its end. */
   readonly #length: number
-  /** Where each character that the glob names leads on. A `?` is in all of them, and in `#others`; in a path not in that of the slash. */
-  readonly #named: Positions[] = []
+  readonly #ends: readonly number[]
+  /** Where each character that a glob names leads on. A `?` is in all of them, and in `#others`; in a path not in that of the slash. */
+  readonly #named = new Map<number, Positions>()
   readonly #others: Positions
+  /** The same for ASCII, because most characters are. */
+  readonly #ascii: Positions[] = []
   /** Where the automaton can stay: at a `/`, and at any other character. */
   readonly #staysAtSlash: Positions
   readonly #stays: Positions
@@ -21,73 +27,69 @@ export class GlobAutomaton {
   readonly #folders: Positions
   readonly start: Positions
 
-  constructor(glob: string, kind: GlobKind) {
-    const tokens = tokensOf(glob, kind)
-    this.#length = tokens.filter((token) => !token.startsWith('*') || isFolder(token)).length
+  constructor(globs: string | readonly string[], kind: GlobKind) {
+    const each = [globs].flat().map((glob) => tokensOf(glob, kind))
+    let length = 0
+    const starts = each.map((tokens) => {
+      const start = length
+      length += tokens.filter((token) => !token.startsWith('*') || isFolder(token)).length + 1
+      return start
+    })
+    this.#length = length
+    this.#ends = each.map((_tokens, index) => (starts[index + 1] ?? length) - 1)
     this.#others = this.#nowhere()
     this.#staysAtSlash = this.#nowhere()
     this.#stays = this.#nowhere()
     this.#folders = this.#nowhere()
-    const singles: number[] = []
-    let position = 0
-    for (const token of tokens) {
-      if (token.startsWith('*')) {
-        mark(this.#stays, position)
-        if (kind !== 'path' || token !== '*') mark(this.#staysAtSlash, position)
-        if (!isFolder(token)) continue
-        mark(this.#folders, position)
-      }
-      if (token === '?') singles.push(position)
-      else this.#name(isFolder(token) ? SLASH : codeOf(token), position)
-      position += 1
-    }
-    // In a path, `?` is no slash. So the slash must not be one of the others.
-    if (kind === 'path' && singles.length > 0) this.#named[SLASH] ??= this.#nowhere()
-    for (const single of singles) {
-      mark(this.#others, single)
-      this.#named.forEach((positions, code) => {
-        if (kind !== 'path' || code !== SLASH) mark(positions, single)
-      })
-    }
     this.start = this.#nowhere()
-    mark(this.start, 0)
-    if ((this.#folders[0] ?? 0) & 1) mark(this.start, 1)
+    for (const [index, tokens] of each.entries()) this.#add(tokens, kind, starts[index] ?? 0)
+    // In a path, `?` is no slash. So the slash must not be one of the others.
+    if (kind === 'path' && !this.#named.has(SLASH)) this.#named.set(SLASH, this.#nowhere())
+    for (const [code, positions] of this.#named)
+      for (const [word, singles] of this.#others.entries())
+        if (kind !== 'path' || code !== SLASH) positions[word] = (positions[word] ?? 0) | singles
+    for (const [code, positions] of this.#named) if (code < ASCII_END) this.#ascii[code] = positions
+  }
+
+  /** The words of positions. To follow one character takes as many steps. */
+  get words(): number {
+    return this.start.length
   }
 
   /** Every character that the glob names. All others are the same to it. */
   get characters(): readonly string[] {
-    return Object.keys(this.#named).map((code) => String.fromCodePoint(Number(code)))
-  }
-
-  after(positions: Positions, character: string): Positions {
-    const reached = this.#nowhere()
-    this.#follow(positions, codeOf(character), reached)
-    return reached
+    return Array.from(this.#named.keys(), (code) => String.fromCodePoint(code))
   }
 
   /** True if the characters so far match the whole glob. */
-  isEnd(positions: Positions): boolean {
-    return (((positions[this.#length >>> 5] ?? 0) >>> (this.#length & 31)) & 1) === 1
+  isEnd(positions: Positions, glob = 0): boolean {
+    const end = this.#ends[glob] ?? 0
+    return (((positions[end >>> 5] ?? 0) >>> (end & 31)) & 1) === 1
   }
 
   matches(text: string): boolean {
-    let positions = this.start
-    let spare = this.#nowhere()
-    let next = this.#nowhere()
+    return this.isEnd(this.after(this.start, text))
+  }
+
+  /** The positions to which a text leads from these. */
+  after(from: Positions, text: string): Positions {
+    let positions = from
+    let [next, spare] = [this.#nowhere(), this.#nowhere()]
     for (let index = 0; index < text.length; index += 1) {
       const code = text.codePointAt(index) ?? 0
       if (code > 0xffff) index += 1
-      if (!this.#follow(positions, code, next)) return false
+      const leadsOn = this.#follow(positions, code, next)
       positions = next
+      if (!leadsOn) break
       next = spare
       spare = positions
     }
-    return this.isEnd(positions)
+    return positions
   }
 
   /** Writes to `reached` where a character leads from these positions. False if it leads nowhere. */
   #follow(positions: Positions, code: number, reached: Positions): boolean {
-    const leads = this.#named[code] ?? this.#others
+    const leads = (code < ASCII_END ? this.#ascii[code] : this.#named.get(code)) ?? this.#others
     const stays = code === SLASH ? this.#staysAtSlash : this.#stays
     let isSomewhere = 0
     // The highest bit of a word moves into the next word.
@@ -107,15 +109,32 @@ export class GlobAutomaton {
     return isSomewhere !== 0
   }
 
-  #name(code: number, position: number): void {
-    const positions = this.#named[code] ?? this.#nowhere()
-    mark(positions, position)
-    this.#named[code] = positions
+  /** Adds the positions of one glob. */
+  #add(tokens: readonly string[], kind: GlobKind, start: number): void {
+    let position = start
+    for (const token of tokens) {
+      if (token.startsWith('*')) {
+        mark(this.#stays, position)
+        if (kind !== 'path' || token !== '*') mark(this.#staysAtSlash, position)
+        if (!isFolder(token)) continue
+        mark(this.#folders, position)
+      }
+      if (token === '?') mark(this.#others, position)
+      else this.#name(isFolder(token) ? SLASH : codeOf(token), position)
+      position += 1
+    }
+    mark(this.start, start)
+    if (tokens[0] !== undefined && isFolder(tokens[0])) mark(this.start, start + 1)
   }
 
-  /** A position more than the glob has characters: the end. */
+  #name(code: number, position: number): void {
+    const positions = this.#named.get(code) ?? this.#nowhere()
+    mark(positions, position)
+    this.#named.set(code, positions)
+  }
+
   #nowhere(): Positions {
-    return new Int32Array((this.#length >>> 5) + 1)
+    return new Int32Array((this.#length + 31) >>> 5)
   }
 }
 

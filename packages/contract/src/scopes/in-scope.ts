@@ -1,4 +1,4 @@
-import { nameMatcher } from '../rules/glob.ts'
+import { NameGlobs } from './name-globs.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
 /** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
@@ -23,18 +23,30 @@ export function inScope(scope: Scope, tool: ToolInScope): boolean {
 /** As `inScope`, for a scope that is compared with many tools. */
 export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
   if (scope.kind !== 'items') return () => scope.kind === 'all'
-  const excluding = scope.items.filter(({ excludes }) => excludes).map(itemTest)
-  const including = scope.items.filter(({ excludes }) => !excludes).map(itemTest)
-  return (tool) =>
-    !excluding.some((test) => test(tool)) && (including.length === 0 || including.some((test) => test(tool)))
+  const { items } = scope
+  const naming = itemsNaming(items)
+  const excludesOnly = items.every(({ excludes }) => excludes)
+  return (tool) => {
+    const found = naming(tool)
+    return !found.some((index) => items[index]?.excludes) && (excludesOnly || found.length > 0)
+  }
 }
 
-/** Tells whether the item names a tool, whether it includes or excludes it. */
-export function itemTest({ by, text }: ScopeItem): (tool: ToolInScope) => boolean {
-  if (by === 'tag') return ({ tags }) => tags.includes(text)
-  if (by === 'name') {
-    const matches = nameMatcher(text)
-    return ({ name }) => matches(name)
-  }
-  return text === INTERNAL_GROUP ? ({ internal }) => internal : ({ category }) => category === text
+/**
+ * Compares items with many tools. Returns the indices of the items that name a tool, whether they include or exclude it, in no
+ * order.
+ */
+export function itemsNaming(items: readonly ScopeItem[]): (tool: ToolInScope) => readonly number[] {
+  // No name of a tool is empty.
+  const names = new NameGlobs(items.map(({ by, text }) => (by === 'name' ? text : '')))
+  return (tool) => [
+    ...names.matching(tool.name),
+    ...[...items.keys()].filter((index) => isLabel(items[index], tool)),
+  ]
+}
+
+function isLabel(item: ScopeItem | undefined, { category, tags, internal }: ToolInScope): boolean {
+  if (item?.by === 'tag') return tags.includes(item.text)
+  if (item?.by !== 'group') return false
+  return item.text === INTERNAL_GROUP ? internal : category === item.text
 }

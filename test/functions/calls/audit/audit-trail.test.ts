@@ -11,6 +11,36 @@ import { memoryAudit } from '../../../support/memory-audit.ts'
 
 const event = (): AuditEvent => ({ kind: 'call', principal: { kind: 'user', uid: 'ann' }, outcome: 'ok' })
 
+test('no text field of a record has a text with the shape of a key, and those of the service stay', async () => {
+  const key = ['ghp', 'Zx9Canary7QwZx9Canary7Qw'].join('_')
+  const trail = memoryAudit()
+  await trail.record(() => ({
+    ...event(),
+    agent: key,
+    session: `of ${key}`,
+    workflow: key,
+    tool: key,
+    parentInvocationId: key,
+    rule: { owner: { kind: 'agent', id: key }, index: 1 },
+    subject: { names: [key], more: { [key]: `password: ${key}` } },
+    digest: 'sha256:00',
+    revision: '1.2.3',
+    arguments: { text: 'kept' },
+  }))
+  const { texts } = await trail.page({ limit: 1 })
+  expect(texts.join()).not.toContain('Canary')
+  expect(JSON.parse(texts[0] ?? '')).toMatchObject({
+    agent: '[redacted]',
+    session: 'of [redacted]',
+    rule: { owner: { kind: 'agent', id: '[redacted]' }, index: 1 },
+    subject: { names: ['[redacted]'] },
+    digest: 'sha256:00',
+    revision: '1.2.3',
+    arguments: { text: 'kept' },
+    principal: { kind: 'user', uid: 'ann' },
+  })
+})
+
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** Waits for this number of promises that are already resolved. */

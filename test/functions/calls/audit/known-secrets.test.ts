@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
+import fc from 'fast-check'
 import { FilteredLines } from '../../../../functions/src/calls/audit/filtered-lines.ts'
 import { printedFilter } from '../../../../functions/src/calls/audit/known-secrets.ts'
 import { NOT_SENSITIVE, sensitivityOf } from '../../../../functions/src/calls/audit/sensitive.ts'
+import { BEGINNINGS } from '../../../support/bad-texts.ts'
 import { randomNumbers } from '../../../support/random-numbers.ts'
 
 const MARKS = sensitivityOf(
@@ -65,6 +67,64 @@ test('a text in parts has no secret, wherever it is cut, and the rest of it is w
     expect(shown).not.toContain('canary')
     expect(shown).toMatch(/^begun\n\[redacted\]\nkey=plain\n[^]*\ndone$/)
   }
+})
+
+/** Parts of texts in which secrets begin, go on and end in every way. */
+const PARTS = [
+  BEGINNINGS,
+  [
+    'canary',
+    'can',
+    'ary',
+    'two\nlines canary',
+    'two\n',
+    'lines ',
+    'name: password\n',
+    'value: x\n',
+    '\n  ',
+    '\n- ',
+  ],
+  [
+    '"',
+    "'",
+    '"""',
+    '}',
+    ']',
+    '-----END RSA PRIVATE KEY-----',
+    '{"password":"canary"}\n',
+    '{"a":[1]}\n',
+    ' text ',
+    'y\n',
+  ],
+].flat()
+
+test('whatever is printed in whatever parts, what is shown is that of the whole text', () => {
+  const printed = fc.array(fc.constantFrom(...PARTS), { maxLength: 14 }).map((parts) => parts.join(''))
+  const cuts = fc.array(fc.nat(40), { maxLength: 40 })
+  fc.assert(
+    fc.property(printed, cuts, (text, lengths) => {
+      const lines = new FilteredLines(clean())
+      let shown = ''
+      let from = 0
+      for (const length of lengths) {
+        shown += lines.take(text.slice(from, from + length))
+        from += length
+      }
+      shown += lines.take(text.slice(from)) + lines.end()
+      const whole = new FilteredLines(clean())
+      expect([text, shown]).toEqual([text, whole.take(text) + whole.end()])
+      expect(shown).not.toContain('canary')
+      // A text that is JSON as a whole is written anew.
+      if (!/^\s*[[{]/.test(text)) expect([text, shown]).toEqual([text, clean()(text)])
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('secrets that overlap each other are removed together', () => {
+  const both = filter({ password: 'abcdef', secret: 'defghi' })
+  expect(both('x abcdefghi y abcdef defghi')).toBe('x [redacted] y [redacted] [redacted]')
+  expect(filter({ password: 'aaaa' })(`b${'a'.repeat(100)}b`)).toBe('b[redacted]b')
 })
 
 test('a whole line is shown at once, and an unfinished one at the end', () => {

@@ -46,6 +46,36 @@ const SHAPED = [
   `<db:Password>${CANARY}</db:Password>`,
   `ｐａｓｓｗｏｒｄ=${CANARY}`,
   `пароль: ${CANARY}`,
+  `https://h/?pass%77ord=${CANARY}`,
+  `%70%61%73%73word=${CANARY}`,
+  `next=%2F%3Fpass%2577ord%253D${CANARY}`,
+  `q=1%26%70in%3D${CANARY}`,
+  `{"pass\\u0077ord":"${CANARY}", cut off`,
+  `"\\x70assword" => '${CANARY}'`,
+  `p%C3%A4ss=1&contrase%C3%B1a=${CANARY}`,
+  `password: |\n  ${CANARY}\n  more ${CANARY}\n\n  end ${CANARY}`,
+  `a:\n  - password: >-  # folded\n      ${CANARY}\n     ${CANARY}`,
+  `password: |2-\n   ${CANARY}`,
+  `password: !!str &anchor |\n  ${CANARY}`,
+  `credentials:\n  user: ${CANARY}\n  keys:\n    - ${CANARY}`,
+  `passwords:\n- ${CANARY}\n- ${CANARY}`,
+  `password:\r\n  - ${CANARY}\r\n`,
+  `password: {a: "} ${CANARY}", b: [${CANARY}]}`,
+  `passwords = [\n  '${CANARY}',\n  '${CANARY}',\n]`,
+  `password="first ${CANARY}\nsecond ${CANARY}"`,
+  `Cookie:\n a=${CANARY}; b=${CANARY}`,
+  `Enter your password:\n\n ${CANARY}`,
+  `password:        ${CANARY}`,
+  `<password>two ${CANARY}</password>`,
+  `<password>\n  ${CANARY}\n</password>`,
+  `env:\n- name: DB_PASSWORD\n  value: ${CANARY}`,
+  `<add key="password" value="${CANARY}"/>`,
+  `bearer\n\n  ${CANARY}${CANARY}`,
+  `curl -u ann:${CANARY} https://h`,
+  `curl --user 'ann:${CANARY}' https://h`,
+  `sshpass -p ${CANARY} ssh h`,
+  `docker login -u ann -p ${CANARY} h`,
+  `mysql -h db -p${CANARY}`,
 ]
 const isClean = (value: unknown): boolean => !/Canary|CANARY/.test(JSON.stringify(value))
 
@@ -54,8 +84,59 @@ const hashOf = (args: JsonObject): string => recordedArguments(args, NOT_SENSITI
 
 test.each(SHAPED)('a secret in a text is replaced: %s', (text) => {
   expect(redactText(text)).toContain(REDACTED)
-  for (const around of [text, `before ${text} after`, `(${text})`, `a,${text},b`])
+  const isLines = text.includes('\n') || text.endsWith(`-p${CANARY}`)
+  const inside = isLines ? [`before\n${text}\nafter`] : [`before ${text} after`, `(${text})`, `a,${text},b`]
+  for (const around of [text, ...inside])
     expect([around, isClean(redactText(around))]).toEqual([around, true])
+})
+
+test('lines below the name of a secret are removed as far as YAML takes them for its value', () => {
+  const yaml = [
+    'a:',
+    '  - password: |',
+    '      one',
+    '',
+    '        two',
+    '    user: ann',
+    '  - token:',
+    '    b: 1',
+    'credentials:',
+    '  - x',
+    '  - y: z',
+    'keys: 2',
+    'secrets:',
+    '- one',
+    '- two',
+    'last: 3',
+    'pass:',
+    'end',
+  ]
+  expect(redactText(yaml.join('\n')).split('\n')).toEqual([
+    'a:',
+    '  - password: |',
+    '      [redacted]',
+    '',
+    '    user: ann',
+    '  - token:',
+    '    b: 1',
+    'credentials:',
+    '  [redacted]',
+    'keys: 2',
+    'secrets:',
+    '[redacted]',
+    'last: 3',
+    'pass:',
+    '[redacted]',
+  ])
+})
+
+test('a value whose quotes or brackets do not end takes no more than some lines along', () => {
+  const lines = Array.from({ length: 100 }, (_, at) => `line ${at}`)
+  for (const begin of ['password="cut off', 'password=[cut off']) {
+    const shown = redactText([begin, ...lines].join('\n'))
+    expect(shown).not.toContain('cut off')
+    expect(shown).toMatch(/\nline 99$/)
+  }
 })
 
 test('a secret is found at every depth, in keys, in lists, and in JSON inside of strings', () => {
@@ -78,6 +159,13 @@ test('what follows the name of a secret in a list is replaced, and the value of 
     'ann',
   ])
   expect(redact(['Cookie', CANARY, 'Host', 'h'])).toEqual(['Cookie', REDACTED, 'Host', 'h'])
+  expect(redact(['curl', '-u', `ann:${CANARY}`, 'https://h'])).toEqual([
+    'curl',
+    '-u',
+    'ann:[redacted]',
+    'https://h',
+  ])
+  expect(redact(['docker', 'login', '-p', CANARY])).toEqual(['docker', 'login', '-p', REDACTED])
   expect(redact(['--password=', 'ann', 'a token', 'b'])).toEqual(['--password=', 'ann', 'a token', REDACTED])
   expect(redact({ Name: 'DB_PASSWORD', Value: CANARY })).toEqual({ Name: 'DB_PASSWORD', Value: REDACTED })
   expect(redact({ name: 'first', key: 'token', value: CANARY })).toMatchObject({ value: REDACTED })
@@ -129,6 +217,11 @@ test('what is no secret stays exactly as it was, and is not copied', () => {
     list: ['git', 'log', '--oneline', 'main'],
     pairs: [{ name: 'city', value: 'Bern' }],
     größe: 'mittel: 5',
+    frames: 'TokenExpiredError: [redacted]\n    at verify (/a/b.js:1:2)\n    at next',
+    command: 'mkdir -p src && docker run -u 1000:1000 -p 80:80 image; git push -u origin main',
+    words: ['mkdir', '-p', 'src', '-u', '1000:1000'],
+    folded: 'note: |\n  text\nlist:\n- a',
+    percent: 'q=50%25&r=a%3Db',
   }
   expect(redact(args)).toBe(args)
   expect(redactText('max_tokens=500&page=2')).toBe('max_tokens=500&page=2')
@@ -168,6 +261,24 @@ describe('x-sensitive', () => {
   ])('of %s', (_what, parameters, args) => {
     expect(isClean(redact(args, NOT_SENSITIVE))).toBe(false)
     expect(isClean(redact(args, sensitivityOf(definition(parameters))))).toBe(true)
+  })
+
+  test.each<[string, JsonObject, boolean]>([
+    ['a secret of pydantic', { type: 'string', format: 'password', writeOnly: true }, true],
+    [
+      'an optional one',
+      { anyOf: [{ type: 'string', format: 'password', writeOnly: true }, { type: 'null' }] },
+      true,
+    ],
+    ['a format alone', { format: 'password' }, true],
+    ['what is written only', { writeOnly: true }, true],
+    ['a mark that is no boolean, of an earlier version', { 'x-sensitive': 'true' }, true],
+    ['another one', { 'x-sensitive': null }, true],
+    ['what its author says is none', { format: 'password', 'x-sensitive': false }, false],
+    ['a text that is not written only', { writeOnly: false, description: 'a password' }, false],
+  ])('%s counts', (_what, schema, isSecret) => {
+    const marks = sensitivityOf(definition({ properties: { a: schema } }))
+    expect(redact({ a: CANARY }, marks)).toEqual({ a: isSecret ? REDACTED : CANARY })
   })
 
   test('nothing else of the arguments is removed', () => {

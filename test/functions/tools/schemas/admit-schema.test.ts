@@ -41,6 +41,23 @@ test.each(['dict', 'OBJECT', 'any'])('a root of type %s is read as an object and
   expect(admission.changes).toEqual([{ pointer: '/type', from, to: from === 'any' ? null : 'object' }])
 })
 
+test('a mark that is a boolean, and a property with its name, are admitted, and each wrong one has a fault', async () => {
+  const right = {
+    'x-sensitive': false,
+    properties: { 'x-sensitive': { type: 'string', 'x-sensitive': true } },
+  }
+  expect((await admitSchema(right, compilers.own)).faults).toEqual([])
+  const wrong = {
+    $defs: { a: { 'x-sensitive': 1 } },
+    properties: { b: { anyOf: [{ 'x-sensitive': null }] } },
+  }
+  const { faults } = await admitSchema(wrong, compilers.own)
+  expect(faults).toEqual([
+    { pointer: '/$defs/a/x-sensitive', message: expect.stringMatching(/must be true or false/) },
+    { pointer: '/properties/b/anyOf/0/x-sensitive', message: expect.stringMatching(/must be true or false/) },
+  ])
+})
+
 test('the schema that is kept still holds the patterns that are not enforced', async () => {
   const schema = {
     type: 'object',
@@ -56,6 +73,11 @@ test.each<[string, JsonObject, string]>([
   ['a remote $ref', { properties: { a: { $ref: 'https://example.com' } } }, '/properties/a/$ref'],
   ['a cycle', { properties: { a: { $ref: '#' } } }, '/properties/a/$ref'],
   ['required that is a text', { required: 'x' }, '/required'],
+  [
+    'a mark that is no boolean',
+    { properties: { a: { items: { 'x-sensitive': 'true' } } } },
+    '/properties/a/items/x-sensitive',
+  ],
   ['a pattern that is none', { properties: { a: { pattern: '(' } } }, '/properties/a/pattern'],
 ])('%s is refused with its pointer', async (_title, schema, pointer) => {
   const { faults } = await admitSchema(schema, compilers.own)

@@ -1,0 +1,113 @@
+import { START, type Needles } from '@toolrack/contract'
+import { REDACTED } from './redacted.ts'
+
+/**
+ * Removes known secrets from a text that comes in pieces of any size. What may be the beginning of a secret is held back, and
+ * nothing else. A piece costs its own length.
+ */
+export class PrintedSecrets {
+  readonly #needles: Needles
+  #state = START
+  /** The pieces that are held back, and where they begin in the whole text. */
+  readonly #held = new Fifo<string>()
+  #heldFrom = 0
+  #end = 0
+  /** The parts of what is held back that are secrets, in their order. They do not overlap. */
+  readonly #found = new Fifo<{ readonly from: number; readonly end: number }>()
+
+  constructor(needles: Needles) {
+    this.#needles = needles
+  }
+
+  /** Takes the next piece. Returns what is certain by now, without secrets. */
+  take(piece: string): string {
+    if (this.#needles.count === 0) return piece
+    this.#held.push(piece)
+    for (let index = 0; index < piece.length; index += 1) {
+      this.#state = this.#needles.next(this.#state, piece.charCodeAt(index))
+      this.#end += 1
+      const needle = this.#needles.endingAt(this.#state)
+      if (needle !== -1) this.#find(this.#end - this.#needles.lengthOf(needle))
+    }
+    const certain = this.#end - this.#needles.open(this.#state)
+    const { last } = this.#found
+    // A secret can go on to be a part of a longer one.
+    return this.#show(last && last.end > certain ? Math.min(certain, last.from) : certain)
+  }
+
+  /** Returns the rest. */
+  end(): string {
+    this.#state = START
+    return this.#show(this.#end)
+  }
+
+  /** A secret begins at `from` and ends here. */
+  #find(from: number): void {
+    let first = from
+    for (let { last } = this.#found; last && last.end > first; { last } = this.#found) {
+      first = Math.min(first, last.from)
+      this.#found.dropLast()
+    }
+    this.#found.push({ from: first, end: this.#end })
+  }
+
+  #show(end: number): string {
+    const shown: string[] = []
+    for (let { first } = this.#found; first && first.end <= end; { first } = this.#found) {
+      this.#drop(first.from, shown)
+      shown.push(REDACTED)
+      this.#drop(first.end)
+      this.#found.dropFirst()
+    }
+    this.#drop(end, shown)
+    return shown.join('')
+  }
+
+  /** Drops what is held back before `end`. It goes to `shown`. */
+  #drop(end: number, shown?: string[]): void {
+    for (
+      let piece = this.#held.first;
+      piece !== undefined && this.#heldFrom < end;
+      piece = this.#held.first
+    ) {
+      const count = Math.min(piece.length, end - this.#heldFrom)
+      shown?.push(piece.slice(0, count))
+      this.#heldFrom += count
+      if (count === piece.length) this.#held.dropFirst()
+      else this.#held.first = piece.slice(count)
+    }
+  }
+}
+
+/** A list whose first item can be dropped without moving the others. */
+class Fifo<Item> {
+  readonly #items: Item[] = []
+  #start = 0
+
+  get first(): Item | undefined {
+    return this.#items[this.#start]
+  }
+
+  set first(item: Item) {
+    this.#items[this.#start] = item
+  }
+
+  get last(): Item | undefined {
+    return this.#items.length > this.#start ? this.#items.at(-1) : undefined
+  }
+
+  push(item: Item): void {
+    this.#items.push(item)
+  }
+
+  dropFirst(): void {
+    this.#start += 1
+    if (2 * this.#start < this.#items.length) return
+    this.#items.splice(0, this.#start)
+    this.#start = 0
+  }
+
+  dropLast(): void {
+    this.#items.pop()
+  }
+}

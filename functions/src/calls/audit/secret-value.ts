@@ -1,0 +1,82 @@
+import { REDACTED } from './redacted.ts'
+
+/** How the value of a secret ends. What is open goes on after the end of the text. */
+export type ValueEnd = { readonly end: number; readonly open?: OpenValue }
+
+/** A value that goes on: within quotes, up to the same ones, or within brackets of this depth. */
+export type OpenValue =
+  | { readonly kind: 'quotes'; readonly quotes: string; readonly linesLeft: number }
+  | { readonly kind: 'brackets'; readonly depth: number; readonly quote: string; readonly linesLeft: number }
+
+/** The most lines of a value in quotes or brackets. Behind it, they were no quotes and brackets. */
+const VALUE_LINES_MAX = 50
+
+const TRIPLE = /[bBrRuUfF]{0,2}("""|''')/y
+const QUOTED = /[bBrRuUfF]{0,2}(["'])/y
+const ESCAPED_QUOTE = /\\{1,4}(?:"[^"\n]*"?|'[^'\n]*'?)/y
+const WORD = /[^\s&;,"'<>{}[\]]+/y
+
+/**
+ * Where the value ends that begins at `at`: a quoted text, perhaps with a prefix as in `b'…'`, what is in brackets, or what is up to
+ * the next separator. `end` is `at` if there is no value.
+ */
+export function valueEnd(text: string, at: number): ValueEnd {
+  const triple = matched(TRIPLE, text, at)
+  if (triple) {
+    const quotes = triple[1] ?? ''
+    return quotesEnd(text, at + triple[0].length, quotes, Infinity)
+  }
+  const quoted = matched(QUOTED, text, at)
+  if (quoted) return quotesEnd(text, at + quoted[0].length, quoted[1] ?? '', VALUE_LINES_MAX)
+  if (/[{[]/.test(text.charAt(at)) && !text.startsWith(REDACTED, at))
+    return bracketsEnd(text, at, { kind: 'brackets', depth: 0, quote: '', linesLeft: VALUE_LINES_MAX })
+  const [value = ''] = matched(ESCAPED_QUOTE, text, at) ?? matched(WORD, text, at) ?? []
+  return { end: at + value.length }
+}
+
+/** Where a value ends that began in an earlier text. */
+export function openValueEnd(text: string, at: number, open: OpenValue): ValueEnd {
+  if (open.kind === 'quotes') return quotesEnd(text, at, open.quotes, open.linesLeft)
+  return bracketsEnd(text, at, open)
+}
+
+function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** A backslash escapes a quote, but not three of them. */
+function quotesEnd(text: string, from: number, quotes: string, linesMax: number): ValueEnd {
+  let linesLeft = linesMax
+  for (let at = from; at < text.length; at += 1) {
+    const character = text[at]
+    if (text.startsWith(quotes, at)) return { end: at + quotes.length }
+    if (character === '\\' && quotes.length === 1 && text[at + 1] !== '\n') at += 1
+    if (character !== '\n') continue
+    linesLeft -= 1
+    if (linesLeft === 0) return { end: at }
+  }
+  return { end: text.length, open: { kind: 'quotes', quotes, linesLeft } }
+}
+
+/** Brackets within quotes do not count. Quotes end with their line. */
+function bracketsEnd(text: string, from: number, open: OpenValue & { readonly kind: 'brackets' }): ValueEnd {
+  let { depth, quote, linesLeft } = open
+  for (let at = from; at < text.length; at += 1) {
+    const character = text.charAt(at)
+    if (character === '\n') {
+      quote = ''
+      linesLeft -= 1
+      if (linesLeft === 0) return { end: at }
+    } else if (quote !== '') {
+      if (character === '\\') at += 1
+      else if (character === quote) quote = ''
+    } else if (character === '"' || character === "'") quote = character
+    else if (character === '{' || character === '[') depth += 1
+    else if (character === '}' || character === ']') {
+      depth -= 1
+      if (depth === 0) return { end: at + 1 }
+    }
+  }
+  return { end: text.length, open: { kind: 'brackets', depth, quote, linesLeft } }
+}

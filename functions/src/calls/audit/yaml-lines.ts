@@ -1,0 +1,52 @@
+/** What is before a key in YAML that is the first of its line: items of lists and a quote. */
+const BEFORE_KEY = /^[^\S\n]*(?:-[^\S\n]+)*["']?$/
+const BEFORE_KEY_LENGTH_MAX = 256
+
+/** A line of a text, as far as YAML and its like are concerned. */
+export type Line = {
+  readonly isBlank: boolean
+  readonly indent: number
+  /** Where the first and the last character that is no blank are, and where the next line begins. */
+  readonly start: number
+  readonly end: number
+  readonly next: number
+  /** True for an item of a list, and for a key with or without its value. */
+  readonly isItem: boolean
+  readonly isKey: boolean
+}
+
+/** The line that begins at `at`. */
+export function lineAt(text: string, at: number): Line {
+  const newLine = text.indexOf('\n', at)
+  const whole = text.slice(at, newLine === -1 ? text.length : newLine)
+  const used = whole.trimEnd()
+  const indent = used.length - used.trimStart().length
+  return {
+    isBlank: used === '',
+    indent,
+    start: at + indent,
+    end: at + used.length,
+    next: newLine === -1 ? text.length : newLine + 1,
+    isItem: /^\s*-(?:\s|$)/.test(used),
+    isKey: /^\s*["']?[\w.-]{1,64}["']?:(?:\s|$)/.test(used),
+  }
+}
+
+/** True for a line that YAML takes for a part of the key's value. Items of a list need no indentation. */
+export function isBelowKey({ indent, isItem }: Line, column: number, isText: boolean): boolean {
+  return column >= 0 && (indent > column || (!isText && isItem && indent === column))
+}
+
+/** The column of a key that is the first of its line, or -1. `lineBefore` is what the first line of the text goes on with. */
+export function keyColumn(lineBefore: string, text: string, start: number): number {
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  const before = (lineStart === 0 ? lineBefore : '') + text.slice(lineStart, start)
+  if (before.length > BEFORE_KEY_LENGTH_MAX || !BEFORE_KEY.test(before)) return -1
+  return before.replace(/["']$/, '').length
+}
+
+/** The unfinished line at the end of a text, as far as `keyColumn` needs it. */
+export function lastLine(lineBefore: string, text: string): string {
+  const lineStart = text.lastIndexOf('\n') + 1
+  return ((lineStart === 0 ? lineBefore : '') + text.slice(lineStart)).slice(0, BEFORE_KEY_LENGTH_MAX + 1)
+}

@@ -1,0 +1,133 @@
+import { GlobAutomaton } from '../rules/glob-automaton.ts'
+import type { GlobKind } from '../rules/glob.ts'
+import { PartSearch } from './part-search.ts'
+import { TextEnds } from './text-ends.ts'
+
+/** What is known of a glob and a text. `UNKNOWN`: to find it out would take too many steps. */
+export const NO = 0
+export const YES = 1
+export const UNKNOWN = 2
+export type Answer = typeof NO | typeof YES | typeof UNKNOWN
+
+/** How many steps of automata may still be taken. */
+export type StepsLeft = { left: number }
+
+/** The words of one automaton. More globs are divided among several, because each has all words for each of its characters. */
+const AUTOMATON_WORDS_MAX = 16
+
+/** A glob with a wildcard, and its place in the set. */
+type Open = { readonly glob: string; readonly place: number }
+type Group = { readonly automaton: GlobAutomaton; readonly places: readonly number[] }
+
+/**
+ * Globs that are compared with a text together, so that the work is linear in the text and the globs. Only globs with `?` and
+ * paths are followed by an automaton, which takes a step for each character of the text and each 32 of the globs.
+ */
+export class GlobSet {
+  readonly #size: number
+  readonly #whole = new Map<string, number[]>()
+  readonly #open: readonly Open[]
+  readonly #ends: TextEnds
+  /** The globs from this index on are followed by automata. */
+  readonly #followedFrom: number
+  readonly #firstLengths: readonly number[]
+  readonly #parts: PartSearch
+  readonly #groups: readonly Group[]
+  #steps = 0
+
+  constructor(globs: readonly string[], kind: GlobKind) {
+    this.#size = globs.length
+    const starred: Open[] = []
+    const followed: Open[] = []
+    for (const [place, glob] of globs.entries())
+      if (isFollowed(glob, kind)) followed.push({ glob, place })
+      else if (glob.includes('*')) starred.push({ glob, place })
+      else this.#whole.set(glob, [...(this.#whole.get(glob) ?? []), place])
+    const parts = starred.map(({ glob }) => glob.split(/\*+/))
+    const ends = [...parts.map(endsOfParts), ...followed.map(({ glob }) => endsOf(glob, kind))]
+    this.#open = [...starred, ...followed]
+    this.#followedFrom = starred.length
+    this.#ends = new TextEnds(ends)
+    this.#firstLengths = ends.map(({ first }) => first.length)
+    this.#parts = new PartSearch(
+      parts.map((each) => ({ parts: each.slice(1, -1), after: each.at(-1)?.length ?? 0 })),
+    )
+    this.#groups = inGroups(followed, kind)
+  }
+
+  /** Everything that was compared so far, for tests. */
+  get steps(): number {
+    return this.#steps + this.#ends.steps + this.#parts.steps
+  }
+
+  /** The answer for each glob, in their order. No more steps of automata are taken than are left. */
+  answers(text: string, steps: StepsLeft = { left: Infinity }): Uint8Array {
+    const answers = new Uint8Array(this.#size)
+    for (const place of this.#whole.get(text) ?? []) answers[place] = YES
+    if (this.#open.length === 0) return answers
+    const fitting = this.#ends.fitting(text)
+    const starred = fitting.filter((index) => index < this.#followedFrom)
+    if (starred.length > 0)
+      for (const index of this.#parts.found(text, starred, (of) => this.#firstLengths[of] ?? 0))
+        answers[this.#open[index]?.place ?? 0] = YES
+    if (starred.length < fitting.length) this.#follow(text, fitting, answers, steps)
+    return answers
+  }
+
+  #follow(text: string, fitting: readonly number[], answers: Uint8Array, steps: StepsLeft): void {
+    for (const index of fitting)
+      if (index >= this.#followedFrom) answers[this.#open[index]?.place ?? 0] = UNKNOWN
+    for (const { automaton, places } of this.#groups) {
+      if (places.every((place) => answers[place] !== UNKNOWN)) continue
+      const needed = automaton.words * text.length
+      if (needed > steps.left) continue
+      steps.left -= needed
+      this.#steps += needed
+      const reached = automaton.after(automaton.start, text)
+      for (const [number, place] of places.entries())
+        if (answers[place] === UNKNOWN) answers[place] = automaton.isEnd(reached, number) ? YES : NO
+    }
+  }
+}
+
+const FOLLOWED = { path: /[*?]/, text: /\?/, name: /[?\p{Cs}]/u } as const
+
+/** A lone half of a character beyond U+FFFF could be found within one, so only an automaton compares such a glob of names. */
+function isFollowed(glob: string, kind: GlobKind): boolean {
+  return FOLLOWED[kind].test(glob)
+}
+
+function endsOfParts(parts: readonly string[]) {
+  const lengthMin = parts.reduce((sum, { length }) => sum + length, 0)
+  return { first: parts[0] ?? '', last: parts.at(-1) ?? '', lengthMin }
+}
+
+/** The literal characters before the first wildcard and after the last one. */
+function endsOf(glob: string, kind: GlobKind) {
+  const parts = glob.split(/[*?]/)
+  const [first = '', last = ''] = [parts[0], parts.at(-1)]
+  // The slash behind `**` is a part of the wildcard.
+  const end = kind === 'path' && last.startsWith('/') ? last.slice(1) : last
+  return { first, last: end, lengthMin: Math.max(first.length, end.length) }
+}
+
+/** Globs in groups whose automata have few words. */
+function inGroups(globs: readonly Open[], kind: GlobKind): readonly Group[] {
+  const groups: Open[][] = []
+  let room = 0
+  for (const one of globs) {
+    room -= one.glob.length + 1
+    if (room < 0) {
+      groups.push([])
+      room = 32 * AUTOMATON_WORDS_MAX - one.glob.length - 1
+    }
+    groups.at(-1)?.push(one)
+  }
+  return groups.map((group) => ({
+    automaton: new GlobAutomaton(
+      group.map(({ glob }) => glob),
+      kind,
+    ),
+    places: group.map(({ place }) => place),
+  }))
+}

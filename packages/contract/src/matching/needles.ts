@@ -1,0 +1,142 @@
+/** What `Needles.next` begins with, before the first code unit of a text. */
+export const START = 0
+
+/** A node of the trie can have a first child, which is the node behind it, and further ones, which are in a map. */
+const HAS_FIRST = 1
+const HAS_OTHERS = 2
+
+/**
+ * Many literal texts that are looked for in one pass (Aho-Corasick). The work is linear in the code units of the text and of the
+ * needles, whatever they are. A state of the pass is a number, so a text can come in pieces.
+ *
+ * A state stands for the longest end of the text that begins a needle.
+ */
+export class Needles {
+  /** Transitions so far. A test compares them with the lengths of text and needles. */
+  steps = 0
+  readonly #units: Uint16Array
+  readonly #kinds: Uint8Array
+  readonly #others = new Map<number, Map<number, number>>()
+  readonly #depths: Int32Array
+  /** The state for the longest end of the state that begins a needle too. */
+  readonly #fails: Int32Array
+  /** The longest needle with which the state ends: its number, or -1. */
+  readonly #longest: Int32Array
+  readonly #states: Int32Array
+  readonly #lengths: Int32Array
+
+  /** No needle may be empty, and no two may be equal. */
+  constructor(needles: readonly string[]) {
+    const size = needles.reduce((sum, { length }) => sum + length, 1)
+    this.#units = new Uint16Array(size)
+    this.#kinds = new Uint8Array(size)
+    this.#depths = new Int32Array(size)
+    this.#fails = new Int32Array(size)
+    this.#longest = new Int32Array(size).fill(-1)
+    this.#lengths = Int32Array.from(needles, ({ length }) => length)
+    this.#states = new Int32Array(needles.length)
+    let used = 1
+    for (const [number, needle] of needles.entries()) used = this.#insert(needle, number, used)
+    this.#join(used)
+  }
+
+  get count(): number {
+    return this.#lengths.length
+  }
+
+  /** The state after one more UTF-16 code unit of the text. */
+  next(state: number, unit: number): number {
+    for (let at = state; ; at = this.#fails[at] ?? START) {
+      this.steps += 1
+      const child = this.#child(at, unit)
+      if (child !== START || at === START) return child
+    }
+  }
+
+  /** The number of the longest needle with which the text ends at present, or -1. */
+  endingAt(state: number): number {
+    return this.#longest[state] ?? -1
+  }
+
+  /** The number of the longest other needle with which this needle ends, or -1. */
+  endingIn(needle: number): number {
+    return this.endingAt(this.#fails[this.#states[needle] ?? START] ?? START)
+  }
+
+  /** How many code units at the end of the text may be the beginning of a needle. */
+  open(state: number): number {
+    return this.#depths[state] ?? 0
+  }
+
+  lengthOf(needle: number): number {
+    return this.#lengths[needle] ?? 0
+  }
+
+  /** Adds a needle to the trie. Returns how many states are used. */
+  #insert(needle: string, number: number, used: number): number {
+    let state = START
+    let index = 0
+    for (; index < needle.length; index += 1) {
+      const child = this.#child(state, needle.charCodeAt(index))
+      if (child === START) break
+      state = child
+    }
+    let made = used
+    for (; index < needle.length; index += 1) {
+      const unit = needle.charCodeAt(index)
+      this.#units[made] = unit
+      this.#depths[made] = index + 1
+      this.#addChild(state, unit, made)
+      state = made
+      made += 1
+    }
+    this.#longest[state] = number
+    this.#states[number] = state
+    return made
+  }
+
+  #addChild(state: number, unit: number, child: number): void {
+    const kind = this.#kinds[state] ?? 0
+    if (child === state + 1) {
+      this.#kinds[state] = kind | HAS_FIRST
+      return
+    }
+    const others = this.#others.get(state)
+    if (others) others.set(unit, child)
+    else this.#others.set(state, new Map([[unit, child]]))
+    this.#kinds[state] = kind | HAS_OTHERS
+  }
+
+  /** The child of a state, or START if there is none. */
+  #child(state: number, unit: number): number {
+    const kind = this.#kinds[state] ?? 0
+    if ((kind & HAS_FIRST) !== 0 && this.#units[state + 1] === unit) return state + 1
+    return (kind & HAS_OTHERS) === 0 ? START : (this.#others.get(state)?.get(unit) ?? START)
+  }
+
+  /** Joins each state with the state for its longest end. States with fewer code units come first. */
+  #join(used: number): void {
+    const queue = new Int32Array(used)
+    let length = 1
+    for (let at = 0; at < length; at += 1) {
+      const state = queue[at] ?? START
+      if (((this.#kinds[state] ?? 0) & HAS_FIRST) !== 0) {
+        this.#joinChild(state, this.#units[state + 1] ?? 0, state + 1)
+        queue[length] = state + 1
+        length += 1
+      }
+      for (const [unit, child] of this.#others.get(state) ?? []) {
+        this.#joinChild(state, unit, child)
+        queue[length] = child
+        length += 1
+      }
+    }
+  }
+
+  #joinChild(state: number, unit: number, child: number): void {
+    if (state === START) return
+    const fail = this.next(this.#fails[state] ?? START, unit)
+    this.#fails[child] = fail
+    if (this.#longest[child] === -1) this.#longest[child] = this.#longest[fail] ?? -1
+  }
+}

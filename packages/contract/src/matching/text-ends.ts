@@ -1,0 +1,84 @@
+import { Needles, START } from './needles.ts'
+
+/** What a text must begin and end with, and the fewest UTF-16 code units that it must have. */
+export type TextEnd = { readonly first: string; readonly last: string; readonly lengthMin: number }
+
+/** Many pairs of a beginning and an end. The beginnings are compared with a text together, and so are the ends. */
+export class TextEnds {
+  readonly #ends: readonly TextEnd[]
+  readonly #firsts: Needles
+  readonly #lasts: Needles
+  /** The indices of the pairs by the number of their beginning. The last group is that of the pairs without one. */
+  readonly #byFirst: number[][]
+  /** The number of the end of each pair, or -1. */
+  readonly #lastOf: readonly number[]
+  /** For each end the number of the last text that had it. */
+  readonly #had: Int32Array
+  #texts = 0
+  #steps = 0
+
+  constructor(ends: readonly TextEnd[]) {
+    const firsts = numbered(ends.map(({ first }) => first))
+    const lasts = numbered(ends.map(({ last }) => reversed(last)))
+    this.#ends = ends
+    this.#firsts = new Needles([...firsts.keys()])
+    this.#lasts = new Needles([...lasts.keys()])
+    this.#byFirst = Array.from({ length: firsts.size + 1 }, () => [])
+    for (const [index, { first }] of ends.entries())
+      this.#byFirst[firsts.get(first) ?? firsts.size]?.push(index)
+    this.#lastOf = ends.map(({ last }) => lasts.get(reversed(last)) ?? -1)
+    this.#had = new Int32Array(lasts.size)
+  }
+
+  /** Everything that was compared so far, for tests. */
+  get steps(): number {
+    return this.#steps + this.#firsts.steps + this.#lasts.steps
+  }
+
+  /** The indices of the pairs that fit the text, in no order. */
+  fitting(text: string): readonly number[] {
+    this.#texts = (this.#texts + 1) | 0
+    const { length } = text
+    for (const last of beginnings(this.#lasts, length, (at) => text.charCodeAt(length - 1 - at)))
+      this.#had[last] = this.#texts
+    const found: number[] = []
+    this.#collect(this.#byFirst.length - 1, length, found)
+    for (const first of beginnings(this.#firsts, length, (at) => text.charCodeAt(at)))
+      this.#collect(first, length, found)
+    return found
+  }
+
+  #collect(first: number, length: number, found: number[]): void {
+    for (const index of this.#byFirst[first] ?? []) {
+      this.#steps += 1
+      const last = this.#lastOf[index] ?? -1
+      if (last !== -1 && this.#had[last] !== this.#texts) continue
+      if (length >= (this.#ends[index]?.lengthMin ?? 0)) found.push(index)
+    }
+  }
+}
+
+/** The needles with which a text begins. */
+function* beginnings(needles: Needles, length: number, unitAt: (at: number) => number): Generator<number> {
+  if (needles.count === 0) return
+  let state = START
+  for (let at = 0; at < length; at += 1) {
+    state = needles.next(state, unitAt(at))
+    // From here on, no needle begins where the text does.
+    if (needles.open(state) <= at) return
+    const needle = needles.endingAt(state)
+    if (needle !== -1 && needles.lengthOf(needle) === at + 1) yield needle
+  }
+}
+
+/** A number for each different text that is not empty. */
+function numbered(texts: readonly string[]): Map<string, number> {
+  const numbers = new Map<string, number>()
+  for (const text of texts) if (text !== '' && !numbers.has(text)) numbers.set(text, numbers.size)
+  return numbers
+}
+
+/** The UTF-16 code units in the opposite order. */
+function reversed(text: string): string {
+  return text.split('').toReversed().join('')
+}

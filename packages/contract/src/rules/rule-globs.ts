@@ -1,0 +1,125 @@
+import { GlobSet, UNKNOWN, YES, type Answer, type StepsLeft } from '../matching/glob-set.ts'
+import { globsFor } from './argument-globs.ts'
+import type { GlobKind } from './glob.ts'
+import { compiledGlob } from './matches-glob.ts'
+import type { Rule, RuleEffect, RuleSet } from './rule-set.ts'
+
+/** Compares a glob of a rule with a text. */
+export type CompareGlob = (glob: string, text: string, kind: GlobKind) => Answer
+
+/** The most steps of automata for the name of one tool, and for the arguments of one call. Others are `UNKNOWN`. */
+export const FOLLOWED_STEPS_MAX = { name: 4_096, call: 4_194_304 } as const
+
+/** True if a rule with this effect must be taken to match. What is not known matches `deny` and `ask`, and never `allow`. */
+export function holds(answer: Answer | undefined, effect: RuleEffect): boolean {
+  return answer === YES || (answer === UNKNOWN && effect !== 'allow')
+}
+
+/** The globs of one rule set. All of them are compared with a text together. */
+class RuleGlobs {
+  readonly #rules: readonly Rule[]
+  readonly #tools: GlobSet
+  /** The last name and its answers: several questions about one tool follow each other. */
+  #last: { readonly name: string; readonly answers: Uint8Array } | undefined
+  #texts: PlacedGlobs | undefined
+
+  constructor({ rules }: RuleSet) {
+    this.#rules = rules
+    this.#tools = new GlobSet(
+      rules.map(({ tool }) => tool),
+      'name',
+    )
+  }
+
+  /** How many characters the globs have. */
+  get length(): number {
+    const lengths = this.#rules.flatMap(({ tool, args }) => [tool, ...Object.values(args ?? {})])
+    return lengths.reduce((sum, { length }) => sum + length + 1, 0)
+  }
+
+  /** Whether the glob of each rule matches the name of a tool. */
+  toolAnswers(name: string): Uint8Array {
+    if (this.#last?.name !== name)
+      this.#last = { name, answers: this.#tools.answers(name, { left: FOLLOWED_STEPS_MAX.name }) }
+    return this.#last.answers
+  }
+
+  /** The globs of all arguments, as globs of texts, also as a denial spells them for long values. */
+  get texts(): PlacedGlobs {
+    return (this.#texts ??= placed(
+      this.#rules.flatMap(({ args }) => Object.values(args ?? {}).flatMap(spelt)),
+    ))
+  }
+}
+
+/** A glob as it is compared with texts and with URLs. Other values with a canonical spelling are short. */
+function spelt(glob: string): readonly string[] {
+  return [glob, ...globsFor(glob, { kind: 'url' }, 'deny')]
+}
+
+/** Globs of texts with their places in a set. */
+type PlacedGlobs = { readonly set: GlobSet; readonly places: ReadonlyMap<string, number> }
+
+function placed(globs: readonly string[]): PlacedGlobs {
+  const distinct = [...new Set(globs)]
+  return {
+    set: new GlobSet(distinct, 'text'),
+    places: new Map(distinct.map((glob, place) => [glob, place])),
+  }
+}
+
+/** The most characters of all globs that stay compiled. A character takes up to 64 bytes. */
+const COMPILED_LENGTH_MAX = 2_097_152
+
+/** The rule sets that were compared last, the newest at the end. */
+const KNOWN = new Map<RuleSet, RuleGlobs>()
+let knownLength = 0
+
+function globsOf(set: RuleSet): RuleGlobs {
+  const known = KNOWN.get(set)
+  if (known && KNOWN.size === 1) return known
+  const globs = known ?? new RuleGlobs(set)
+  KNOWN.delete(set)
+  KNOWN.set(set, globs)
+  if (known) return known
+  knownLength += globs.length
+  for (const [oldest, { length }] of KNOWN) {
+    if (knownLength <= COMPILED_LENGTH_MAX || oldest === set) break
+    KNOWN.delete(oldest)
+    knownLength -= length
+  }
+  return globs
+}
+
+/** Whether the glob of each rule of the set matches the name of a tool, in the order of the rules. */
+export function toolAnswers(set: RuleSet, name: string): Uint8Array {
+  return globsOf(set).toolAnswers(name)
+}
+
+/** Compares the globs of a rule set with the arguments of one call. Each text is compared once with all of them. */
+export function comparedGlobs(set: RuleSet, steps: StepsLeft): CompareGlob {
+  return comparing(() => globsOf(set).texts, steps)
+}
+
+/** Compares these globs with several texts. */
+export function comparedTogether(globs: readonly string[]): CompareGlob {
+  const all = placed(globs)
+  return comparing(() => all, { left: Infinity })
+}
+
+function comparing(globs: () => PlacedGlobs, steps: StepsLeft): CompareGlob {
+  const compared = new Map<string, Uint8Array>()
+  return (glob, text, kind) => {
+    const { set, places } = globs()
+    const place = kind === 'path' ? undefined : places.get(glob)
+    // A denial can have other spellings than those of the set.
+    if (place === undefined) return compiledGlob(glob, kind).answers(text, steps)[0] as Answer
+    let answers = compared.get(text)
+    if (!answers) compared.set(text, (answers = set.answers(text, steps)))
+    return answers[place] as Answer
+  }
+}
+
+/** Compares a glob that belongs to no set. */
+export const comparedAlone: CompareGlob = (glob, text, kind) =>
+  compiledGlob(glob, kind).answers(text)[0] as Answer

@@ -1,0 +1,66 @@
+/**
+ * Many globs over names as one automaton, in which `*` is any characters and `?` is one. It follows all possible positions at once,
+ * 32 in each operation: a name takes a step for each of its characters and each 32 of the globs. The client has it too, so it
+ * has no more than scopes need.
+ */
+export class NameGlobs {
+  /** Where the automaton begins, and where it can stay whatever comes. */
+  readonly #start: Int32Array
+  readonly #stays: Int32Array
+  /** Where each character leads on that a glob names, and where every other one does. */
+  readonly #leads = new Map<string, Int32Array>()
+  readonly #others: Int32Array
+  readonly #ends: readonly number[]
+
+  constructor(globs: readonly string[]) {
+    const words = (globs.reduce((sum, { length }) => sum + length + 1, 0) >>> 5) + 1
+    this.#start = new Int32Array(words)
+    this.#stays = this.#start.slice()
+    this.#others = this.#start.slice()
+    let position = 0
+    this.#ends = globs.map((glob) => {
+      mark(this.#start, position)
+      for (const character of glob)
+        if (character === '*') mark(this.#stays, position)
+        else {
+          if (character === '?') mark(this.#others, position)
+          const leads = this.#leads.get(character) ?? new Int32Array(words)
+          this.#leads.set(character, leads)
+          mark(leads, position)
+          position += 1
+        }
+      position += 1
+      return position - 1
+    })
+    for (const leads of this.#leads.values())
+      for (const [word, singles] of this.#others.entries()) leads[word] = (leads[word] ?? 0) | singles
+  }
+
+  /** The indices of the globs that match the whole name. */
+  matching(name: string): readonly number[] {
+    let positions = this.#start.slice()
+    let next = this.#start.slice()
+    for (const character of name) {
+      const leads = this.#leads.get(character) ?? this.#others
+      let carry = 0
+      let isSomewhere = 0
+      for (let word = 0; word < next.length; word += 1) {
+        const before = positions[word] ?? 0
+        const leading = before & (leads[word] ?? 0)
+        isSomewhere |= next[word] = (leading << 1) | carry | (before & (this.#stays[word] ?? 0))
+        carry = leading >>> 31
+      }
+      if (isSomewhere === 0) return []
+      ;[positions, next] = [next, positions]
+    }
+    return [...this.#ends.keys()].filter((glob) => {
+      const end = this.#ends[glob] ?? 0
+      return ((positions[end >>> 5] ?? 0) >>> (end & 31)) & 1
+    })
+  }
+}
+
+function mark(positions: Int32Array, position: number): void {
+  const word = position >>> 5
+  positions[word] = (positions[word] ?? 0) | (1 << (position & 31))
+}
