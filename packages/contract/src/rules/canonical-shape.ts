@@ -152,9 +152,7 @@ const STARTS = [
   ...new Set(SPECIAL.flatMap((scheme) => Array.from(scheme, (_, at) => scheme.slice(0, at + 1)))),
 ]
 /** The other states: another scheme, what follows it, the colon before two slashes, the host and the path. */
-const [OTHER_SCHEME, AFTER_OTHER, COLON, SLASH, HOST_START, HOST, PATH_OF_URL] = [
-  50, 51, 52, 54, 56, 58, 60,
-] as const
+const [OTHER_SCHEME, AFTER_OTHER, COLON, HOST_START, HOST, PATH_OF_URL] = [50, 51, 52, 56, 58, 60] as const
 /** Added to the states of a file up to its host, which may be empty. */
 const OF_FILE = 1
 
