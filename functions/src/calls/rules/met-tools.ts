@@ -28,8 +28,12 @@ export class ReadSchemas {
   readonly #known = new Map<CatalogEntry, RuledTool>()
 
   of(entry: CatalogEntry): RuledTool {
-    let tool = this.#known.get(entry)
-    if (!tool) this.#known.set(entry, (tool = ruledTool(entry)))
+    const known = this.#known.get(entry)
+    if (known) return known
+    const tool = ruledTool(entry)
+    // All of it is read here, between the turns of other work.
+    readingsOfTool(tool).whole()
+    this.#known.set(entry, tool)
     return tool
   }
 }

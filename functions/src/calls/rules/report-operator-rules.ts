@@ -23,9 +23,8 @@ export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
       for (const entry of byRule[at]?.tools.slice(0, SCHEMAS_READ_MAX) ?? []) {
         if (work.isLong) await work.giveTurn()
         const readings = readingsOfTool(ruledTool(entry))
-        const declared = new Set(readings.names)
         for (const name of Object.keys(args))
-          if (declared.has(name) && shownKinds(readings.of(name)).includes('other'))
+          if (readings.declares(name) && shownKinds(readings.of(name)).includes('other'))
             found.add(`${entry.name} ${name}`)
       }
     const fresh = [...found].filter((argument) => !told.has(argument))

@@ -23,11 +23,12 @@ export async function writtenRule(
 ): Promise<{ readonly rule: Rule; readonly faults: readonly RuleFault[] }> {
   const { effect, args } = rule
   if (args === undefined) return { rule, faults: [] }
+  const readings = await readingsFor(Object.keys(args), read, work)
   const globs: [name: string, glob: string][] = []
   const faults: RuleFault[] = []
   for (const [name, glob] of Object.entries(args)) {
     if (work.isLong) await work.giveTurn()
-    const written = writtenGlob(glob, effect, readingsFor(name, read))
+    const written = writtenGlob(glob, effect, [...(readings.get(name)?.values() ?? [])])
     if ('never' in written)
       faults.push({ pointer: jsonPointer(['rules', index, 'args', name]), message: written.never })
     globs.push([name, 'glob' in written ? written.glob : glob])
@@ -35,13 +36,24 @@ export async function writtenRule(
   return { rule: { ...rule, args: Object.fromEntries(globs) }, faults }
 }
 
-/** The ways in which the tools of a rule read an argument. Of tools that are not known yet, and of too many, only its name is known. */
-function readingsFor(name: string, { targets, tools }: Read): readonly Reading[] {
-  const known = new Map<string, Reading>()
-  const isUnknown = targets.tools.length === 0 || targets.tools.length > SCHEMAS_READ_MAX
-  for (const readings of isUnknown
-    ? [readingsOfName(name)]
-    : tools.map((tool) => readingsOfTool(tool).of(name)))
-    for (const reading of readings) known.set(`${reading.kind}:${reading.edit ?? ''}`, reading)
-  return [...known.values()]
+type Readings = ReadonlyMap<string, ReadonlyMap<string, Reading>>
+
+/** The ways in which the tools of a rule read these arguments. Of tools that are not known yet, and of too many, only the names are known. */
+async function readingsFor(
+  names: readonly string[],
+  { targets, tools }: Read,
+  work: LongWork,
+): Promise<Readings> {
+  const found = new Map(names.map((name) => [name, new Map<string, Reading>()]))
+  const add = (read: (name: string) => readonly Reading[]): void => {
+    for (const [name, known] of found)
+      for (const reading of read(name)) known.set(`${reading.kind}:${reading.edit ?? ''}`, reading)
+  }
+  if (targets.tools.length === 0 || targets.tools.length > SCHEMAS_READ_MAX) add(readingsOfName)
+  for (const tool of tools) {
+    if (work.isLong) await work.giveTurn()
+    const readings = readingsOfTool(tool)
+    add((name) => readings.of(name))
+  }
+  return found
 }

@@ -12,7 +12,7 @@ export type CalendarTime = {
 
 const DAY_SECONDS = 86_400
 /** Above this many seconds since 1970, pydantic takes a number for milliseconds. */
-const SECONDS_MAX = 20_000_000_000n
+const MILLIS_ABOVE = 20_000_000_000n
 
 /** `YYYY-MM-DD`, also from a whole number of seconds or milliseconds since 1970 at the start of a day. */
 export function canonicalDate(text: string): Canonical {
@@ -30,7 +30,7 @@ export function canonicalDate(text: string): Canonical {
 
 /** Undefined for milliseconds that are no whole seconds. */
 function secondsIn(count: bigint): number | undefined {
-  if (count <= SECONDS_MAX && count >= -SECONDS_MAX) return Number(count)
+  if (count <= MILLIS_ABOVE && count >= -MILLIS_ABOVE) return Number(count)
   return count % 1_000n === 0n ? Number(count / 1_000n) : undefined
 }
 

@@ -13,9 +13,9 @@ const COUNT = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)$/
 /** A number with an exponent, which readers take for one of seconds too, or a text that begins as a date-time does. */
 const NEARLY = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)e[+-]?\d+$|\d{4}-\d\d-\d\d.)/i
 
-/** From this many on, a number counts milliseconds. Beyond these bounds a fraction is not exact in a float. */
-const SECONDS_MAX = 20_000_000_000
-const EXACT_MAX = 4_000_000_000
+/** Above this many, a number counts milliseconds. Above the second number a fraction is not exact in a float. */
+const MILLIS_ABOVE = 20_000_000_000
+const EXACT_BELOW = 4_000_000_000
 
 /**
  * RFC 3339 in UTC, with `Z`, and a fraction of at most six digits without zeros at its end. A text without a zone is another value
@@ -55,10 +55,10 @@ function ofCount(text: string): Canonical {
   const [whole = '', digits = ''] = text.replace(/^[+-]/, '').split('.')
   const fraction = digits.replace(/0+$/, '')
   const count = Number(whole)
-  const isMillis = count > SECONDS_MAX
+  const isMillis = count > MILLIS_ABOVE
   const places = isMillis ? 3 : 6
-  if (count > SECONDS_MAX * 100_000) return 'unclear'
-  if (fraction !== '' && (fraction.length > places || count > EXACT_MAX * (isMillis ? 1_000 : 1)))
+  if (count > MILLIS_ABOVE * 100_000) return 'unclear'
+  if (fraction !== '' && (fraction.length > places || count > EXACT_BELOW * (isMillis ? 1_000 : 1)))
     return 'unclear'
   const micros = count * (isMillis ? 1_000 : 1_000_000) + Number(fraction.padEnd(places, '0'))
   const signed = isNegative ? -micros : micros

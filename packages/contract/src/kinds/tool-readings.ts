@@ -35,6 +35,10 @@ export class ToolReadings {
     return this.#schema?.names ?? this.#known.keys()
   }
 
+  declares(name: string): boolean {
+    return this.#schema?.names.has(name) ?? this.#known.has(name)
+  }
+
   of(name: string): readonly Reading[] {
     const known = this.#known.get(name)
     if (known) return known

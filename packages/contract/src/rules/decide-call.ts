@@ -76,8 +76,8 @@ export function undeclaredArguments(rule: Rule, tool: RuledTool): readonly strin
   if (parameters['additionalProperties'] !== undefined && parameters['additionalProperties'] !== false)
     return []
   if (parameters['patternProperties'] !== undefined || parameters['$ref'] !== undefined) return []
-  const declared = new Set(readingsOfTool(tool).names)
-  return Object.keys(rule.args ?? {}).filter((name) => !declared.has(name))
+  const readings = readingsOfTool(tool)
+  return Object.keys(rule.args ?? {}).filter((name) => !readings.declares(name))
 }
 
 const NO_RULES: RuleDecision = { effect: 'allow', owner: null, rule: null, reason: 'There are no rules.' }

@@ -12,11 +12,20 @@ export type WrittenGlob = { readonly glob: string } | { readonly never: string }
  */
 export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly Reading[]): WrittenGlob {
   const forms = readings.map((reading) => normalGlob(glob, reading))
-  const isPossible = readings.some((reading, at) => mayMatch(forms[at] ?? glob, reading, effect))
+  const isPossible = readings.some((reading, at) => {
+    const form = forms[at] ?? glob
+    return !(reading.kind === 'path' && isNoPath(form)) && mayMatch(form, reading, effect)
+  })
   const [reading] = readings
   if (reading && !isPossible) return { never: `can never match ${RULES[shownKind(reading)]}` }
   const [form = glob] = forms
   return { glob: forms.every((one) => one === form) ? form : glob }
+}
+
+/** True for a glob with a segment that no path has, such as `./**`. It may still match the folder itself, which nobody means. */
+function isNoPath(glob: string): boolean {
+  if (glob === '.' || glob === '/') return false
+  return glob.split('/').some((segment, at) => segment === '.' || (segment === '' && at > 0))
 }
 
 const RULES: Readonly<Record<ArgumentKind, string>> = {
