@@ -111,7 +111,6 @@ BESIDE_WAITING = 40 * MB
 AT_IMPORT = {
     "tables": "tables(20)",
     "mappings": "files_of_mappings()",
-    "files": "own_files()",
     "everything": "files_of_mappings(), own_files(), watches()",
     "first thread": 'first_thread_ends({"ready": None, "converts": False})',
 }

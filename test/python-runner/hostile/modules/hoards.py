@@ -453,7 +453,12 @@ def first_thread_ends(message):
 
 
 def channel():
-    return next(each for each in range(3, 64) if stat.S_ISSOCK(os.fstat(each).st_mode))
+    for descriptor in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                return descriptor
+        except OSError:
+            pass
 
 
 def answers_from_another_thread() -> str:
