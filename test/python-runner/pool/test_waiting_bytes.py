@@ -74,7 +74,7 @@ def test_few_mappings_are_counted_exactly() -> None:
 
 
 def test_many_mappings_are_not_read_and_counted_by_the_most_that_they_can_be() -> None:
-    with running(SPLITS, "20000") as pid:
+    with running(SPLITS, "40000") as pid:
         counted = mapping_bytes(pid, held(pid).mapped_bytes)
         assert Path(f"/proc/{pid}/maps").read_bytes()[MAPS_BYTES_MAX:]
         assert counted == min(held(pid).mapped_bytes // 4096, 65_530) * module.MAPPING_BYTES
