@@ -12,6 +12,10 @@ def main() -> None:
     # Imports make no garbage, and the garbage collector would take a tenth of the start time.
     gc.disable()
     if "--zygote" in sys.argv:
+        if "--without=namespaces" not in sys.argv:
+            from toolrack_runner.jail.user_namespace import start_again_in_own_user_namespace
+
+            start_again_in_own_user_namespace(sys.argv[0])
         from toolrack_runner.zygote.preload import without_hooks
 
         with without_hooks():

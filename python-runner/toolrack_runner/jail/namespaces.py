@@ -4,7 +4,7 @@ The zygote does the expensive part once: it makes a network without interfaces, 
 files that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its
 workplace. The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
 
-A user other than root can do all this in a user namespace.
+A user other than root can do all this in a user namespace (`user_namespace.py`).
 
 The numbers come from `linux/sched.h` and `linux/mount.h`.
 """
@@ -17,11 +17,11 @@ from typing import Final, NoReturn
 
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.jail.linux import Unavailable, syscall
+from toolrack_runner.jail.user_namespace import CLONE_NEWUSER, map_own_user
 
 CLONE_NEWNS: Final = 0x0002_0000
 CLONE_NEWUTS: Final = 0x0400_0000
 CLONE_NEWIPC: Final = 0x0800_0000
-CLONE_NEWUSER: Final = 0x1000_0000
 CLONE_NEWPID: Final = 0x2000_0000
 CLONE_NEWNET: Final = 0x4000_0000
 OF_A_ZYGOTE: Final = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
@@ -119,15 +119,15 @@ def workplace_beside(read_only: Sequence[str]) -> str:
 
 
 def _unshare() -> None:
-    """Moves this process into new namespaces. A user other than root also needs a user namespace with only this user."""
+    """Moves this process into new namespaces. An ordinary user also needs a user namespace, if it is not in one already."""
     uid, gid = os.geteuid(), os.getegid()
-    if uid == 0:
+    try:
         syscall("unshare", OF_A_ZYGOTE)
-        return
-    syscall("unshare", OF_A_ZYGOTE | CLONE_NEWUSER)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    except PermissionError:
+        if uid == 0:
+            raise
+        syscall("unshare", OF_A_ZYGOTE | CLONE_NEWUSER)
+        map_own_user(uid, gid)
 
 
 def _try_in_a_child() -> str | None:

@@ -84,4 +84,6 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe(network.enlarge_buffer, "L2", {"seccomp": UNCHANGED}),
     Probe(network.send_descriptor, "L2", {"seccomp": "EPERM"}),
     Probe(resources.queue_signals, "L2", {"rlimits": "EAGAIN"}),
+    Probe(resources.unshare_descriptors, "L2", {"seccomp": "EPERM"}),
+    Probe(resources.enlarge_pipe, "L2", {"seccomp": "EPERM"}),
 )

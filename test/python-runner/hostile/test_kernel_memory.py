@@ -1,6 +1,5 @@
 """Memory that the kernel takes for a child has an end too, and children that wait are weighed with it."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -333,9 +332,6 @@ def test_children_that_wait_are_weighed_with_their_sockets(who: str, canary: str
         assert 1 <= waiting_after_calls(live, FILLS_SOCKETS) <= 64 // 12
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0, reason="the kernel shows a child's files to root alone: docs/security.md"
-)
-def test_children_of_root_that_wait_are_weighed_with_their_files(canary: str) -> None:
-    with watched_runner("as_started", canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
+def test_children_that_wait_are_weighed_with_their_files(who: str, canary: str) -> None:
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
         assert 1 <= waiting_after_calls(live, FILLS_FILES) <= 64 // 16

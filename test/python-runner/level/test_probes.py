@@ -157,7 +157,7 @@ def test_a_layer_that_is_off_explains_nothing() -> None:
 
 
 def test_the_names_are_unique_and_every_level_is_proven() -> None:
-    assert len({probe.name for probe in PROBES}) == len(PROBES) == 45
+    assert len({probe.name for probe in PROBES}) == len(PROBES) == 47
     assert {probe.level for probe in PROBES} == {"L1", "L2", "L3"}
     assert all((probe.attempt.__doc__ or "").endswith(".") for probe in PROBES)
 

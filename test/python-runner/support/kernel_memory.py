@@ -58,10 +58,7 @@ def memory_of(runner: int) -> Iterator[Counter]:
                 (group.folder / "cgroup.procs").write_text(str(pid))
         yield Counter(group.kernel, group.everything, is_exact=True)
     finally:
-        for left in (group.folder / "cgroup.procs").read_text().split():
-            with suppress(ProcessLookupError):
-                (group.folder.parent / "cgroup.procs").write_text(left)
-        until(lambda: _is_removed(group.folder), "the end of a memory group")
+        until(group.is_removed, "the end of a memory group")
 
 
 class _Group:
@@ -79,6 +76,14 @@ class _Group:
             self._stat("rss") if (self.folder / "memory.kmem.usage_in_bytes").exists() else self._stat("anon")
         )
         return own + self._stat("shmem") + self.kernel()
+
+    def is_removed(self) -> bool:
+        """Moves the processes to the group above, and removes this one if no process is left."""
+        with suppress(OSError):
+            for pid in (self.folder / "cgroup.procs").read_text().split():
+                (self.folder.parent / "cgroup.procs").write_text(pid)
+            self.folder.rmdir()
+        return not self.folder.exists()
 
     def _stat(self, name: str) -> int:
         lines = (self.folder / "memory.stat").read_text().splitlines()
@@ -102,14 +107,6 @@ def _counts_memory(root: Path) -> bool:
     with suppress(OSError):
         return "memory" in (root / "cgroup.subtree_control").read_text().split()
     return False
-
-
-def _is_removed(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except OSError:
-        return not folder.exists()
-    return True
 
 
 def _own_bytes() -> int:

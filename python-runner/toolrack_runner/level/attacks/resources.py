@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import resource
@@ -26,6 +27,11 @@ MREMAP_MAYMOVE = 1
 SIGNALS = 200
 SI_QUEUE = -1
 SIGINFO_BYTES = 128
+#: A descriptor that is not open, above every limit of descriptors that a child has.
+UNUSED_DESCRIPTOR = 1 << 20
+CLOSE_RANGE_UNSHARE = 2
+F_SETPIPE_SZ = 1031
+PIPE_BYTES = 1 << 20
 IPC_PRIVATE = 0
 IPC_CREAT = 0o1000
 IPC_RMID = 0
@@ -92,6 +98,21 @@ def queue_signals(_: Canaries) -> None:
         while signal.sigtimedwait({number}, 0):
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def unshare_descriptors(_: Canaries) -> None:
+    """Asks for a table of descriptors of its own, by a call that closes nothing. RLIMIT_NOFILE limits each table separately."""
+    syscall("close_range", UNUSED_DESCRIPTOR, UNUSED_DESCRIPTOR, CLOSE_RANGE_UNSHARE)
+
+
+def enlarge_pipe(_: Canaries) -> None:
+    """Gives a pipe room for 1 MB, which the kernel keeps and no memory limit counts."""
+    ends = os.pipe()
+    try:
+        fcntl.fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES)
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def make_shared_segment(_: Canaries) -> None:

@@ -23,9 +23,9 @@ libc.syscall.restype = ctypes.c_long
 MACHINE = os.uname().machine
 NUMBERS = {
     "x86_64": {"ptrace": 101, "shmget": 29, "unshare": 272, "io_uring_setup": 425, "process_vm_readv": 310,
-               "rt_tgsigqueueinfo": 297},
+               "rt_tgsigqueueinfo": 297, "close_range": 436},
     "aarch64": {"ptrace": 117, "shmget": 194, "unshare": 97, "io_uring_setup": 425, "process_vm_readv": 270,
-                "rt_tgsigqueueinfo": 240},
+                "rt_tgsigqueueinfo": 240, "close_range": 436},
 }[MACHINE]  # fmt: skip
 
 
@@ -415,6 +415,32 @@ def queue_signals(_aim):
     return "through: 500 wait"
 
 
+def unshare_descriptors(_aim):
+    reader, writer = os.pipe()
+    said = []
+
+    def close_in_own_table():
+        try:
+            call("close_range", reader, writer, 2)
+            said.append(None)
+        except OSError as error:
+            said.append(error)
+
+    thread = threading.Thread(target=close_in_own_table)
+    thread.start()
+    thread.join()
+    if said[0] is not None:
+        raise said[0]
+    return f"through: still open in another table: {os.fstat(reader).st_ino}"
+
+
+def enlarge_pipe(_aim):
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, 1031, 1 << 20)
+    os.set_blocking(writer, False)
+    return f"through: {os.write(writer, bytes(1 << 19))} bytes wait in {reader}"
+
+
 def attack(name: str, aim: dict) -> str:
     try:
         return ATTACKS[name](aim)
@@ -476,6 +502,8 @@ ATTACKS = {
         enlarge_buffer,
         send_descriptor,
         queue_signals,
+        unshare_descriptors,
+        enlarge_pipe,
     )
 }
 

@@ -1,15 +1,17 @@
 """Ways to make the kernel hold memory for one process. Each takes as much as it can, keeps it, and says what it got.
 
-A refused call is told by the name of its errno, and one that was made as "through".
+Each returns what the attempts were answered (the name of an errno, or "through"), and how much it got: bytes or a number.
 """
 
 import ctypes
 import errno
 import fcntl
+import json
 import mmap
 import os
 import signal
 import socket
+import stat
 import struct
 import threading
 import time
@@ -107,11 +109,7 @@ def tables(count=60):
         return call("close_range", 4_000, 4_000, 2), full_sockets()
 
     given = in_threads(count, take)
-    return sorted({said for said, _ in given}), sum(size for _, size in given)
-
-
-def tables_at_import():
-    return tables(20)
+    return {said for said, _ in given}, sum(size for _, size in given)
 
 
 def tables_by_other_ways():
@@ -129,7 +127,7 @@ def tables_by_other_ways():
         return own, full_sockets()
 
     given = in_threads(20, take)
-    return sorted({said for own, _ in given for said in own}), sum(size for _, size in given)
+    return {said for own, _ in given for said in own}, sum(size for _, size in given)
 
 
 def in_flight():
@@ -155,7 +153,7 @@ def in_flight():
                 said.append("through")
             except OSError as error:
                 said.append(errno.errorcode[error.errno])
-    return sorted(set(said))
+    return said, said.count("through")
 
 
 def large_pipes():
@@ -181,7 +179,7 @@ def large_pipes():
             except OSError:
                 os.close(writer)
     except OSError:
-        return sorted(said), size
+        return said, size
 
 
 def large_sockets():
@@ -204,7 +202,7 @@ def large_sockets():
                 except OSError:
                     pass
     except OSError:
-        return size
+        return (), size
 
 
 def handles():
@@ -215,7 +213,7 @@ def handles():
         timers = [lambda: os.open("/dev/null", os.O_RDONLY), lambda: os.eventfd(0) if hasattr(os, "eventfd") else os.dup(0)]
         return sum(until_refused(make, 31) for make in timers)
 
-    return sum(in_threads(60, take))
+    return (), sum(in_threads(60, take))
 
 
 def watches():
@@ -247,7 +245,7 @@ def watches():
                 made += call("epoll_ctl", place, 1, number, ctypes.addressof(event)) == "through"
             if number not in (file, spare):
                 os.dup2(spare, number)
-    return made
+    return (), made
 
 
 def nested_epolls():
@@ -257,38 +255,37 @@ def nested_epolls():
     epolls = []
     until_refused(lambda: epolls.append(select.epoll()) or epolls[-1])
     made = 0
-    for one in epolls:
-        for other in epolls:
+    for at, one in enumerate(epolls):
+        for other in epolls[at + 1 :]:
             try:
-                one.register(other.fileno(), select.EPOLLIN | select.EPOLLEXCLUSIVE)
+                one.register(other.fileno(), select.EPOLLIN)
                 made += 1
             except OSError:
                 pass
-    return made
+    return (), made
 
 
 def files_of_waiting_threads():
     """Full sockets whose descriptors are closed, kept by threads that wait for them."""
 
-    def wait_for(one, other):
-        fill(one)
-        fill(other)
+    def wait_for(one):
         number = one.detach()
-        kept.append(threading.Timer(0, lambda: None))
-        threading.Timer(0.2, lambda: os.close(number)).start()
         end = ctypes.create_string_buffer(struct.pack("ihh", number, 0, 0))
+        threading.Timer(0.1, os.close, (number,)).start()
         libc.poll(end, 1, 3_600_000)
 
-    started = 0
     threading.stack_size(65_536)
+    size = started = 0
     try:
-        for _ in range(25):
+        while started < 28:
             one, other = socket.socketpair()
-            threading.Thread(target=wait_for, args=(one, other), daemon=True).start()
+            size += fill(other)
+            threading.Thread(target=wait_for, args=(one,), daemon=True).start()
             started += 1
+            kept.append(other)
     except (RuntimeError, OSError):
         pass
-    return started
+    return (), size
 
 
 def files_of_mappings():
@@ -299,12 +296,12 @@ def files_of_mappings():
         try:
             file = os.open("mapped", os.O_RDONLY)
         except OSError:
-            return made
+            return (), made
         address = libc.mmap(None, PAGE, 1, 1 + made % 2, file, 0)
         os.close(file)
         if address in (None, ctypes.c_void_p(-1).value):
-            return made
-    return MANY
+            return (), made
+    return (), MANY
 
 
 def split_mappings():
@@ -312,7 +309,7 @@ def split_mappings():
     size = 240 * MB
     while (address := libc.mmap(None, size, 3, 0x4022, -1, 0)) in (None, ctypes.c_void_p(-1).value):
         size -= MB
-    return sum(not libc.mprotect(address + at, PAGE, 1) for at in range(0, size, 2 * PAGE))
+    return (), sum(not libc.mprotect(address + at, PAGE, 1) for at in range(0, size, 2 * PAGE))
 
 
 def locked_memory():
@@ -330,7 +327,7 @@ def locked_memory():
     for flags in (0x2000, 0x8000, 0x40000, 0x100, 0x8):
         got = libc.mmap(None, 4 * MB, 3, 0x22 | flags, -1, 0)
         said.add("through" if got not in (None, ctypes.c_void_p(-1).value) else errno.errorcode[ctypes.get_errno()])
-    return sorted(said)
+    return said, 0
 
 
 def pages_in_pipes():
@@ -354,7 +351,7 @@ def pages_in_pipes():
         except OSError as error:
             said.add(errno.errorcode[error.errno])
     kept.extend((reader, writer, one, other))
-    return sorted(said)
+    return said, 0
 
 
 def locks():
@@ -367,7 +364,7 @@ def locks():
         said = []
         for command, argument in ((1024, 1), (1026, 1), (8, os.getpid()), (10, 40), (4, 0x2000 | 0x8000 | 2)):
             said.append(call("fcntl", file.fileno(), command, argument))
-    return sorted(set(said))
+    return said, 0
 
 
 def objects_of_the_system():
@@ -387,7 +384,7 @@ def objects_of_the_system():
         call("pidfd_open", os.getpid(), 0),
         call("io_uring_setup", 1, ctypes.addressof(name)),
     }
-    return sorted(said)
+    return said, 0
 
 
 def futexes():
@@ -400,11 +397,11 @@ def futexes():
         words[number] = os.getpid() | 0x8000_0000
         for command in (6, 8, 12, 13):
             said.add(call("futex", address, command | 128, 0, 0, 0, 0))
-    return sorted(said)
+    return said, 0
 
 
-def unnamed_files():
-    """Files without a name, and files with long names, up to the quota."""
+def own_files():
+    """Files without a name, which are full, and folders with long names."""
     folder = os.open(".", os.O_RDONLY)
     unnamed = until_refused(lambda: os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600), 20)
     for each in kept[-unnamed:] if unnamed else ():
@@ -420,7 +417,7 @@ def unnamed_files():
             named += 1
     except OSError:
         pass
-    return unnamed, named
+    return (), unnamed + named
 
 
 def pending_signals():
@@ -432,29 +429,46 @@ def pending_signals():
         number, os.getpid(), threading.get_native_id(), 40, ctypes.addressof(told), 0, 0
     ):
         queued += 1
-    return queued
+    return (), queued
 
 
-def first_thread_ends():
-    """Another thread goes on, with memory that is no longer counted as writable."""
+def first_thread_ends(message):
+    """Another thread goes on, with memory that is no longer writable, and sends a message to main."""
 
     def hold():
+        time.sleep(0.1)
         for _ in range(30):
             address = libc.mmap(None, 20 * MB, 3, 0x22, -1, 0)
             if address in (None, ctypes.c_void_p(-1).value):
                 break
             ctypes.memset(address, 1, 20 * MB)
             libc.mprotect(address, 20 * MB, 1)
+        time.sleep(0.1)
+        text = json.dumps(message).encode()
+        os.write(channel(), len(text).to_bytes(4, "big") + text)
         time.sleep(3_600)
 
     threading.Thread(target=hold, daemon=True).start()
     libc.syscall(NUMBER_OF["exit"], *(0,) * 6)
 
 
+def channel():
+    for descriptor in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                return descriptor
+        except OSError:
+            pass
+
+
+def answers_from_another_thread() -> str:
+    first_thread_ends({"answer": {"text": "held"}})
+
+
 def hoard(names: list, seconds: float) -> dict:
     given = {name: globals()[name]() for name in names}
     time.sleep(seconds)
-    return given
+    return {name: [sorted(set(said)), got] for name, (said, got) in given.items()}
 
 
 def hello() -> str:
@@ -462,6 +476,7 @@ def hello() -> str:
 
 
 TOOL_SPECS = [
-    {"name": "hoards:hoard", "description": "Takes memory of the kernel, and keeps it for a while.", "handler": hoard},
+    {"name": "hoards:hoard", "description": "Takes memory of the kernel, and keeps it.", "handler": hoard},
+    {"name": "hoards:answers", "description": "Answers late.", "handler": answers_from_another_thread},
     {"name": "hoards:hello", "description": "Says hello.", "handler": hello},
 ]
