@@ -84,13 +84,14 @@ export function writeStamp(folder, digest, mode = 'full') {
   writeFileSync(join(folder, stampName), `${digest} ${mode}\n`)
 }
 
-function readStamp(folder) {
+/** The digest and the mode of the packages in a folder; both are undefined if there is no stamp. */
+export function readStamp(folder) {
   const path = join(folder, stampName)
   const [digest, mode] = existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split(' ') : []
   return { digest, mode }
 }
 
-/** Runs npm, pip or venv. If the program fails, shows its output and throws the error that `failed` makes. */
+/** Runs npm, pip or venv. If the program fails, shows its output and throws the error that `failed` makes of it. */
 export async function runInstaller({ what, command: [program, ...args], failed, ...options }) {
   const running = runChild(program, args, { ...options, ...quiet })
   const { code, interruptedBy, output } = await running.catch((err) => {
@@ -101,7 +102,7 @@ export async function runInstaller({ what, command: [program, ...args], failed, 
   if (interruptedBy) throw new SetupError(`Stopped while installing ${what}.`, exitCodeOf(interruptedBy))
   if (code === 0) return
   process.stderr.write(output)
-  throw failed()
+  throw failed(output)
 }
 
 /**

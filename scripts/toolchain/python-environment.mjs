@@ -1,11 +1,34 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative } from 'node:path'
 import { root } from './checkout.mjs'
-import { fingerprint, install, runInstaller } from './install.mjs'
+import { fingerprint, install, readStamp, runInstaller } from './install.mjs'
+import { lineNamedBy } from './lock-line.mjs'
 import { findPython, PythonError } from './python.mjs'
 
 /** Flags to install exactly the packages of the lock, checked by their hashes, and only as wheels: nothing is built. */
 const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
+
+/** With them pip fails soon. They are used if there are packages that worked before. */
+const soonFlags = ['--retries=1', '--timeout=10']
+
+/** The copy of the operator's lock in the environment that was made from it. */
+const copyName = 'packages.txt'
+
+/** pip could not install the packages. The operator's own lock may be the reason. */
+class PackagesError extends PythonError {
+  constructor(message, output) {
+    super(message)
+    this.output = output
+  }
+}
 
 /** Overrides settings of the user that would make pip install into another folder. For pip, '' means not set. */
 const intoEnvironment = {
@@ -28,42 +51,76 @@ export function preparePython(mode) {
     full: join(folder, 'requirements-dev.txt'),
   }
   // The operator's own packages, for modules (docs/packages.md).
-  const added = [join(folder, 'packages.txt')].filter((path) => existsSync(path))
+  const added = join(folder, 'packages.txt')
   return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode, added })
 }
 
 /**
- * Makes `.venv` in `folder` with the packages of a lock and of the locks in `added`, unless it exists. Resolves to `{ python }` or
- * `{ missing }`.
+ * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists, unless it is made already.
+ * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and takes the environment that worked
+ * before, or else makes one without `added`.
  */
-export async function virtualEnvironment({ what, folder, locks, mode, added = [] }) {
+export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
   const python = join(environment, 'bin/python')
+  const copy = join(environment, copyName)
+  const own = added !== undefined && existsSync(added) ? [added] : []
   try {
     const chosen = process.env.TOOLRACK_PYTHON ? realPath(findPython().path) : undefined
-    await install({
-      root,
-      what,
-      folders: [environment],
-      mode,
-      digest: (filled) => digest(filled, chosen),
-      fill,
-    })
+    try {
+      await make(own, chosen, hasWorked(chosen))
+    } catch (err) {
+      if (!(err instanceof PackagesError) || own.length === 0) throw err
+      warn(err.output, await fallBack(chosen))
+    }
     return { python }
   } catch (err) {
     if (err instanceof PythonError) return { missing: err.message }
     throw err
   }
 
-  /** The digest of the locks and of the interpreter's path; undefined if another interpreter was chosen. Starts no Python. */
-  function digest(filled, chosen) {
-    const interpreter = realPath(join(filled, 'bin/python'))
-    if (chosen !== undefined && interpreter !== chosen) return undefined
-    return fingerprint([...Object.values(locks), ...added], interpreter)
+  function make(withLocks, chosen, isSoon = false) {
+    return install({
+      root,
+      what,
+      folders: [environment],
+      mode,
+      digest: (filled) => digest(filled, chosen, withLocks),
+      fill: (wanted, place) => fill(wanted, place, withLocks, isSoon),
+    })
   }
 
-  async function fill(wanted, place) {
+  /** The digest of the locks and of the interpreter's path; undefined if another interpreter was chosen. Starts no Python. */
+  function digest(filled, chosen, withLocks) {
+    const interpreter = realPath(join(filled, 'bin/python'))
+    if (chosen !== undefined && interpreter !== chosen) return undefined
+    return fingerprint([...Object.values(locks), ...withLocks], interpreter)
+  }
+
+  /**
+   * Takes the environment that worked before. If it lacks something, for example after an update of Toolrack, makes it again with
+   * the earlier `added`, or without any. Resolves to whether the packages of an operator are those from before.
+   */
+  async function fallBack(chosen) {
+    if (hasWorked(chosen)) return existsSync(copy)
+    try {
+      if (!existsSync(copy)) return await make([], chosen).then(() => false)
+      return await make([copy], chosen).then(() => true)
+    } catch (err) {
+      if (!(err instanceof PackagesError) || !existsSync(copy)) throw err
+      return make([], chosen).then(() => false)
+    }
+  }
+
+  /** Whether the environment has all packages that the runner needs, and those of an earlier `added`, if there was one. */
+  function hasWorked(chosen) {
+    const stamp = readStamp(environment)
+    const wanted = digest(environment, chosen, existsSync(copy) ? [copy] : [])
+    return stamp.digest !== undefined && stamp.digest === wanted && [mode, 'full'].includes(stamp.mode)
+  }
+
+  async function fill(wanted, place, withLocks, isSoon) {
     const { path } = findPython()
     const filled = join(place, relative(root, environment))
     await runInstaller({
@@ -74,19 +131,40 @@ export async function virtualEnvironment({ what, folder, locks, mode, added = []
           `${path} cannot make a virtual environment: install its package for that (on Debian and Ubuntu: apt install python3-venv), or set TOOLRACK_PYTHON to another Python.`,
         ),
     })
-    const own = added.length > 0 ? ', or correct python-runner/packages.txt' : ''
-    const files = [locks[wanted], ...added].flatMap((path) => ['-r', path])
+    const files = [locks[wanted], ...withLocks].flatMap((lock) => ['-r', lock])
+    const flags = [...pipFlags, ...(isSoon ? soonFlags : [])]
     await runInstaller({
       what,
-      command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...pipFlags, ...files],
+      command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...flags, ...files],
       env: { ...process.env, ...intoEnvironment },
-      failed: () =>
-        new PythonError(
-          `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry${own}.`,
+      failed: (output) =>
+        new PackagesError(
+          `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,
+          output,
         ),
     })
+    for (const lock of withLocks) cpSync(lock, join(filled, copyName))
     relocate(filled, environment)
   }
+
+  function warn(output, isKept) {
+    // Without a network pip says of the first package that there is no such version.
+    const isOffline = /^WARNING: Retrying /m.test(output)
+    const line = isOffline ? undefined : lineNamedBy(output, added)
+    const place = line ? `, line ${line.number} (${line.text}),` : ''
+    const now = isKept
+      ? 'The packages from before are used'
+      : 'The Python runner has only its own packages, so modules that import others are refused'
+    process.stderr.write(
+      `WARNING: ${relative(root, added)}${place} cannot be installed. ${now}. ${cureFor(isOffline, line)}, then start again.\n`,
+    )
+  }
+}
+
+function cureFor(isOffline, line) {
+  if (isOffline) return 'pip does not reach its registry: connect this machine'
+  if (line) return 'Correct this line, and make the lock again (docs/packages.md)'
+  return 'pip has said why: correct the file (docs/packages.md)'
 }
 
 /** Writes the final path into the programs and settings of an environment that was made elsewhere. */

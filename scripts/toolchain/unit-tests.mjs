@@ -56,6 +56,7 @@ export const notUnit = [
   'test/functions/tools/schemas/schema-compilers.test.ts',
   'test/functions/tools/schemas/worker-pool.test.ts',
   'test/functions/tools/schemas/worker-process.test.ts',
+  'test/scripts/broken-packages.test.ts',
   'test/scripts/bundle.test.ts',
   'test/scripts/commands.test.ts',
   'test/scripts/install.test.ts',

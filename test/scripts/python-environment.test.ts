@@ -83,6 +83,73 @@ test(
   limitMs,
 )
 
+/** A start with an own lock that cannot be installed: its warning, and what the service is told about Python. */
+async function startWithBroken(checkout: ReturnType<typeof makeCheckout>, lock: string) {
+  writeFileSync(join(checkout.root, 'python-runner/packages.txt'), lock)
+  const run = checkout.run('start.mjs', exit, 'works', 'fails with packages')
+  expect(await run.ended()).toBe(0)
+  const [, told] = /^ready --chosen= --parent-pipe=3 (.*) --exit=0$/m.exec(run.output()) ?? []
+  const [warning] = /^WARNING: .*$/m.exec(run.output()) ?? []
+  return { told: told?.replaceAll(checkout.root, '.'), warning }
+}
+
+const PYTHON = '--python=./python-runner/.venv/bin/python'
+const BROKEN = 'six==1.17.0 \\\n    --hash=sha256:00\nhumanize==4.12.3 \\\n    --hash=sha256:00\n'
+const LINE =
+  'WARNING: python-runner/packages.txt, line 3 (humanize==4.12.3), cannot be installed. The packages from before are used. Correct this line, and make the lock again (docs/packages.md), then start again.'
+
+test(
+  'packages.txt that cannot be installed keeps the environment that worked, and each start warns with the line',
+  async () => {
+    using checkout = makeCheckout()
+    const environment = join(checkout.root, 'python-runner/.venv')
+    const added = join(checkout.root, 'python-runner/packages.txt')
+    writeFileSync(added, 'six==1.17.0 --hash=sha256:00\n')
+    await toldOf(checkout, 'works')
+    writeFileSync(join(environment, 'from before'), '')
+    for (let starts = 1; starts <= 2; starts += 1)
+      expect(await startWithBroken(checkout, BROKEN)).toEqual({ told: PYTHON, warning: LINE })
+    expect(existsSync(join(environment, 'from before'))).toBe(true)
+    // The broken lock is tried again at each start, and a corrected one is installed.
+    writeFileSync(added, 'six==1.17.0 --hash=sha256:00\nhumanize==4.12.4 --hash=sha256:00\n')
+    expect(await toldOf(checkout, 'works')).toBe(PYTHON)
+    expect(existsSync(join(environment, 'from before'))).toBe(false)
+    expect(readFileSync(join(environment, 'packages.txt'), 'utf8')).toContain('humanize==4.12.4')
+  },
+  limitMs,
+)
+
+test(
+  'a first start over packages.txt that cannot be installed has the packages of the runner only',
+  async () => {
+    using checkout = makeCheckout()
+    for (let starts = 1; starts <= 2; starts += 1)
+      expect(await startWithBroken(checkout, BROKEN)).toEqual({
+        told: PYTHON,
+        warning: expect.stringMatching(
+          /^WARNING: python-runner\/packages\.txt, line 3 \(humanize==4\.12\.3\), cannot be installed\. The Python runner has only its own packages, so /,
+        ),
+      })
+    const made = checkout.pythonCalls().filter(({ line }) => line.startsWith('-I -m venv'))
+    expect(made).toHaveLength(3)
+  },
+  limitMs,
+)
+
+test(
+  'if the packages of the runner have changed too, the environment is made again with the packages from before',
+  async () => {
+    using checkout = makeCheckout()
+    writeFileSync(join(checkout.root, 'python-runner/packages.txt'), 'six==1.17.0 --hash=sha256:00\n')
+    await toldOf(checkout, 'works')
+    writeFileSync(join(checkout.root, 'python-runner/requirements.txt'), 'changed')
+    expect(await startWithBroken(checkout, BROKEN)).toEqual({ told: PYTHON, warning: LINE })
+    const copy = readFileSync(join(checkout.root, 'python-runner/.venv/packages.txt'), 'utf8')
+    expect(copy).toBe('six==1.17.0 --hash=sha256:00\n')
+  },
+  limitMs,
+)
+
 test(
   'another TOOLRACK_PYTHON makes the environment again, and the same one does not',
   async () => {

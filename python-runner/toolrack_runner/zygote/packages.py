@@ -9,6 +9,7 @@ import gc
 import importlib
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -120,6 +121,8 @@ def _open_descriptors() -> Iterator[int]:
 
 def _is_remembered(path: str) -> bool:
     """Whether a text in the memory of Python has the last part of this path, which nobody can guess."""
+    # It remembers the folder that it has found, and looks for it again.
+    tempfile.tempdir = None
     wanted = os.path.basename(path)
     named = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
     known = {name: os.environ.pop(name) for name in named if name in os.environ}

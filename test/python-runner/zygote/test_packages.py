@@ -86,6 +86,14 @@ def answer():
     "leaver.py": f"import os\nif {IN_ZYGOTE}:\n    os._exit(3)\nanswer = lambda: 'here'",
     "quitter.py": f"import sys\nif {IN_ZYGOTE}:\n    sys.exit('no')\nanswer = lambda: 'here'",
     "waiter.py": f"import time\nif {IN_ZYGOTE}:\n    time.sleep(600)\nanswer = lambda: 'here'",
+    # Asks for the temporary folder, and does not keep the answer.
+    "temporary_user.py": """
+import os, tempfile
+tempfile.gettempdir()
+def answer():
+    with tempfile.NamedTemporaryFile() as file:
+        return os.path.dirname(file.name) == os.environ["TMPDIR"]
+""",
     "plain.py": "answer = lambda: 'plain'",
 }
 EXPECTED: dict[str, Any] = {
@@ -101,10 +109,11 @@ EXPECTED: dict[str, Any] = {
     "leaver": "here",
     "quitter": "here",
     "waiter": "here",
+    "temporary_user": True,
 }
 #: Packages that a zygote imports, with namespaces and without.
-SHARED = {"home_writer", "cache_writer", "home_finder"}
-SHARED_WITHOUT_NAMESPACES: set[str] = set()
+SHARED = {"home_writer", "cache_writer", "home_finder", "temporary_user"}
+SHARED_WITHOUT_NAMESPACES = {"temporary_user"}
 CALLS = 8
 
 AT_THE_TOP = """

@@ -32,7 +32,7 @@ export interface Checkout extends Disposable {
     script: string,
     args?: readonly string[],
     fakeNpm?: 'works' | 'fails' | 'leaves out' | 'installs nothing' | 'hangs' | 'waits',
-    fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
+    fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'fails with packages' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
   /** Another Python, which is used only if `env` names it. */
