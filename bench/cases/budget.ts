@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { countedAnswer } from '../../functions/src/tools/catalog/counted-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
@@ -68,13 +69,13 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
     rank: NO_RANK,
   }
   const list = (limit: number | undefined) =>
-    countedAnswer(
+    atOnce(countedAnswer(
       view,
       { ...ALL, budget: limit, countsTokens: true },
       undefined,
       { defaultWorkflow: '' },
       counting,
-    )
+    ))
   const [whole, budgeted] = [await list(undefined), await list(BUDGET)]
   assert.ok(budgeted.bill.used <= BUDGET)
   const rungs = new Map(budgeted.placed.map(({ entry, rung }) => [entry.name, rung]))

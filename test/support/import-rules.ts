@@ -19,6 +19,7 @@ export const GROUND = [
   'loop-turn.ts',
   'node-http.ts',
   'parse-object.ts',
+  'shared-work.ts',
   'user-bytes.ts',
   'value-shape.ts',
   'version.ts',

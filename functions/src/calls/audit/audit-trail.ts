@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
@@ -113,20 +113,22 @@ export class AuditTrail {
     return { erased }
   }
 
-  /** Verifies the records of one day, or all records and manifests. */
-  async verify(day?: string): Promise<TrailReport> {
+  /** Verifies the records of one day, or all records and manifests, in turns. */
+  async verify(day?: string, turns: Turns = new Turns()): Promise<TrailReport> {
     await this.maintain()
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
     if (fault) return { ...new TrailVerifier().end(), fault }
     const verifier = new TrailVerifier({ isPart: day !== undefined, day, publicKey: key?.publicKey, heads })
     if (day !== undefined)
-      for await (const text of removalTexts(store, heads.length === 0)) verifier.noteRemoval(text)
-    const work = new LongWork()
+      for await (const text of removalTexts(store, heads.length === 0)) {
+        verifier.noteRemoval(text)
+        if (turns.isDue) await turns.give()
+      }
     for await (const text of this.lines(day, day)) {
       verifier.take(text)
       if (verifier.hasFault) break
-      if (work.isLong) await work.giveTurn()
+      if (turns.isDue) await turns.give()
     }
     return verifier.end()
   }

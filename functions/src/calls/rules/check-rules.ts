@@ -9,7 +9,7 @@ import {
 import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { ruledTool } from './rules-in-force.ts'
 
@@ -18,9 +18,6 @@ const SCHEMAS_READ_MAX = 500
 
 /** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
 const SUGGESTED_MAX = 3
-
-/** The tools that are compared with a rule before other requests may get a turn. */
-const TOOLS_AT_ONCE = 200
 
 type Fault = RuleFault & { readonly suggestion?: string | undefined }
 
@@ -33,15 +30,14 @@ export function parsedRules(value: JsonValue): RuleSet {
 
 /**
  * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known. Other requests get turns, because there can be many tools.
+ * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known.
  */
-export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Promise<void> {
-  const work = new LongWork()
+export function* refuseIdleRules({ rules }: RuleSet, view: CatalogView): Pieces<void> {
   const faults: Fault[] = []
   for (const [index, rule] of rules.entries())
-    if (rule.future !== true) faults.push(...(await idleFaults(rule, index, view, work)))
+    if (rule.future !== true) faults.push(...(yield* idleFaults(rule, index, view)))
   if (faults.length === 0) return
-  if (view.lostLayers.length === 0) throw invalid(await suggested(faults, rules, view, work))
+  if (view.lostLayers.length === 0) throw invalid(yield* suggested(faults, rules, view))
   const lost = view.lostLayers.join(' and ')
   throw new ToolrackError(
     'LAYER_UNAVAILABLE',
@@ -49,11 +45,11 @@ export async function refuseIdleRules({ rules }: RuleSet, view: CatalogView): Pr
   )
 }
 
-async function idleFaults(rule: Rule, index: number, view: CatalogView, work: LongWork): Promise<Fault[]> {
-  const tools = await toolsOf(rule, view, work)
+function* idleFaults(rule: Rule, index: number, view: CatalogView): Pieces<Fault[]> {
+  const tools = yield* toolsOf(rule, view)
   if (tools.length === 0) {
     const { class: toolClass, args: _args, ...anyClass } = rule
-    const isKnown = toolClass !== undefined && (await toolsOf(anyClass, view, work)).length > 0
+    const isKnown = toolClass !== undefined && (yield* toolsOf(anyClass, view)).length > 0
     return [
       isKnown
         ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
@@ -61,10 +57,15 @@ async function idleFaults(rule: Rule, index: number, view: CatalogView, work: Lo
     ]
   }
   if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
-  const ruled = tools.map(ruledTool)
-  const [first = [], ...others] = ruled.map((tool) => undeclaredArguments(rule, tool))
-  const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
-  const declared = new Set(ruled.flatMap(({ parameters }) => declaredIn(valueAt(parameters, ['properties']))))
+  let nowhere = Object.keys(rule.args)
+  const declared = new Set<string>()
+  for (const entry of tools) {
+    yield
+    const tool = ruledTool(entry)
+    const undeclared = undeclaredArguments(rule, tool)
+    nowhere = nowhere.filter((name) => undeclared.includes(name))
+    for (const name of declaredIn(valueAt(tool.parameters, ['properties']))) declared.add(name)
+  }
   return nowhere.map((name) => ({
     pointer: jsonPointer(['rules', index, 'args', name]),
     message: NO_ARGUMENT,
@@ -77,14 +78,13 @@ const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct 
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
 /** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
-async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<readonly CatalogEntry[]> {
+function* toolsOf(rule: Rule, view: CatalogView): Pieces<readonly CatalogEntry[]> {
   const found: CatalogEntry[] = []
   const { tool, class: toolClass } = rule
   const matches = nameMatcher(tool)
-  let looked = 0
-  for (const entry of /[*?]/.test(tool) ? view.entries() : exactly(view, tool)) {
-    looked += 1
-    if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+  for (const entry of /[*?]/.test(tool) ? view.candidates() : exactly(view, tool)) {
+    yield
+    if (!view.shows(entry)) continue
     if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
       found.push(entry)
     if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
@@ -98,12 +98,11 @@ function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
 }
 
 /** The faults, the first of those that name no tool with the tool that was probably meant. */
-async function suggested(
+function* suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],
   view: CatalogView,
-  work: LongWork,
-): Promise<readonly Fault[]> {
+): Pieces<readonly Fault[]> {
   const all = [...faults]
   let left = SUGGESTED_MAX
   for (const [at, fault] of faults.entries()) {
@@ -111,7 +110,7 @@ async function suggested(
     if (index === undefined) continue
     if (left === 0) break
     left -= 1
-    if (work.isLong) await work.giveTurn()
+    yield
     all[at] = { ...fault, suggestion: nearMiss(rules[Number(index)]?.tool ?? '', namesIn(view)) }
   }
   return all

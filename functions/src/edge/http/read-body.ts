@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
-import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
+import { readJson, readJsonInPieces } from '../../tools/json/read-json.ts'
 import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
 
@@ -30,9 +30,7 @@ export async function readBody(sent: Sent, size: Size, depthMax?: number): Promi
   const json =
     bytes.length <= SMALL_BODY_BYTES
       ? readJson(bytes, depthMax)
-      : await bodies.parseInTurn(principal.uid, callerGone(res), (giveTurn) =>
-          readJsonInSteps(bytes, depthMax, giveTurn),
-        )
+      : await bodies.parseInTurn(principal.uid, callerGone(res), readJsonInPieces(bytes, depthMax))
   if ('value' in json) return json.value
   const { pointer, message } = json.fault
   throw new ToolrackError('BODY_INVALID', `The body ${message}${pointer && ` (at ${pointer})`}.`, {

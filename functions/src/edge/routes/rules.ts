@@ -1,5 +1,6 @@
 import { isJsonObject, OWNER_KINDS, ToolrackError, type JsonObject, type RuleOwner } from '@toolrack/contract'
 import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
+import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
@@ -8,6 +9,7 @@ import type { KeptRules } from '../../calls/rules/kept-rules.ts'
 import type { CallingSession } from '../../calls/rules/rule-book.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
 import { simulate } from '../../calls/rules/simulate.ts'
+import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
@@ -52,7 +54,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
         const set = parsedRules(await readBody(request, 'single'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        await refuseIdleRules(set, await catalog.view(ofWhom))
+        await new Turns(callerGone(res)).run(refuseIdleRules(set, await catalog.view(ofWhom)))
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
         const answer = { owner, outcome, digest, ...set }

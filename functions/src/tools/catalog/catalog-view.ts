@@ -1,6 +1,7 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
 import { maySee } from '../../access/visible.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
@@ -190,13 +191,33 @@ export class CatalogView {
     return undefined
   }
 
-  /** All visible definitions, or only those after a position, in the order of the catalog. */
-  *entries(after?: Position): Generator<CatalogEntry> {
+  /** Reads the aliases of all definitions in pieces. Afterwards `meaning` finds any alias at once. */
+  *readAliases(): Pieces<void> {
+    for (const layer of LAYERS) yield* this.layers[layer].snapshot?.readAliases() ?? []
+  }
+
+  /** All visible definitions, in the order of the catalog. */
+  *entries(): Generator<CatalogEntry> {
+    for (const entry of this.candidates()) if (this.shows(entry)) yield entry
+  }
+
+  /** As `entries`, in pieces, because rules that hide many definitions take long. */
+  *shown(): Pieces<readonly CatalogEntry[]> {
+    const shown: CatalogEntry[] = []
+    for (const entry of this.candidates()) {
+      yield
+      if (this.shows(entry)) shown.push(entry)
+    }
+    return shown
+  }
+
+  /** The definitions of all layers, or only those after a position, in the order of the catalog. `shows` tells which are visible. */
+  *candidates(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
       for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
-        if (entry && this.shows(entry)) yield entry
+        if (entry) yield entry
       }
     }
   }

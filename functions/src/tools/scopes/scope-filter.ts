@@ -1,5 +1,5 @@
 import { formatScopeItem, itemTest, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LeftOut } from '../catalog/catalog-view.ts'
 
@@ -19,31 +19,29 @@ export function scopeFilter(
   }
 }
 
-/** The tools that the filter does not leave out. Other requests get a turn meanwhile. */
-export async function leftIn(
-  entries: Iterable<CatalogEntry>,
+/** The tools that the filter does not leave out. */
+export function* leftIn(
+  entries: readonly CatalogEntry[],
   leavesOut: (entry: CatalogEntry) => LeftOut | undefined,
-): Promise<readonly CatalogEntry[]> {
-  const work = new LongWork()
+): Pieces<readonly CatalogEntry[]> {
   const left: CatalogEntry[] = []
   for (const entry of entries) {
-    if (work.isLong) await work.giveTurn()
+    yield
     if (!leavesOut(entry)) left.push(entry)
   }
   return left
 }
 
-/** The items that match none of these tools, written as in a scope, without `!`. Other requests get a turn meanwhile. */
-export async function unmatchedItems(
-  entries: Iterable<CatalogEntry>,
+/** The items that match none of these tools, written as in a scope, without `!`. */
+export function* unmatchedItems(
+  entries: readonly CatalogEntry[],
   scopes: readonly Scope[],
-  work = new LongWork(),
-): Promise<readonly string[]> {
+): Pieces<readonly string[]> {
   const items = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
   const left = new Map(items.map((item) => [formatScopeItem({ ...item, excludes: false }), itemTest(item)]))
   for (const entry of entries) {
     if (left.size === 0) break
-    if (work.isLong) await work.giveTurn()
+    yield
     const tool = toolInScope(entry)
     for (const [text, matches] of left) if (matches(tool)) left.delete(text)
   }

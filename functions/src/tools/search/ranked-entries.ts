@@ -1,4 +1,4 @@
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { phrasesIn } from './indexed-tool.ts'
@@ -33,17 +33,16 @@ type Found = { readonly entry: CatalogEntry; readonly facts: ToolFacts; readonly
 
 /**
  * The tools of a view that have a term of the query, the best first; equally good ones in the order of their names. Everything is
- * counted over the tools that the view shows, so the order tells nothing about others. `indexes` has an index for each layer. Gives
- * other requests a turn every few milliseconds.
+ * counted over the tools that the view shows, so the order tells nothing about others. `indexes` has an index for each layer.
  */
-export async function rankedEntries(
+export function* rankedEntries(
   view: CatalogView,
   indexes: readonly LayerIndex[],
   query: string,
   limit = Infinity,
-): Promise<readonly CatalogEntry[]> {
+): Pieces<readonly CatalogEntry[]> {
   const read = readQuery(query)
-  const best = firstOf(await foundTools(view, indexes, read), Math.max(limit, REFINED))
+  const best = firstOf(yield* foundTools(view, indexes, read), Math.max(limit, REFINED))
   const phrases = new Set(phrasesIn(read.words))
   const refined = best.slice(0, REFINED).map((one) => ({ ...one, score: one.score + common(one, phrases) }))
   const ranked = [...refined.toSorted(byScore), ...best.slice(REFINED)]
@@ -57,20 +56,20 @@ function common({ facts }: Found, phrases: ReadonlySet<number>): number {
 }
 
 /** BM25 over the fields of a tool, with one saturation for all of them. */
-async function foundTools(
+function* foundTools(
   view: CatalogView,
   indexes: readonly LayerIndex[],
   read: ReadQuery,
-): Promise<readonly LayerHits[]> {
+): Pieces<readonly LayerHits[]> {
   const layers = indexes.map((index) => new LayerHits(view, index))
   const count = Object.values(view.layers).reduce(
     (sum, { snapshot }) => sum + (snapshot?.byName.size ?? 0),
     0,
   )
-  const work = new LongWork()
   for (const { term, factor, isWritten } of read.terms) {
     // Of 100,000 tools, a common word takes a millisecond.
-    if (work.isLong) await work.giveTurn()
+    yield
+    for (const layer of layers) yield* layer.look(term)
     const rarity = layers.reduce((sum, layer) => sum + layer.count(term), 0)
     if (rarity === 0) continue
     const worth = factor * Math.log(1 + (Math.max(0, count - rarity) + 0.5) / (rarity + 0.5))
@@ -114,16 +113,27 @@ class LayerHits {
     this.#seen = new Uint8Array(length)
   }
 
-  /** How many tools that the view shows have the term. */
+  /** Finds out which of the tools that have the term the view shows. This takes long if many rules hide tools. */
+  *look(term: string): Pieces<void> {
+    for (const posted of this.index.of(term)?.tools ?? []) {
+      const tool = posted >>> 1
+      if (this.#seen[tool] !== UNSEEN) continue
+      const entry = this.index.entries[tool]
+      this.#seen[tool] = entry && this.#view.shows(entry) ? SHOWN : HIDDEN
+      yield
+    }
+  }
+
+  /** How many tools that the view shows have the term. `look` comes first, as for `add`. */
   count(term: string): number {
     const tools = this.index.of(term)?.tools
     let count = 0
     if (tools)
-      for (let at = 0; at < tools.length; at += 1) if (this.#isShown((tools[at] ?? 0) >>> 1)) count += 1
+      for (let at = 0; at < tools.length; at += 1)
+        if (this.#seen[(tools[at] ?? 0) >>> 1] === SHOWN) count += 1
     return count
   }
 
-  /** `count` comes first. */
   add(term: string, worth: number, isWritten: boolean): void {
     const postings = this.index.of(term)
     if (!postings) return
@@ -155,14 +165,6 @@ class LayerHits {
       const facts = this.index.facts(tool)
       if (entry && facts) yield { entry, facts, score: own }
     }
-  }
-
-  #isShown(tool: number): boolean {
-    if (this.#seen[tool] === UNSEEN) {
-      const entry = this.index.entries[tool]
-      this.#seen[tool] = entry && this.#view.shows(entry) ? SHOWN : HIDDEN
-    }
-    return this.#seen[tool] === SHOWN
   }
 }
 

@@ -1,7 +1,8 @@
 import { LAYERS, ToolrackError } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
+import { SharedWork } from '../../shared-work.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
@@ -24,7 +25,7 @@ type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
   readonly #own: LRUCache<string, Known>
-  readonly #making = new Map<LayerSnapshot, Promise<LayerIndex>>()
+  readonly #making = new SharedWork<LayerSnapshot, LayerIndex>()
   readonly #queue = new FairQueue(
     { places: 2, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
@@ -34,19 +35,23 @@ export class ToolSearch {
     this.#own = new LRUCache({ maxSize: indexBytesMax, sizeCalculation: ({ index }) => index.bytes + 1 })
   }
 
-  /** The tools of a user's view that fit the query, the best first. Reads the new definitions of a layer in several turns. */
+  /**
+   * The tools of a user's view that fit the query, the best first. Reads the new definitions of a layer in several turns. `signal` is
+   * aborted when the caller has left.
+   */
   async find(
     view: CatalogView,
     uid: string,
     query: string,
     limit?: number,
+    signal?: AbortSignal,
   ): Promise<readonly CatalogEntry[]> {
     const indexes: LayerIndex[] = []
     for (const layer of LAYERS) {
       const { snapshot } = view.unnarrowed.layers[layer]
-      if (snapshot && snapshot.byName.size > 0) indexes.push(await this.#indexOf(snapshot, uid))
+      if (snapshot && snapshot.byName.size > 0) indexes.push(await this.#indexOf(snapshot, uid, signal))
     }
-    return rankedEntries(view, indexes, query, limit)
+    return new Turns(signal).run(rankedEntries(view, indexes, query, limit))
   }
 
   /** The bytes of the indexes that are kept at present. */
@@ -55,7 +60,11 @@ export class ToolSearch {
     return shared + this.#own.calculatedSize
   }
 
-  #indexOf(snapshot: LayerSnapshot, uid: string): LayerIndex | Promise<LayerIndex> {
+  #indexOf(
+    snapshot: LayerSnapshot,
+    uid: string,
+    signal: AbortSignal | undefined,
+  ): LayerIndex | Promise<LayerIndex> {
     const { layer } = snapshot
     const isOwn = layer === 'user'
     const kept: { get(key: string): Known | undefined; set(key: string, known: Known): unknown } = isOwn
@@ -64,17 +73,14 @@ export class ToolSearch {
     const key = isOwn ? uid : layer
     const known = kept.get(key)
     if (known?.snapshot === snapshot) return known.index
-    const making = this.#making.get(snapshot)
-    if (making) return making
-    // The shared layers are the service's own work. Each user's layer waits for that user's turn.
-    const made = this.#queue
-      .run(isOwn ? uid : null, async () => {
-        const index = await LayerIndex.after(kept.get(key)?.index, snapshot, new LongWork())
+    return this.#making.run(snapshot, signal, (allLeft) => {
+      async function make(): Promise<LayerIndex> {
+        const index = await new Turns(allLeft).run(LayerIndex.after(kept.get(key)?.index, snapshot))
         kept.set(key, { snapshot, index })
         return index
-      })
-      .finally(() => this.#making.delete(snapshot))
-    this.#making.set(snapshot, made)
-    return made
+      }
+      // The shared layers are the service's own work. Each user's layer waits for that user's turn.
+      return this.#queue.run(isOwn ? uid : null, make, allLeft)
+    })
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { isToolrackError, type Rule } from '@toolrack/contract'
+import { Turns } from '../../../../functions/src/loop-turn.ts'
 import { refuseIdleRules } from '../../../../functions/src/calls/rules/check-rules.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -14,7 +15,7 @@ test('200 rules that match none of many tools are refused with a few suggestions
     if (!isOver) setImmediate(countTurn)
   }
   setImmediate(countTurn)
-  const error: unknown = await refuseIdleRules({ default: 'allow', rules }, view).catch(
+  const error: unknown = await new Turns().run(refuseIdleRules({ default: 'allow', rules }, view)).catch(
     (thrown: unknown) => thrown,
   )
   isOver = true

@@ -12,6 +12,7 @@ test.each([
   const parameters = { type: 'object', properties: {} }
   const bake: ToolDefinition = { type: 'function', function: { name: 'bake', description, parameters } }
   const view = catalogView({ file: [bake] })
-  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  const { signal } = new AbortController()
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch(), signal })
   expect(await finder.search('bread')).toMatchObject({ tools: [{ name: 'bake', description: sentence }] })
 })
