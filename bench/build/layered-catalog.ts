@@ -58,7 +58,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
     revision: '1',
   }))
   const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
-  return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
+  return { status: 'fresh', snapshot: atOnce(LayerSnapshot.after(layer, undefined, read)) } as const
 }
 
 /** How a list of names is commonly built from layers: merge every layer, keep the wanted names, normalise, stringify. */

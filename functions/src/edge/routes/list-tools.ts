@@ -48,7 +48,7 @@ const SENT_BYTES_MAX = 64 * 1024 * 1024
  * The lists that are made at the same time, each in turns, so that many long ones delay a short one little. Each may hold an answer of
  * 25 MB and the definitions of its user.
  */
-const PLACES = 32
+const LISTS_AT_ONCE = 32
 /** The most lists of one user that may wait to be made. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
@@ -61,7 +61,7 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const queue = new FairQueue(
-    { places: PLACES, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    { places: LISTS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
   /** By user and key: a user who asks twice for a list that is not ready waits for the same work. */

@@ -128,7 +128,12 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
         )
         // The scope is written, so the answer is made also if the caller leaves.
         const tools = await toolsIn(principal, present, new Turns())
-        sendJson(res, 200, { owner, outcome, ...present, ...items, ...tools }, { ETag: `"${present.digest}"` })
+        sendJson(
+          res,
+          200,
+          { owner, outcome, ...present, ...items, ...tools },
+          { ETag: `"${present.digest}"` },
+        )
       },
     }),
   ]

@@ -20,6 +20,8 @@ import { parseListQuery } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
+/** The prompts that are composed at the same time, each in turns, so that many long ones delay a short one little. */
+const WRAPS_AT_ONCE = 32
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
 /** Bytes of the tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
@@ -32,7 +34,7 @@ const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at 
  */
 export function wrapRoute(parts: RouteParts): Route {
   const composing = new FairQueue(
-    { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    { places: WRAPS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
   const answers: Answers = new LRUCache({

@@ -62,9 +62,10 @@ export class LayerSnapshot {
   }
 
   /** The snapshot after a read. Entries whose content is the same stay the same objects. */
-  static after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): LayerSnapshot {
+  static *after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): Pieces<LayerSnapshot> {
     const byName = new Map(read.whole ? [] : previous?.byName)
     for (const stored of read.definitions) {
+      yield
       const known = previous?.byName.get(stored.name)
       byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
     }

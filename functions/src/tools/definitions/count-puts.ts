@@ -31,6 +31,8 @@ export function* counting<Change extends DefinitionChange>(
   return counted
 }
 
-function isCounted<Change extends DefinitionChange>(change: Change): change is Change & { readonly kind: 'put' } {
+function isCounted<Change extends DefinitionChange>(
+  change: Change,
+): change is Change & { readonly kind: 'put' } {
   return change.kind === 'put' && change.text.length <= COUNTED_LENGTH_MAX
 }

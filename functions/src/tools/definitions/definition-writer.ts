@@ -97,7 +97,12 @@ export class DefinitionWriter {
 
   async delete(principal: Principal, { layer, name, precondition }: WriteTarget) {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
-    const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }], new Turns())
+    const [outcome] = await this.#write(
+      principal,
+      layer,
+      [{ kind: 'delete', name, precondition }],
+      new Turns(),
+    )
     return must(outcome)
   }
 

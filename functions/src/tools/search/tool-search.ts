@@ -12,6 +12,8 @@ import { rankedEntries } from './ranked-entries.ts'
 /** Bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers are kept besides. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
+/** The indexes that are made at the same time, each in turns. A new index may take a hundred MB until it is done. */
+const INDEXES_AT_ONCE = 16
 /** The most searches of one user that may wait for their indexes. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
@@ -27,7 +29,7 @@ export class ToolSearch {
   readonly #own: LRUCache<string, Known>
   readonly #making = new SharedWork<LayerSnapshot, LayerIndex>()
   readonly #queue = new FairQueue(
-    { places: 2, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    { places: INDEXES_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 

@@ -41,18 +41,20 @@ export function* counterOf(
   pieces: RegExp,
 ): Pieces<TokenCounter> {
   const ranks = new Map<string, number>()
-  /** The ranks of tokens that are no ASCII text. They are nearly half of all, and most texts have none of them. */
-  let others: number[] | undefined = []
+  /** The ranks of tokens that are no ASCII text and not read yet. They are nearly half of all, and most texts have none of them. */
+  const others: number[] = []
   for (const [rank, token] of tokens.entries()) {
     if (typeof token === 'string' && !NOT_ASCII.test(token)) ranks.set(token, rank)
     else others.push(rank)
     yield
   }
 
-  function bytesOf(piece: string): string {
+  function* bytesOf(piece: string): Pieces<string> {
     if (!NOT_ASCII.test(piece)) return piece
-    for (const rank of others ?? []) ranks.set(latin1(tokens[rank] ?? ''), rank)
-    others = undefined
+    for (let rank = others.pop(); rank !== undefined; rank = others.pop()) {
+      ranks.set(latin1(tokens[rank] ?? ''), rank)
+      yield
+    }
     return latin1(piece)
   }
 
@@ -60,7 +62,7 @@ export function* counterOf(
     let count = 0
     let seen = 0
     for (const [piece] of text.matchAll(pieces)) {
-      const bytes = bytesOf(piece)
+      const bytes = yield* bytesOf(piece)
       count += ranks.has(bytes) ? 1 : yield* countMerged(bytes, ranks)
       if (++seen % PIECES === 0) yield
     }

@@ -15,9 +15,9 @@ test('200 rules that match none of many tools are refused with a few suggestions
     if (!isOver) setImmediate(countTurn)
   }
   setImmediate(countTurn)
-  const error: unknown = await new Turns().run(refuseIdleRules({ default: 'allow', rules }, view)).catch(
-    (thrown: unknown) => thrown,
-  )
+  const error: unknown = await new Turns()
+    .run(refuseIdleRules({ default: 'allow', rules }, view))
+    .catch((thrown: unknown) => thrown)
   isOver = true
   expect(isToolrackError(error) && error.code).toBe('RULE_INVALID')
   const details = isToolrackError(error) ? error.details : []

@@ -152,12 +152,14 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
     const catalog = new RuledCatalog({ view: () => whole }, ruleBook)
     const view = await catalog.view(principal)
     const listed = new Set(
-      atOnce(selectEntries(
-        view,
-        ALL,
-        () => false,
-        (entry) => entry,
-      )).listed,
+      atOnce(
+        selectEntries(
+          view,
+          ALL,
+          () => false,
+          (entry) => entry,
+        ),
+      ).listed,
     )
     for (const entry of whole.entries()) {
       const isListed = listed.has(entry)

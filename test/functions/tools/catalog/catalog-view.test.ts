@@ -46,7 +46,9 @@ test('explain shows the definition that a seal has overtaken', () => {
 
 test('explain tells an undefined name from one that a lost layer may define', () => {
   expect(atOnce(explainName(catalogView({}), 'a')).hidden?.reason).toBe('NOT_DEFINED')
-  expect(atOnce(explainName(catalogView({ global: 'error' }), 'a')).hidden).toMatchObject({ reason: 'LAYER_LOST' })
+  expect(atOnce(explainName(catalogView({ global: 'error' }), 'a')).hidden).toMatchObject({
+    reason: 'LAYER_LOST',
+  })
 })
 
 test('explain says who calls the tool', () => {

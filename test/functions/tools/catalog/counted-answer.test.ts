@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { dialectRules, DIALECTS, type JsonObject, type ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { atOnce } from '../../../../functions/src/loop-turn.ts'
+import { atOnce, Turns } from '../../../../functions/src/loop-turn.ts'
 import { billText, countedAnswer } from '../../../../functions/src/tools/catalog/counted-answer.ts'
 import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
 import { dialectAnswer, listAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
@@ -32,7 +32,7 @@ function answerTo(
   const dialect = asked.dialect && dialectRules(asked.dialect)
   const rungs = new RungFragments(new DialectFragments())
   const counting = { rungs, count: counter, pinned: new Set(pinned), rank }
-  return atOnce(countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting))
+  return new Turns().run(countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting))
 }
 
 function toolOf(name: string, description: string, parameters: JsonObject): ToolDefinition {
@@ -228,7 +228,7 @@ test('in a list that is searched, the tools that fit best come first in the budg
     rank: { revision: 'r', places: new Map([['a', 0]]) },
   }
   const query = { ...ALL, q: 'words', budget: 40, countsTokens: true }
-  const { placed } = await atOnce(countedAnswer(view, query, undefined, WORKFLOWS, counting, found))
+  const { placed } = atOnce(countedAnswer(view, query, undefined, WORKFLOWS, counting, found))
   expect(placed.map(({ entry, because, rung }) => [entry.name, because, rung])).toEqual([
     ['c', 'found', 'deferred'],
     ['a', 'found', undefined],

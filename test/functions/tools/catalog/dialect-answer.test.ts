@@ -17,13 +17,9 @@ import { ALL } from '../../../support/list-query.ts'
 const WORKFLOWS = { defaultWorkflow: 'flow' }
 
 function list(view: CatalogView, dialect: Dialect, query: Partial<ListQuery> = {}) {
-  const answer = atOnce(dialectAnswer(
-    view,
-    { ...ALL, ...query },
-    dialectRules(dialect),
-    WORKFLOWS,
-    new DialectFragments(),
-  ))
+  const answer = atOnce(
+    dialectAnswer(view, { ...ALL, ...query }, dialectRules(dialect), WORKFLOWS, new DialectFragments()),
+  )
   const body = JSON.parse(answer.body.toString()) as readonly { functionDeclarations?: object[] }[]
   const items = dialect === 'gemini' ? (body[0]?.functionDeclarations ?? []) : body
   return { ...answer, names: items.map((item) => nameOf(item as Named)) }

@@ -49,7 +49,9 @@ function itemsOf(
   invokeWorkflow?: string,
 ) {
   const workflows = { ...WORKFLOWS, invokeWorkflow }
-  const { body, omitted, nextCursor } = atOnce(listAnswer(view, { ...ALL, envelope: 'items', ...query }, workflows))
+  const { body, omitted, nextCursor } = atOnce(
+    listAnswer(view, { ...ALL, envelope: 'items', ...query }, workflows),
+  )
   const { items } = JSON.parse(body.toString()) as { items: (ToolDefinition & { workflowName: string })[] }
   return { items: items.map((item) => [item.function.name, item.workflowName]), omitted, nextCursor }
 }

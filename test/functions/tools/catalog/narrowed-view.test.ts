@@ -15,7 +15,8 @@ const grant = (...tools: readonly ToolDefinition[]) =>
   grantOf(tools.map((it) => ({ name: it.function.name, digest: definitionDigest(it) })))
 const names = (view: CatalogView): string[] =>
   [...view.entries()].map(({ layer, name }) => `${layer}/${name}`)
-const reason = (view: CatalogView, name: string): string | undefined => atOnce(explainName(view, name)).hidden?.reason
+const reason = (view: CatalogView, name: string): string | undefined =>
+  atOnce(explainName(view, name)).hidden?.reason
 
 test('a grant leaves the granted tools, each in its layer, and nothing else', () => {
   const view = catalogView({
