@@ -54,13 +54,9 @@ const skills = definitions.map((definition) => ({
 }))
 
 test('a vendor that is made up for this test is listed by the service and by the client', async () => {
-  const { body, quarantined } = atOnce(dialectAnswer(
-    view,
-    ALL,
-    acmeDialect,
-    { defaultWorkflow: 'flow' },
-    new DialectFragments(),
-  ))
+  const { body, quarantined } = atOnce(
+    dialectAnswer(view, ALL, acmeDialect, { defaultWorkflow: 'flow' }, new DialectFragments()),
+  )
   expect([JSON.parse(body.toString()), quarantined]).toEqual([[{ skills }], undefined])
   const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   expect((await toolsInDialect(definitions, acmeDialect, byName)).tools).toEqual([{ skills }])

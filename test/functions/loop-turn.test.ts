@@ -3,9 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { atOnce, pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../functions/src/loop-turn.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
+function usedMs(): number {
+  return process.threadCpuUsage().user / 1_000
+}
+
 /** Uses so many milliseconds of the processor. */
 function block(ms: number): void {
-  const usedMs = (): number => process.threadCpuUsage().user / 1_000
   const end = usedMs() + ms
   while (usedMs() < end);
 }

@@ -37,20 +37,21 @@ const RULES = {
 /** Makes each look at a tool long, so that a turn follows it, and counts the looks from now on. */
 function slowLooks(): { readonly count: () => number; readonly reach: (count: number) => Promise<void> } {
   let count = 0
-  for (const [type, name] of [
-    [CatalogView.prototype, 'shows'],
-    [RungFragments.prototype, 'of'],
-  ] as const) {
-    const original = type[name] as (...given: unknown[]) => unknown
-    jest
-      .spyOn(type as unknown as Record<string, (...given: unknown[]) => unknown>, name)
-      .mockImplementation(function look(this: unknown, ...given: unknown[]) {
-        count += 1
-        const end = performance.now() + LOOK_MS
-        while (performance.now() < end);
-        return original.apply(this, given)
-      })
+  function look(): void {
+    count += 1
+    const end = performance.now() + LOOK_MS
+    while (performance.now() < end);
   }
+  const shows = Reflect.get(CatalogView.prototype, 'shows')
+  jest.spyOn(CatalogView.prototype, 'shows').mockImplementation(function (this: CatalogView, entry) {
+    look()
+    return shows.call(this, entry)
+  })
+  const of = Reflect.get(RungFragments.prototype, 'of')
+  jest.spyOn(RungFragments.prototype, 'of').mockImplementation(function (this: RungFragments, ...given) {
+    look()
+    return of.apply(this, given)
+  })
   async function reach(wanted: number): Promise<void> {
     await until(
       () => Promise.resolve(count),
