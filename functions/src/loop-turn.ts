@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers'
+import { processorMs } from './processor-time.ts'
 
 /** Milliseconds that work may take before other requests get a turn. */
 export const STRETCH_MS = 5
@@ -120,10 +121,4 @@ function placeOfLeastUsed(): number {
   for (const [place, { usedMs }] of waiting.entries())
     if (usedMs < (waiting[least]?.usedMs ?? 0)) least = place
   return least
-}
-
-/** The processor time of this thread. Unlike the clock, it does not count the time of other programs against a user. */
-function processorMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }

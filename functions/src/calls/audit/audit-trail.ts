@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
 import { Turns } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
@@ -182,7 +183,7 @@ export class AuditTrail {
       this.#lose(1, error)
       return Promise.resolve(false)
     }
-    this.#writing ??= this.#write()
+    this.#writing ??= asPart('the audit trail', () => this.#write())
     return promise
   }
 
@@ -265,7 +266,7 @@ export class AuditTrail {
   #startMaintenance(): void {
     const { log } = this.#options
     this.#maintaining = this.#maintaining
-      .then(() => this.#maintain())
+      .then(() => asPart('the retention of the audit trail', () => this.#maintain()))
       .catch((error: unknown) =>
         log.error('audit records of past days could not be signed or removed', {
           reason: (error as Error).message,

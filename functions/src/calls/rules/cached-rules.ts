@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts'
 import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../tools/catalog/layer-cache.ts'
+import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 import { readRuleSets, type RuleSets } from './kept-rules.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
@@ -59,7 +60,7 @@ export class CachedRules {
   async current(firstMs: number): Promise<void> {
     if (this.isReady(firstMs)) return
     if (!this.#reading) this.#waitedMs = 0
-    const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    const reading = (this.#reading ??= this.#readAsOwner().finally(() => (this.#reading = undefined)))
     await this.#store.open?.()
     const deadlineMs = this.#sets ? READ_DEADLINE_MS.withLastGood : firstMs
     await withinMs(deadlineMs, reading, () => {
@@ -72,6 +73,11 @@ export class CachedRules {
   put(text: string | undefined): void {
     this.#written += 1
     this.#take(text)
+  }
+
+  /** The rules for everybody are read as work of the service, whoever has asked for them. */
+  #readAsOwner(): Promise<void> {
+    return this.#scope.kind === 'user' ? this.#read() : asPart('the rules for everybody', () => this.#read())
   }
 
   async #read(): Promise<void> {

@@ -96,6 +96,7 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
+    services.loopWatch.start()
     void services.folder?.folder.start()
     const health = await runner.health()
     return {

@@ -1,5 +1,6 @@
 import type { Layer } from '@toolrack/contract'
 import { Turns } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 import type { LayerRead, LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
@@ -64,13 +65,18 @@ export class LayerCache {
 
   /** Reads the layer without a deadline. Never rejects. */
   load(): Promise<void> {
-    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    return (this.#reading ??= this.#readAsOwner().finally(() => (this.#reading = undefined)))
   }
 
   /** To be called after a change of the layer, so that the next list shows the change. */
   markWritten(): void {
     this.#written += 1
     this.#checkedAt = -Infinity
+  }
+
+  /** A layer that all users share is read as work of the service, whoever has asked for it. */
+  #readAsOwner(): Promise<void> {
+    return this.#layer === 'user' ? this.#read() : asPart(`the ${this.#layer} layer`, () => this.#read())
   }
 
   /** Reads the layer. If there was a write during the read, reads again, because the first read may not contain the change. */

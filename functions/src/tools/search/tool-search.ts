@@ -2,6 +2,7 @@ import { LAYERS, ToolrackError } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
 import { Turns } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import { SharedWork } from '../../shared-work.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
@@ -82,7 +83,8 @@ export class ToolSearch {
         return index
       }
       // The shared layers are the service's own work. Each user's layer waits for that user's turn.
-      return this.#queue.run(isOwn ? uid : null, make, allLeft)
+      if (isOwn) return this.#queue.run(uid, make, allLeft)
+      return asPart(`the search index of the ${layer} layer`, () => this.#queue.run(null, make, allLeft))
     })
   }
 }

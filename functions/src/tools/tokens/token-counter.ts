@@ -1,4 +1,5 @@
 import { atOnce, Turns, type Pieces } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import { countMerged } from './byte-pair-merge.ts'
 
 /** The number of o200k tokens of a text. The names of special tokens in the text are plain text. */
@@ -20,7 +21,7 @@ let counter: Promise<TokenCounter> | undefined
  * 100,000 words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
-  return (counter ??= load().catch((error: unknown) => {
+  return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {
     // The next call tries again.
     counter = undefined
     throw error
