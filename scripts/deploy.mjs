@@ -40,7 +40,7 @@ await runCommand(async () => {
   await buildFunctions(node)
 
   const runner = await runnerDeployment(project, { isDry })
-  const firebase = ['deploy', '--project', project, '--only', 'functions:toolrack,hosting,firestore']
+  const firebase = firebaseSteps(project)
   process.stdout.write(`
 To project ${chosen ?? `- none yet. ${noProject}`}
 
@@ -50,11 +50,11 @@ Once for a project, the last two for the key that signs job tokens and the one t
 
 ${lines([...(runner?.once ?? []), ...SECRETS.map((name) => `node_modules/.bin/firebase functions:secrets:set ${name} --project ${project}`)])}
 
-Each time, which this runs in this order; npm run build is the predeploy of the last:
+Each time, which this runs in this order; npm run build is the predeploy of the functions:
 
-${lines([...(runner?.each ?? []), 'npm run build', `node_modules/.bin/firebase ${firebase.join(' ')}`])}
+${lines([...(runner?.each ?? []), 'npm run build', ...firebase.map((step) => `node_modules/.bin/firebase ${step.join(' ')}`)])}
 
-Nothing that another program has deployed is removed, but rules and indexes are those of the whole database.
+Nothing that another program has deployed is removed, but rules and indexes are those of the whole database. Of the functions of this product, those that this version no longer has are removed, and images of functions are deleted after a day.
 
 `)
   if (isDry) return 0
@@ -66,8 +66,30 @@ Nothing that another program has deployed is removed, but rules and indexes are 
       throw new SetupError('The runner was not deployed. The steps after it were not run.', code)
   }
   const program = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
-  return (await runWithNode(node, [program, ...firebase])).code
+  for (const step of firebase) {
+    const { code } = await runWithNode(node, [program, ...step])
+    if (code !== 0)
+      throw new SetupError(
+        `firebase ${step.join(' ')} failed, and the steps after it were not run. If it could not make the functions public, docs/deployment.md has a section about that.`,
+        code,
+      )
+  }
+  return 0
 })
+
+/**
+ * The commands of firebase-tools, in their order. Without a terminal, the first deployment of functions would end before Hosting is
+ * released, because nobody answers for how many days images are kept. `--force` answers that. It is for the functions only: for
+ * Firestore it would delete the indexes of other programs.
+ */
+function firebaseSteps(project) {
+  const deploy = ['deploy', '--project', project, '--only']
+  return [
+    [...deploy, 'firestore'],
+    [...deploy, 'functions:toolrack', '--force'],
+    [...deploy, 'hosting'],
+  ]
+}
 
 function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
@@ -95,14 +117,14 @@ async function deployPlan(node, project, runner) {
   const uploaded = await filesOf(source, functions.ignore)
   const hosted = listFiles(join(root, config.hosting.public), config.hosting.ignore).toSorted()
   const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
-  const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(project)
+  const { TOOLRACK_REGION = '', RUNNER_SERVICE = '', ...others } = deployParameters(project)
   const files = parameterFiles(project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
   return [
     ...(runner?.plan ?? ['runner     none: the parameters name none, or one that is elsewhere']),
-    `functions  ${endpoints(node).join('\n           ')}`,
+    `functions  ${endpoints(node, TOOLRACK_REGION).join('\n           ')}`,
     `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
     ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
-    `           with the parameters of ${files.join(' and ')}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
+    `           with the parameters of ${files.join(' and ')}, TOOLRACK_REGION=${TOOLRACK_REGION} RUNNER_SERVICE=${RUNNER_SERVICE} RUNNER_REGION=${others.RUNNER_REGION ?? ''}`,
     `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
     `           and ${hosted.map((path) => join(config.hosting.public, path)).join(', ')}`,
     `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
@@ -123,13 +145,15 @@ function size(files) {
   return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
 }
 
-/** One line for each built function, made from its endpoint, which firebase-tools reads too. */
-function endpoints(node) {
+/** One line for each built function, made from its endpoint, which firebase-tools reads too, with the same parameter. */
+function endpoints(node, region) {
   const code = `const endpoints = Object.entries(module).map(([name, { __endpoint }]) => [name, __endpoint]);
     process.stdout.write(JSON.stringify(endpoints))`
-  return JSON.parse(evaluate(node, 'functions/dist/index.js', code)).map(([name, endpoint]) => {
-    const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
-    const access = endpoint.httpsTrigger.invoker.join(', ')
-    return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`
-  })
+  return JSON.parse(evaluate(node, 'functions/dist/index.js', code, { TOOLRACK_REGION: region })).map(
+    ([name, endpoint]) => {
+      const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
+      const access = endpoint.httpsTrigger.invoker.join(', ')
+      return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`
+    },
+  )
 }

@@ -1,5 +1,6 @@
 import { readArguments, usageCode } from './toolchain/arguments.mjs'
-import { runProgram } from './toolchain/checkout.mjs'
+import { root, runProgram } from './toolchain/checkout.mjs'
+import { newModule } from './toolchain/new-module.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
@@ -14,14 +15,14 @@ const command = {
   about: `Helps to write a Python module, without a server.
 
   npm run tool -- new weather.py
-      writes a module with an example, and tests/test_weather.py
+      writes a module with an example, and tests/test_weather.py. Installs nothing
   npm run tool -- check weather.py
       says what an upload would say: the same check in the same sandbox
   npm run tool -- call weather.py get_report location=Bern days=3
       runs one tool of the file in the sandbox. The name of the tool may be left out if the file has only one
 
 A value is read as the type that the tool's parameters state: text stays text, everything else is JSON.
-key:=JSON is always JSON, and key=@FILE is what the file holds.
+key:=JSON is always JSON, and key=@FILE is what the file holds, in base64 for an argument of bytes.
 The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if the command is not one of these.`,
   options: {
     arguments: { takes: 'JSON', about: 'call: all arguments, as one JSON object' },
@@ -49,6 +50,12 @@ await runCommand(async () => {
     throw wrong(`${action} takes one file. There is no argument '${rest[0]}'.`)
   for (const option of Object.keys(values))
     if (!onlyFor[option].includes(action)) throw wrong(`${action} has no option '--${option}'.`)
+  // npm runs its scripts in the checkout, and says where its user is.
+  const cwd = process.env.INIT_CWD || process.cwd()
+  if (action === 'new') {
+    process.stdout.write(`${newModule(root, cwd, file).join('\n')}\n`)
+    return 0
+  }
   const request = JSON.stringify({ action, file, words: rest, ...values })
   if (Buffer.byteLength(request) > requestBytesMax)
     throw wrong(
@@ -56,8 +63,6 @@ await runCommand(async () => {
     )
   const { python, missing } = await preparePython('runtime')
   const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
-  // npm runs its scripts in the checkout, and says where its user is.
-  const cwd = process.env.INIT_CWD || process.cwd()
   return runProgram('runtime', 'functions/src/hosts/local/tool-cli.ts', args, { cwd })
 })
 

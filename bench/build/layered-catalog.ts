@@ -34,7 +34,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   )
   return {
     prepare(names) {
-      const query = parseListQuery(`names=${names.join(',')}`, 'array')
+      const query = parseListQuery(`names=${names.join(',')}`, { envelope: 'array' })
       return () => atOnce(listAnswer(view, query, { defaultWorkflow: 'bench' })).body
     },
     mergeAndFilter: (names) => mergeAndFilter(maps, names),

@@ -8,6 +8,7 @@ import type { AuditEvent } from '../../functions/src/calls/audit/record.ts'
 import { recordedArguments } from '../../functions/src/calls/audit/redact.ts'
 import { NOT_SENSITIVE } from '../../functions/src/calls/audit/sensitive.ts'
 import { TrailVerifier } from '../../functions/src/calls/audit/verify-trail.ts'
+import { RUNNING_CALLS, RunningCallsFile } from '../../functions/src/hosts/local/running-calls-file.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import type { Comparison } from '../measure/comparison.ts'
 import type { Effort } from '../measure/load-rounds.ts'
@@ -22,6 +23,7 @@ const RECORD_US_MAX = 300
 const VERIFY_US_MAX = 2_000_000
 
 const RECORD = 'a record of a call'
+const STARTED = 'the note of a call that starts, and its record'
 const BARE = 'the same bytes in a bare SQLite file'
 const VERIFY = 'verification of 100,000 records'
 
@@ -35,6 +37,7 @@ export async function audit(_: string, { rounds: count }: Effort): Promise<Measu
     mode: 'on',
     log,
     key,
+    running: new RunningCallsFile(join(folder, RUNNING_CALLS), log),
   })
   const bare = new DatabaseSync(join(folder, 'bare.sqlite'))
   bare.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE lines (text TEXT)')
@@ -46,6 +49,7 @@ export async function audit(_: string, { rounds: count }: Effort): Promise<Measu
     const [line = ''] = lines
     const contenders = [
       { name: RECORD, calls: CALLS, call: () => trail.record(() => event(1)) },
+      { name: STARTED, calls: CALLS, call: () => startAndEnd(trail) },
       { name: BARE, calls: CALLS, call: () => Promise.resolve(void insert.run(line)) },
       { name: VERIFY, calls: 1, call: () => Promise.resolve(verify(lines)) },
     ]
@@ -55,6 +59,12 @@ export async function audit(_: string, { rounds: count }: Effort): Promise<Measu
     bare.close()
     rmSync(folder, { recursive: true })
   }
+}
+
+async function startAndEnd(trail: AuditTrail): Promise<void> {
+  const known = event(1)
+  await trail.begin(() => ({ ...known, phase: 'start', outcome: 'started' }))
+  await trail.record(() => known)
 }
 
 function verify(lines: readonly string[]): void {
@@ -84,5 +94,12 @@ function event(days: number): AuditEvent {
 const COMPARISONS: readonly Comparison[] = [
   { what: 'a record, median', metric: 'p50Us', unit: 'µs', ours: RECORD, goal: { atMost: RECORD_US_MAX } },
   { what: 'a record, median', metric: 'p50Us', unit: 'µs', ours: RECORD, against: BARE },
+  {
+    what: 'a record with the note before it, median',
+    metric: 'p50Us',
+    unit: 'µs',
+    ours: STARTED,
+    against: RECORD,
+  },
   { what: 'verification', metric: 'p50Us', unit: 'µs', ours: VERIFY, goal: { atMost: VERIFY_US_MAX } },
 ]

@@ -89,9 +89,9 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
   const counts = { full: 0, byName: 0, search: 0, reachable: 0 }
   for (const { question, tool } of questions) {
     const rung = rungs.get(tool)
-    const found = (await search.find(view, 'bench', question, FOUND))
-      .slice(0, FOUND)
-      .some(({ name }) => name === tool)
+    const found = (await search.find(view, 'bench', question, { limit: FOUND })).some(({ entry, twins }) =>
+      [entry, ...twins.map((twin) => twin.entry)].some(({ name }) => name === tool),
+    )
     if (rung === 'full' || rung === 'short') counts.full += 1
     if (rung === 'deferred') counts.byName += 1
     if (found) counts.search += 1

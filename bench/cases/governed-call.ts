@@ -8,10 +8,11 @@ import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
 import type { InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 import { ruleSetDigest, ruleSetsText } from '../../functions/src/calls/rules/kept-rules.ts'
 import { createApp } from '../../functions/src/edge/app.ts'
-import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/data-folder.ts'
+import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/open-databases.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
-import { parseConfig } from '../../functions/src/hosts/config.ts'
+import { RUNNING_CALLS, RunningCallsFile } from '../../functions/src/hosts/local/running-calls-file.ts'
+import { OWN_DEFS_DIR, parseConfig } from '../../functions/src/hosts/config.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
@@ -85,7 +86,12 @@ async function service(folder: string, isGoverned: boolean) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const governance = embeddedGovernance(openGovernanceFile(folder), newSealing())
   const audit = isGoverned
-    ? new AuditTrail({ store: new SqliteAuditStore(join(folder, 'audit.sqlite')), mode: 'on', log: NO_LOG })
+    ? new AuditTrail({
+        store: new SqliteAuditStore(join(folder, 'audit.sqlite')),
+        running: new RunningCallsFile(join(folder, RUNNING_CALLS), NO_LOG),
+        mode: 'on',
+        log: NO_LOG,
+      })
     : undefined
   if (isGoverned) {
     await governance.rules.change({ kind: 'everybody' }, () => kept({ kind: 'everybody', id: 'all' }))
@@ -97,7 +103,7 @@ async function service(folder: string, isGoverned: boolean) {
   const services = createServices({
     authenticate: () => ANN,
     store: () => store,
-    files: (compilers) => new FileLayer(config.definitionsFolder, compilers),
+    files: (compilers) => new FileLayer(config.definitionsFolder, compilers, { ownFolder: OWN_DEFS_DIR }),
     governance,
     audit,
     operatorRules: isGoverned ? rulesOf({ kind: 'everybody', id: 'file' }) : undefined,

@@ -2,11 +2,10 @@ import { listedTool } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 
-const FILE = new URL('../../test/support/bfcl/definitions.jsonl', import.meta.url)
-
-/** The 753 function definitions of the Berkeley Function Calling Leaderboard: real names, real schemas. */
-export function bfclDefinitions(): ToolDefinition[] {
-  const lines = readFileSync(FILE, 'utf8').trimEnd().split('\n')
+/** The 753 function definitions of the Berkeley Function Calling Leaderboard, or the 154 of its real users: real names, real schemas. */
+export function bfclDefinitions(set: 'definitions' | 'live-definitions' = 'definitions'): ToolDefinition[] {
+  const file = new URL(`../../test/support/bfcl/${set}.jsonl`, import.meta.url)
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
   return lines.map((line) => JSON.parse(line) as ToolDefinition)
 }
 

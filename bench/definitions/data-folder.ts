@@ -1,7 +1,8 @@
 import type { JsonValue, ToolDefinition } from '@toolrack/contract'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { localAuthentication, readLocalToken } from '../../functions/src/access/local-token.ts'
+import { localAuthentication } from '../../functions/src/access/local-token.ts'
+import { openToken } from '../../functions/src/hosts/local/key-files.ts'
 import { BULK_MAX } from '../../functions/src/tools/definitions/definition-writer.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
@@ -25,7 +26,7 @@ export async function makeData(
   const services = createServices({
     store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
     files: (compilers) => new FileLayer(emptyFolder, compilers),
-    authenticate: localAuthentication(readLocalToken(dataFolder)),
+    authenticate: localAuthentication(openToken(dataFolder, 'local')),
     logs: memoryInvocationLogs(),
     governance: memoryGovernance(),
     runner: absentRunner('No runner belongs to this benchmark.'),

@@ -9,6 +9,10 @@ import type { Handler } from './hosts/cloud/serving.ts'
  */
 export const PARAMETERS = {
   LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
+  LIST_ITEM_NAMES: [
+    'canonical',
+    'The names of items: canonical, or alias for names that every vendor takes.',
+  ],
   TOOLRACK_DEFAULT_WORKFLOW: ['tools-CliTools', 'The workflowName of items whose runner names none.'],
   TOOLRACK_INVOKE_WORKFLOW: ['', 'The workflowName of items that the service runs; empty to leave them out.'],
   TOOLRACK_CORS_ORIGINS: ['', 'Origins that a browser may call from, separated by commas.'],
@@ -28,7 +32,8 @@ export const PARAMETERS = {
   TOOLRACK_CALL_TIMEOUT_SECONDS: ['', 'The deadline of a call whose definition has none.'],
   TOOLRACK_CALL_MEMORY_MB: ['', 'The memory of a call whose definition has no limit.'],
   RUNNER_SERVICE: ['toolrack-runner', 'The Cloud Run service that runs Python tools; empty for none.'],
-  RUNNER_REGION: ['us-central1', 'The region of that service.'],
+  TOOLRACK_REGION: ['us-central1', 'The region of the functions, and of the runner.'],
+  RUNNER_REGION: ['', 'The region of the runner, if it is another one.'],
 } as const
 
 for (const [name, [value, description]] of Object.entries(PARAMETERS))
@@ -45,12 +50,22 @@ export const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
   description: 'The key, 32 bytes in base64, that seals what is kept of arguments and results.',
 })
 
+/**
+ * The region of the functions. firebase-tools sets the parameters in the environment before it loads this file. The Hosting emulator
+ * looks for functions in us-central1 only, because the rewrites of `firebase.json` name no region.
+ */
+function regionOf({ FUNCTIONS_EMULATOR, TOOLRACK_REGION }: NodeJS.ProcessEnv): string {
+  const [usual] = PARAMETERS.TOOLRACK_REGION
+  return FUNCTIONS_EMULATOR === 'true' ? usual : TOOLRACK_REGION || usual
+}
+
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
-  region: 'us-central1',
+  region: regionOf(process.env),
   // The functions check tokens themselves. With a private invoker, the platform would remove a token's signature.
   invoker: 'public',
-  memory: '512MiB',
+  // The service and the processes that check schemas and arguments together.
+  memory: '1GiB',
   cpu: 1,
   concurrency: 80,
   maxInstances: 20,

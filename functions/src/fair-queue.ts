@@ -1,3 +1,5 @@
+import { ToolrackError } from '@toolrack/contract'
+
 /** How many pieces of work may run and wait. `test/support/fair-queue.json` has test cases. */
 export type QueueBounds = {
   /** How many pieces of work run at the same time. */
@@ -18,9 +20,6 @@ export type QueueClock = {
 
 /** The user who sends the work. Null is the service: it takes turns like a user, but any amount of its work may wait. */
 export type QueueUser = string | null
-
-/** Why work was not run: too much work waits (`full`), or the caller has disconnected (`gone`). */
-export type NotRun = 'full' | 'gone'
 
 export type QueueState = {
   readonly places: number
@@ -60,7 +59,7 @@ const SYSTEM_CLOCK: QueueClock = {
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
-  readonly #refusal: (why: NotRun) => Error
+  readonly #refusal: () => Error
   readonly #clock: QueueClock
   /** The users in the order of their last starts. */
   readonly #users = new Map<QueueUser, User>()
@@ -70,8 +69,8 @@ export class FairQueue {
   /** The highest `started` of the users who were forgotten while work waited. A new user gets it as `started`. */
   #forgottenStart = 0
 
-  /** `refusal` makes the error for work that is not run. */
-  constructor(bounds: QueueBounds, refusal: (why: NotRun) => Error, clock = SYSTEM_CLOCK) {
+  /** `refusal` makes the error for work that is not run because too much work waits. */
+  constructor(bounds: QueueBounds, refusal: () => Error, clock = SYSTEM_CLOCK) {
     this.#bounds = bounds
     this.#refusal = refusal
     this.#clock = clock
@@ -79,10 +78,10 @@ export class FairQueue {
 
   /**
    * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. If too much work
-   * waits, or if `signal` is aborted before the turn comes, rejects with the error that `refusal` makes.
+   * waits, rejects with the error that `refusal` makes. If `signal` is aborted before the turn comes, rejects with CANCELLED.
    */
   async run<T>(user: QueueUser, act: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (signal?.aborted) throw this.#refusal('gone')
+    if (signal?.aborted) throw new ToolrackError('CANCELLED')
     const state = this.#userOf(user)
     if (state.waiting.size === 0 && this.#mayStart(state)) this.#start(user, state)
     else await this.#turn(user, state, signal)
@@ -174,7 +173,7 @@ export class FairQueue {
       },
     }
     const giveUp = (): void => {
-      waiter.refuse(this.#refusal('gone'))
+      waiter.refuse(new ToolrackError('CANCELLED'))
       this.#forgetIdle()
     }
     signal?.addEventListener('abort', giveUp, { once: true })
@@ -189,14 +188,14 @@ export class FairQueue {
    */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
-    if (waiting.size >= waitingPerUser) throw this.#refusal('full')
+    if (waiting.size >= waitingPerUser) throw this.#refusal()
     const ofService = this.#users.get(null)?.waiting.size ?? 0
     if (this.#waiting - ofService < waitingMax) return
     const ofUsers = [...this.#users].flatMap(([key, user]) => (key === null ? [] : [user.waiting]))
     const [most] = ofUsers.toSorted((a, b) => b.size - a.size)
     const newest = most && [...most].at(-1)
-    if (!newest || most.size <= waiting.size + 1) throw this.#refusal('full')
-    newest.refuse(this.#refusal('full'))
+    if (!newest || most.size <= waiting.size + 1) throw this.#refusal()
+    newest.refuse(this.#refusal())
   }
 
   #startNext(): void {

@@ -18,6 +18,12 @@ export function listOf<T>(test: Test<T>): Test<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
 }
 
+/** A test for objects with any keys. */
+export function recordOf<T>(test: Test<T>): Test<Readonly<Record<string, T>>> {
+  return (value): value is Readonly<Record<string, T>> =>
+    isJsonObject(value) && Object.values(value).every((item) => test(item))
+}
+
 export function either<A, B>(one: Test<A>, other: Test<B>): Test<A | B> {
   return (value): value is A | B => one(value) || other(value)
 }

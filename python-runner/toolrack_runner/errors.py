@@ -30,6 +30,7 @@ ERROR_CODES = MappingProxyType(
         "METHOD_NOT_ALLOWED": ErrorKind(405, "INVALID_ARGUMENT"),
         "BODY_TOO_LARGE": ErrorKind(413, "INVALID_ARGUMENT"),
         "RUNNER_BUSY": ErrorKind(429, "RESOURCE_EXHAUSTED", retry=True),
+        "CANCELLED": ErrorKind(499, "CANCELLED"),
         "INTERNAL": ErrorKind(500, "INTERNAL"),
         "ISOLATION_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE"),
         "RUNNER_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE", retry=True),

@@ -31,12 +31,18 @@ export async function runProgram(mode, file, args = [], options = {}) {
   return (await runWithNode(node, [join(root, file), ...args], { cwd: process.cwd(), ...options })).code
 }
 
-/** Imports a module of the checkout as `module` with the pinned Node, and runs `code`. Returns the output of the code. */
-export function evaluate(node, path, code = '') {
+/**
+ * Imports a module of the checkout as `module` with the pinned Node, and runs `code`, with `env` beside the environment. Returns the
+ * output of the code.
+ */
+export function evaluate(node, path, code = '', env = {}) {
   const url = pathToFileURL(join(root, path)).href
   const script = `const module = await import(${JSON.stringify(url)}); ${code}`
   const flags = ['--disable-warning=ExperimentalWarning', '--enable-source-maps', '--input-type=module']
-  const { status, stdout, stderr } = spawnSync(node, [...flags, '--eval', script], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(node, [...flags, '--eval', script], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
   if (status !== 0) throw new SetupError(stderr.trimEnd())
   return stdout
 }

@@ -11,7 +11,8 @@ import { SetupError } from './setup-error.mjs'
  * if the functions' parameters name no service, or name another runner with RUNNER_URL.
  */
 export async function runnerDeployment(project, { isDry }) {
-  const { RUNNER_URL: url, RUNNER_SERVICE: name, RUNNER_REGION: region } = deployParameters(project)
+  const { RUNNER_URL: url, RUNNER_SERVICE: name, TOOLRACK_REGION, RUNNER_REGION } = deployParameters(project)
+  const region = RUNNER_REGION || TOOLRACK_REGION
   if (url || !name || !region) return undefined
   // Functions run as this account unless another one is configured. A dry run does not look up the project number.
   const account = `${isDry ? '<project number>' : projectNumber(project)}-compute@developer.gserviceaccount.com`

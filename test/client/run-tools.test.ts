@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { runTools, ToolDispatcher } from '../../packages/client/src/index.ts'
+import { loadedTools, runTools, ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { RunToolsOptions } from '../../packages/client/src/index.ts'
 import { calling, ChatServer, saying } from '../support/chat-server.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
@@ -49,6 +49,24 @@ test('the model is asked, its calls are run, and it is asked again with their re
   })
   expect(server.requests[1]?.messages).toHaveLength(5)
   expect(server.authorizations).toEqual(['Bearer k', 'Bearer k'])
+})
+
+test('the function that lists the tools gets the conversation, in which the loaded tools are found', async () => {
+  const load = chat('c1', 'load_tools', { names: ['ADD', 'FAIL'] })
+  const again = chat('c2', 'load_tools', { names: ['FAIL', 'NOPE', 5] })
+  const broken = chat('c3', 'load_tools', 'not JSON')
+  await using server = await ChatServer.start(calling(load), calling(again, broken), saying('Done.'))
+  const seen: (readonly object[])[] = []
+  const loaded: (readonly string[])[] = []
+  const tools = async (messages: readonly object[]) => {
+    seen.push(messages)
+    loaded.push(loadedTools(messages))
+    return { tools: [listed('ADD')] }
+  }
+  const { messages } = await runTools(options(server, { tools }))
+  expect(loaded).toEqual([[], ['ADD', 'FAIL'], ['ADD', 'FAIL', 'NOPE']])
+  expect(seen.map((one) => one.length)).toEqual([1, 3, 6])
+  expect(seen[2]).toEqual(messages.slice(0, 6))
 })
 
 test('the tools are listed anew before each step, and an empty list is not sent', async () => {

@@ -67,7 +67,7 @@ test.each(['name', 'limit', 'onChange'])(
     const refused = toolDefs(server).list({ [option]: 'x' })
     await expect(refused).rejects.toMatchObject({
       code: 'OPTION_INVALID',
-      message: `The option ${option} is none of a list, which takes names, tags, category, q, with, loaded, scope, dialect, session, budget, tokens, strict, signal.`,
+      message: `The option ${option} is none of a list, which takes names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal.`,
     })
     expect(asked()).toEqual([])
   },
@@ -79,6 +79,7 @@ test('a list takes every option that its types have', async () => {
     tags: ['t'],
     category: 'c',
     q: 'q',
+    explain: 'scores',
     with: 'search',
     loaded: ['B'],
     scope: '*',

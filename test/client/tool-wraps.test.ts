@@ -44,6 +44,8 @@ test('the service composes a prompt', async () => {
     .layer('history', 'You said hello.', 90)
     .build({ dialect: 'openai', guide: true })
   expect(prompt.text).toMatch(/^Be kind\.\n\n## Your functions\n\n- \*\*aaa_one.*\n.*\n\nYou said hello\.$/)
+  expect(prompt.text).toBe(`${prompt.system}\n\n${prompt.context}`)
+  expect(prompt.system).toBe('Be kind.')
   expect(prompt.tools.map((tool) => tool.function.name)).toEqual(['aaa_one', 'aaa_two'])
   expect(prompt).toMatchObject({ source: 'service', reason: null, bill: { estimated: false } })
   expect(prompt.bill.total).toBe(count(prompt.text) + count(JSON.stringify(prompt.tools)))

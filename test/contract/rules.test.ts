@@ -91,9 +91,9 @@ function reference(glob: string, kind: 'name' | 'text' | 'path'): RegExp {
   const folders = /(?<=^|\/)\*{2,}\//g
   const body = (kind === 'path' ? glob.replace(folders, '\u0001') : glob)
     .replaceAll(/[.]/g, String.raw`\.`)
-    .replaceAll('?', kind === 'name' ? '\u0002' : String.raw`\?`)
+    .replaceAll('?', '\u0002')
     .replaceAll(/\*+/g, (stars) => (kind === 'path' && stars === '*' ? '[^/]*' : '[^]*'))
-    .replaceAll('\u0002', '[^]')
+    .replaceAll('\u0002', kind === 'path' ? '[^/]' : '[^]')
     .replaceAll('\u0001', '(?:[^/]*/)*')
   return new RegExp(`^${body}$`, 'u')
 }

@@ -93,6 +93,25 @@ test('the bill is what the encoder counts in the text, and never more than the t
   await fc.assert(property, { numRuns: 2_000 })
 })
 
+test('the system text and the context are the parts of the text, and take no more than it', async () => {
+  const property = fc.asyncProperty(
+    fc.array(layer, { maxLength: 6 }),
+    text,
+    fc.integer({ min: 0, max: 200 }),
+    async (all, systemText, targetTokens) => {
+      const layers = [{ name: 'system', text: systemText, priority: 0 }, ...layersOf(all)]
+      const others = layers.map((one) => ({ ...one, priority: one.name === 'system' ? 0 : one.priority + 1 }))
+      const wrap = await composeWrap({ layers: others, targetTokens, fitTools: oneTool, count })
+      expect(wrap.text.startsWith(wrap.system)).toBe(true)
+      expect(wrap.text.endsWith(wrap.context)).toBe(true)
+      expect(wrap.text.slice(wrap.system.length, wrap.text.length - wrap.context.length).trim()).toBe('')
+      expect(systemText.trim().startsWith(wrap.system)).toBe(true)
+      expect(count(wrap.system) + count(wrap.context)).toBeLessThanOrEqual(count(wrap.text))
+    },
+  )
+  await fc.assert(property, { numRuns: 500 })
+})
+
 test('a larger target never shows less of a layer that stands before the tools', async () => {
   const property = fc.asyncProperty(
     fc.array(layer, { maxLength: 6 }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AGENT_TOOLS_MAX, AGENTS_PER_USER } from '../../functions/src/tools/agents/agent.ts'
-import { BODY_BYTES_MAX } from '../../functions/src/edge/http/read-body.ts'
+import { BODY_BYTES_MAX } from '../../functions/src/edge/http/body-kinds.ts'
 import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -19,11 +19,16 @@ file('a-teacher.json', {
   workflowName: 'teachers-Teacher',
   source: 'file',
 })
-file('b-helper.json', { name: 'The Helper!', tools: ['READ_FILE'], inputSchema: { type: 'object' } })
+file('b-helper.json', {
+  name: 'The Helper!',
+  tools: ['READ_FILE'],
+  inputSchema: { type: 'object' },
+  userId: 'ann',
+  version: 2,
+})
 file('c-twice.json', { name: 'the helper' })
 file('d-broken.json', '{"name": ')
 file('e-nameless.json', { description: 'No name.' })
-file('f-unknown-key.json', { name: 'F', tool: ['READ_FILE'] })
 file('g-reserved.json', { name: 'Default' })
 file('h-list.json', [])
 file('i-bad-id.json', { id: 'a/b', name: 'I' })
@@ -216,7 +221,7 @@ describe('the list', () => {
     expect((await ask(newUser(), 'GET /agents')).body).toEqual({ agents: [TEACHER, HELPER] })
   })
 
-  test.each(['limit=0', 'limit=-1', 'limit=1.5', `limit=${AGENTS_PER_USER + 1}`, 'order=up', 'limits=1'])(
+  test.each(['limit=0', 'limit=-1', 'limit=1.5', `limit=${AGENTS_PER_USER + 1}`, 'order=up'])(
     'with %s is refused',
     async (query) => {
       expect(refusal(await ask('ann', `GET /agents?${query}`))).toBe(400)
@@ -330,6 +335,36 @@ describe('refusals', () => {
     await created(uid, { name: 'Taken' })
   })
 
+  test('unknown fields and parameters are ignored, and a userId is never the user', async () => {
+    const sent = { name: 'Lenient', userId: 'somebody', tool: 'X', created: 5 }
+    const { status, body } = await ask(uid, 'POST /agents?userId=somebody', { body: sent })
+    expect([status, body]).toEqual([
+      201,
+      {
+        agent: {
+          description: null,
+          workflowName: null,
+          id: 'lenient',
+          name: 'Lenient',
+          created: expect.any(Number),
+          updated: expect.any(Number),
+        },
+      },
+    ])
+    expect((await ask('somebody', 'GET /agents/lenient')).status).toBe(404)
+    expect(
+      (await ask(uid, 'PATCH /agents/lenient', { body: { userId: 'somebody', description: 'D' } })).body,
+    ).toMatchObject({
+      agent: { name: 'Lenient', description: 'D' },
+    })
+    const link = { agentId: 'lenient', userId: 'somebody' }
+    expect((await ask(uid, 'PUT /agents/session/of-lenient', { body: link })).status).toBe(200)
+    const tools = { tools: ['A'], userId: 'somebody' }
+    expect((await ask(uid, 'POST /agents/lenient/tools', { body: tools })).body).toEqual({ tools: ['A'] })
+    expect((await ask(uid, 'GET /agents?limit=1&userId=somebody')).status).toBe(200)
+    expect((await ask(uid, 'GET /agents?limit=none')).status).toBe(400)
+  })
+
   test.each([
     ['no body', undefined, 400],
     ['no JSON', '{', 400],
@@ -343,7 +378,6 @@ describe('refusals', () => {
     ['a description that is no text', { name: 'A', description: {} }, 400],
     ['a long description', { name: 'A', description: 'x'.repeat(4_001) }, 400],
     ['a long workflow', { name: 'A', workflowName: 'x'.repeat(257) }, 400],
-    ['an unknown field', { name: 'A', tool: 'X' }, 400],
     ['a tool that is no text', { name: 'A', tools: [1] }, 400],
     ['a tool that cannot be a name', { name: 'A', tools: ['READ FILE'] }, 400],
     ['a schema that is no object', { name: 'A', inputSchema: [] }, 400],
@@ -361,7 +395,6 @@ describe('refusals', () => {
 
   test.each([
     ['PATCH /agents/taken', { name: '' }, 400],
-    ['PATCH /agents/taken', { colour: 'red' }, 400],
     ['PATCH /agents/nobody', { name: 'A' }, 404],
     ['PATCH /agents/mr-brown', { name: 'A' }, 409],
     ['PATCH /agents/default', { name: 'A' }, 409],
@@ -376,7 +409,6 @@ describe('refusals', () => {
     ['POST /agents/taken/tools', { tools: [] }, 400],
     ['POST /agents/taken/tools', { tools: ' ' }, 400],
     ['POST /agents/taken/tools', { tools: [null] }, 400],
-    ['POST /agents/taken/tools', { tools: ['A'], more: 1 }, 400],
     ['POST /agents/mr-brown/tools', { tools: 'A' }, 409],
     ['POST /agents/nobody/tools', { tools: 'A' }, 404],
     ['DELETE /agents/taken/tools', { tools: [] }, 400],
@@ -386,10 +418,8 @@ describe('refusals', () => {
     ['PUT /agents/session/s', {}, 400],
     ['PUT /agents/session/s', { agentId: ' ' }, 400],
     ['PUT /agents/session/s', { agentId: 7 }, 400],
-    ['PUT /agents/session/s', { agentId: 'taken', more: 1 }, 400],
     ['PUT /agents/session/s', { agentId: 'nobody' }, 404],
     ['PUT /agents/session/s', { agentId: '../ann' }, 404],
-    ['GET /agents/taken?a=1', undefined, 400],
     ['GET /agents/a/b/c/d', undefined, 404],
     ['GET /agents/%zz', undefined, 400],
     ['GET /AGENTS/Nobody/', undefined, 404],
@@ -449,7 +479,6 @@ describe('files', () => {
     ['c-twice.json', /same id/],
     ['d-broken.json', /not valid JSON/],
     ['e-nameless.json', /no name/],
-    ['f-unknown-key.json', /not known/],
     ['g-reserved.json', /reserved/],
     ['h-list.json', /not an object/],
     ['i-bad-id.json', /the id/],

@@ -142,7 +142,7 @@ test('in dispatch the call is pending; invoke makes it, and complete writes the 
   expect(JSON.stringify(completed.body)).toContain('"content":"one"')
 })
 
-test('an always is bound to the text of the rule, and other rules that ask still ask', async () => {
+test('an always is bound to the rule until a start without it, and other rules that ask still ask', async () => {
   const { id } = await invoke('always')
   expect((await decide(id, { decision: 'always' })).status).toBe(200)
   expect(await invoke('anything')).toMatchObject({ code: 'ok' })
@@ -156,6 +156,11 @@ test('an always is bound to the text of the rule, and other rules that ask still
   await server.kill9()
   await server.restart()
   expect(await invoke('again')).toMatchObject({ status: 202 })
+  // The file is as it was when the rule was answered, and the answer has ended all the same.
+  rules()
+  await server.kill9()
+  await server.restart()
+  expect(await invoke('at last')).toMatchObject({ status: 202 })
 })
 
 test('the webhook is told about a new approval, and a webhook that is gone delays and fails no call', async () => {

@@ -37,7 +37,7 @@ test.each(REFUSED)('%s gets the same 401 as every other, to the byte', async (_w
   const answer = await whole(await ask('/workflows/tools/list', authorization))
   expect(answer.status).toBe(401)
   expect(answer.body).toBe(
-    '{"error":{"code":401,"status":"UNAUTHENTICATED","message":"A valid token is needed: send \\"Authorization: Bearer <token>\\".","details":[{"reason":"TOKEN_INVALID"}]}}\n',
+    '{"error":{"code":401,"status":"UNAUTHENTICATED","message":"A valid token is needed: send \\"Authorization: Bearer <token>\\". If you sent one, see that no proxy on the way removes the header.","details":[{"reason":"TOKEN_INVALID"}]}}\n',
   )
   expect(answer.headers).toMatchObject({
     'www-authenticate': 'Bearer realm="toolrack"',

@@ -98,6 +98,29 @@ withPython('check tells each fault, failed example, note and print with its plac
   expect(stdout).not.toContain('\u001b')
 })
 
+const SIZES = `
+def size(data: bytes, note: str = "") -> list:
+    """Counts what a file holds."""
+    return [len(data), data[:2].hex(), len(note)]
+
+
+TOOL_SPECS = [{"name": "sizes:size", "handler": size}]
+`
+
+withPython('call sends a file in base64 for an argument of bytes, and as text for a string', async () => {
+  using folder = folderOf({ 'sizes.py': SIZES, 'note.txt': 'five!' })
+  writeFileSync(join(folder.path, 'picture'), new Uint8Array([0xff, 0, 1]))
+  const run = await runTool(
+    { folder: folder.path },
+    'call',
+    'sizes.py',
+    'size',
+    'data=@picture',
+    'note=@note.txt',
+  )
+  expect(run).toEqual({ code: 0, stdout: '[3,"ff00",5]\n', stderr: '' })
+})
+
 withPython('check --json is what an upload of the file is answered, also if it is refused', async () => {
   using folder = folderOf({ 'mixed.py': MIXED, 'broken.py': 'import nothing_like_it\n' })
   await using server = await serverWithRunner()

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InvocationResult, ListedTool } from '@toolrack/contract'
 import { banner } from '../../functions/src/hosts/local/banner.ts'
+import { folderHas } from '../support/folder.ts'
 import { moduleOf, serverWithRunner } from '../support/modules.ts'
 import { hasCurl, pasted } from '../support/printed-lines.ts'
 import { withPython } from '../support/runner-environment.ts'
@@ -44,6 +45,25 @@ withPython('where a folder of modules is watched, a line shows what is loaded fr
   expect(JSON.parse(answer)).toMatchObject({ folder, tools: [{ name: 'notes:find', file: 'notes.py' }] })
 })
 
+withPython('the folder of the specification is watched too, and the own folder comes first', async () => {
+  using home = temporaryFolder()
+  const [own = '', specified = ''] = ['.toolrack', '.copilot-web'].map((name) =>
+    join(home.path, name, 'tools'),
+  )
+  mkdirSync(specified, { recursive: true })
+  writeFileSync(join(specified, 'notes.py'), moduleOf('notes', 'find'))
+  await using server = await serverWithRunner({ env: { HOME: home.path } })
+  expect(server.said).toContain(`files in ${specified} are loaded`)
+  const [alone] = [await folderHas(server, ['notes:find'])]
+  expect(alone).toMatchObject({ folder: specified, status: 'watched' })
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, 'notes.py'), moduleOf('notes', 'find', 'keep'))
+  writeFileSync(join(specified, 'tasks.py'), moduleOf('tasks', 'add'))
+  const both = await folderHas(server, ['notes:find', 'notes:keep', 'tasks:add'])
+  expect(both).toMatchObject({ folder: own, others: [{ folder: specified, status: 'watched' }] })
+  expect(both.skipped).toMatchObject([{ reason: 'NAME_TAKEN', name: 'notes:find' }])
+})
+
 withCurl(
   'without Python the printed lines list the tools, define one and list it again; after kill -9 it is still there',
   async () => {
@@ -61,7 +81,7 @@ withCurl(
 )
 
 test('where users come with Firebase tokens there is nothing to copy', () => {
-  const printed = banner({ url: 'http://127.0.0.1:8787', token: undefined, watched: '/tools' }, 1)
+  const printed = banner({ url: 'http://127.0.0.1:8787', token: undefined, watched: ['/tools'] }, 1)
   expect(printed).not.toMatch(/^ {2}/m)
   expect(printed).toContain('Firebase ID tokens')
 })

@@ -34,8 +34,8 @@ test('a dry run says both deployments, the runner first, and who may call it', a
   expect(said).toMatch(
     /^runner {5}toolrack-runner on Cloud Run in us-central1, .*\n {11}as toolrack-runner@my-project\./m,
   )
-  expect(said).toMatch(/^functions {2}jobs in us-central1/m)
-  expect(said).toMatch(/RUNNER_SERVICE=toolrack-runner RUNNER_REGION=us-central1$/m)
+  expect(said).toMatch(/^functions {2}jobs in us-central1, 1024 MiB/m)
+  expect(said).toMatch(/TOOLRACK_REGION=us-central1 RUNNER_SERVICE=toolrack-runner RUNNER_REGION=$/m)
   const there = '--project my-project --region us-central1'
   const account = 'serviceAccount:<project number>-compute@developer.gserviceaccount.com'
   expect(commandsIn(said)).toEqual([
@@ -46,8 +46,19 @@ test('a dry run says both deployments, the runner first, and who may call it', a
     `gcloud run services add-iam-policy-binding toolrack-runner ${there} --role roles/run.invoker --member ${account}`,
     `gcloud run services add-iam-policy-binding toolrack-runner ${there} --role roles/run.viewer --member ${account}`,
     'npm run build',
-    'node_modules/.bin/firebase deploy --project my-project --only functions:toolrack,hosting,firestore',
+    'node_modules/.bin/firebase deploy --project my-project --only firestore',
+    'node_modules/.bin/firebase deploy --project my-project --only functions:toolrack --force',
+    'node_modules/.bin/firebase deploy --project my-project --only hosting',
   ])
+})
+
+test('one setting moves functions and runner into another region', async () => {
+  write('functions/.env.my-project', 'TOOLRACK_REGION=europe-west1\n')
+  const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
+  expect(code).toBe(0)
+  expect(said).toMatch(/^functions {2}jobs in europe-west1, /m)
+  expect(said).toMatch(/^runner {5}toolrack-runner on Cloud Run in europe-west1, /m)
+  expect(said).not.toContain('us-central1')
 })
 
 test('a dry run names exactly the files that a plain firebase deploy uploads: no source, source map, secret or log', async () => {
@@ -98,6 +109,8 @@ test.each(['RUNNER_SERVICE=', 'RUNNER_URL=https://runner.example'])(
     expect([code, said]).toEqual([0, expect.stringMatching(/^runner {5}none: /m)])
     expect(commandsIn(said).map((command) => command.split(' ')[0])).toEqual([
       'npm',
+      'node_modules/.bin/firebase',
+      'node_modules/.bin/firebase',
       'node_modules/.bin/firebase',
     ])
   },

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SkippedItem } from '../../functions/src/tools/catalog/layer-source.ts'
+import type { ListedTool } from '@toolrack/contract'
+import { invoked } from '../support/invocation.ts'
 import { writeOriginalFiles } from '../support/original-shapes.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -53,6 +55,24 @@ async function skipped(): Promise<readonly SkippedItem[]> {
   const health = await server.fetch('/health')
   return ((await health.json()) as { layers: { file: { skipped: SkippedItem[] } } }).layers.file.skipped
 }
+
+test('the tools by which a model finds others belong to no folder, and a file may define their names', async () => {
+  using empty = temporaryFolder()
+  await using server = await Server.start({ env: { TOOLRACK_DEFS_DIR: empty.path } })
+  const finders = ['load_tools', 'search_tools']
+  const asked = async () => {
+    const answer = await server.fetch('/workflows/tools/list?names=[]&with=search')
+    const listed = (await answer.json()) as ListedTool[]
+    return [listed.map((one) => one.function.name), answer.headers.get('x-tools-unknown')]
+  }
+  expect(await asked()).toEqual([finders, null])
+  const [, found] = await invoked(server, 'search_tools', { query: 'tools' })
+  expect(found).toMatchObject({ resultType: 'success' })
+  const own = { ...tool('search_tools'), runner: { kind: 'workflow', workflowName: 'tools-Search' } }
+  writeFileSync(join(empty.path, 'own.json'), JSON.stringify(own))
+  await until(asked, ([names]) => names?.length === 1)
+  expect(await asked()).toEqual([['load_tools'], 'search_tools'])
+})
 
 test('whatever lies in the folder, the definitions that are good are served', async () => {
   const names = await listedNames(server)
@@ -216,12 +236,12 @@ test('a folder of the original engine is served as it is, with the workflow of e
   )
 })
 
-test('a folder without a definition serves an empty layer, and the log and /health say so', async () => {
+test('a folder without a definition adds nothing to the tools of the service itself, and the log and /health say so', async () => {
   using empty = temporaryFolder()
   await using other = await Server.start({ definitions: empty.path })
   expect(await listedNames(other)).toEqual([])
   expect((await other.fetch('/workflows/tools/list?strict=1')).headers.get('x-tools-layers')).toBe(
-    'user=0,global=0,file=0',
+    'user=0,global=0,file=2',
   )
   const message = expect.stringMatching(/^no definition can be served: neither/)
   expect(other.log).toMatch(
@@ -229,7 +249,7 @@ test('a folder without a definition serves an empty layer, and the log and /heal
   )
   const health = (await (await other.fetch('/health')).json()) as { layers: { file: unknown } }
   expect(health.layers.file).toMatchObject({
-    definitions: 0,
+    definitions: 2,
     skipped: [{ source: '*.json', pointer: '', message }],
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { request } from 'node:http'
 import type { ErrorBody } from '@toolrack/contract'
-import { BODY_BYTES_MAX } from '../../functions/src/edge/http/read-body.ts'
+import { BODY_BYTES_MAX } from '../../functions/src/edge/http/body-kinds.ts'
 import { FAMILIES } from '../../functions/src/edge/http/route.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { rawConnection, rawExchange, readAnswer } from '../support/raw-http.ts'

@@ -133,7 +133,7 @@ test('explain tells a job nothing of a name outside its grant: byte for byte wha
   )
   expect(JSON.parse(await explain('RUN_COMMAND'))).toMatchObject({
     visible: false,
-    hidden: { reason: 'NOT_DEFINED' },
+    hidden: { reason: 'NOT_GRANTED' },
     layers: [{ status: 'absent' }, { status: 'absent' }, { status: 'absent' }],
   })
 })

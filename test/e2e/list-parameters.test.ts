@@ -61,7 +61,7 @@ test.each(['bogus=1', 'Names=a', 'limits=3', 'constructor=1', '__proto__=1', 'na
     const answer = await refused(query)
     expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_UNKNOWN' })
     expect(answer.message).toMatch(
-      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, scope, session, limit, cursor, budget, tokens\.$/,
+      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, scope, session, limit, cursor, budget, tokens, explain\.$/,
     )
   },
 )

@@ -128,6 +128,18 @@ test('its functions are loaded without a secret and without asking anybody, and 
   ])
 })
 
+async function regionsOf(env: NodeJS.ProcessEnv) {
+  return Object.values((await load(env)).endpoints).map(({ region }) => region)
+}
+
+test('they are deployed into the region of the parameter, and are in the emulator where its Hosting looks for them', async () => {
+  const there = ['europe-west1']
+  expect(await regionsOf({ TOOLRACK_REGION: 'europe-west1' })).toEqual([there, there])
+  const usual = ['us-central1']
+  const emulated = { TOOLRACK_REGION: 'europe-west1', FUNCTIONS_EMULATOR: 'true' }
+  expect(await regionsOf(emulated)).toEqual([usual, usual])
+})
+
 test('where they only have to serve, nothing that a request does not need is loaded', async () => {
   const loaded = await load({ FUNCTION_TARGET: 'workflows' })
   expect(Object.keys(loaded.endpoints)).toEqual([])
@@ -164,7 +176,7 @@ test('the file layer that it carries is the one that its folder would give', asy
 
 type Loaded = {
   readonly asked: readonly string[]
-  readonly endpoints: Readonly<Record<string, unknown>>
+  readonly endpoints: Readonly<Record<string, { readonly region: readonly string[] }>>
   readonly modules: readonly string[]
 }
 type Found = {

@@ -54,6 +54,9 @@ const jobOf = (uid: string, ...tools: readonly { name: string; digest: string }[
   headers: bearer(signed(JOB, { uid, tools, jti: uid })),
 })
 
+/** A job token of another user that names Ann's tool, and one that nobody has. */
+const jobOfBob = jobOf('bob', { name: 'hers', digest: DIGEST }, { name: 'nobodys', digest: DIGEST })
+
 const ANN = userOf('ann')
 const OTHERS: readonly (readonly [string, Caller])[] = [
   ['another user', userOf('bob')],
@@ -63,13 +66,10 @@ const OTHERS: readonly (readonly [string, Caller])[] = [
     { ...userOf('bob'), headers: { ...userOf('bob').headers, 'X-User-Id': 'ann' } },
   ],
   ['a job of another user', accountFor('bob')],
-  ["a job token of another user that names Ann's tool", jobOf('bob', { name: 'hers', digest: DIGEST })],
+  ["a job token of another user that names Ann's tool", jobOfBob],
   [
     'a job token of another user that sends X-User-Id',
-    {
-      ...jobOf('bob', { name: 'hers', digest: DIGEST }),
-      headers: { ...jobOf('bob', { name: 'hers', digest: DIGEST }).headers, 'X-User-Id': 'ann' },
-    },
+    { ...jobOfBob, headers: { ...jobOfBob.headers, 'X-User-Id': 'ann' } },
   ],
 ]
 
@@ -104,7 +104,7 @@ async function waitingCall(): Promise<string> {
   const approvals = new Approvals({ store, now: () => NOW, sealing })
   const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
   const args = { text: SECRET }
-  const bound = { tool: 'hers', digest: DIGEST, argumentsHash: argumentsHash(args) } as const
+  const bound = { tool: 'hers', digest: DIGEST, mark: 'm', argumentsHash: argumentsHash(args) } as const
   const asked = await approvals.ask({ ...bound, uid: 'ann', arguments: args, asks: [rule], workflow: null })
   return asked?.id ?? ''
 }

@@ -19,7 +19,10 @@ const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
 const folder = temporaryFolder()
 const services = createServices({
   store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
-  files: (compilers) => new FileLayer('functions/workflows/tools/defs', compilers),
+  files: (compilers) =>
+    new FileLayer('functions/workflows/tools/defs', compilers, {
+      ownFolder: 'functions/workflows/tools/own',
+    }),
   authenticate: () => Promise.resolve(guest),
   logs: memoryInvocationLogs(),
   governance: memoryGovernance(),

@@ -39,12 +39,14 @@ const PRIVATE = {
   'audit.sqlite': '600',
   'audit.sqlite-shm': '600',
   'audit.sqlite-wal': '600',
+  databases: '600',
   'definition-files.cache': '600',
   'in-use': '600',
   'invocations.db': '600',
   'invocations.db-journal': '600',
   'approver-token': '600',
   'job-keys.json': '600',
+  'running-calls': '600',
   token: '600',
 }
 const PRIVATE_WITH_STORE = {

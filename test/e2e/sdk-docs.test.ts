@@ -34,7 +34,16 @@ function programs(page: string): { readonly title: string; readonly text: string
   }))
 }
 
-const DOCUMENTED = ['README.md', 'docs/sdk.md', 'packages/client/README.md'].flatMap(programs)
+const DOCUMENTED = ['README.md', 'docs/sdk.md', 'docs/search.md', 'packages/client/README.md'].flatMap(
+  programs,
+)
+
+/** What the fragments on the pages, which are no whole programs, take from their surroundings. */
+const SURROUNDINGS = `
+import { ToolDefs, ToolDispatcher, ToolWraps, type JsonObject } from '@toolrack/client'
+declare const service: string, token: string, defs: ToolDefs, dispatcher: ToolDispatcher, history: string
+declare function showToUser(...asked: unknown[]): Promise<void>
+`
 
 async function run(path: string, env: NodeJS.ProcessEnv = {}, ...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [path, ...args], {
@@ -47,6 +56,33 @@ async function run(path: string, env: NodeJS.ProcessEnv = {}, ...args: readonly 
 test('the pages show programs', () => {
   expect(DOCUMENTED.length).toBeGreaterThanOrEqual(8)
 })
+
+test('every program and fragment on the pages compiles under strict', () => {
+  const pages = ['README.md', 'docs/sdk.md', 'docs/search.md', 'docs/wrap.md', 'packages/client/README.md']
+  const names = pages.flatMap((page) => {
+    const text = readFileSync(new URL(page, ROOT), 'utf8')
+    return [...text.matchAll(/^```(js|ts)\n(.*?)\n```/gms)].map(([, kind, program = ''], index) => {
+      const name = `${page.replaceAll(/\W/g, '-')}-${index}.mts`
+      client.write(name, `${kind === 'ts' ? SURROUNDINGS : ''}${program}\nexport {}\n`)
+      return name
+    })
+  })
+  expect(names.length).toBeGreaterThan(15)
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: 'esnext',
+    module: 'nodenext',
+    types: ['node'],
+    typeRoots: [fileURLToPath(new URL('node_modules/@types', ROOT))],
+  }
+  client.write('tsconfig.json', JSON.stringify({ compilerOptions, files: names }))
+  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', ROOT))
+  const { stdout, status } = spawnSync(process.execPath, [compiler, '-p', client.project], {
+    encoding: 'utf8',
+  })
+  expect([stdout, status]).toEqual(['', 0])
+}, 60_000)
 
 test.each(DOCUMENTED)('$title does what the page says', async ({ text, shown }) => {
   await using model = await ChatServer.start(calling(call), saying('It is late.'))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { JsonObject } from '@toolrack/contract'
+import type { JsonObject, ListedTool } from '@toolrack/contract'
 import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
 import { errorAnswer, type ErrorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
@@ -71,26 +71,138 @@ test.each(NOTHING)('a query without a known word (%s) finds nothing and is no er
   expect(await listedNames(server, `q=${q.startsWith('%') ? q : encodeURIComponent(q)}`)).toEqual([])
 })
 
-test('a query that is empty, or has more than 1,000 characters, is the caller’s fault', async () => {
+test('a query that is empty is the caller’s fault, and of a long one the beginning and the end count', async () => {
   for (const q of ['', '%20'])
     expect(await refused(`/workflows/tools/list?q=${q}`)).toMatchObject({
       httpStatus: 400,
       message: expect.stringContaining('q is empty'),
     })
-  expect(await refused(`/workflows/tools/list?q=${'a'.repeat(1_001)}`)).toMatchObject({
-    httpStatus: 400,
-    message: expect.stringContaining('at most 1000'),
-  })
-  expect((await server.fetch(`/workflows/tools/list?q=${'a'.repeat(1_000)}`)).status).toBe(200)
+  const pasted = `${'+'.repeat(1_000)}and+so+on`
+  const best = await listedNames(server, `q=${CIRCLE}&limit=3`)
+  expect(await listedNames(server, `q=${CIRCLE}${pasted}&limit=3`)).toEqual(best)
+  expect(await listedNames(server, `q=${pasted}+${CIRCLE}&limit=3`)).toEqual(best)
 })
 
-test('search_tools refuses a query of 100 kB, and says when a query has no words', async () => {
-  const big = await invoke('search_tools', { query: 'x'.repeat(100_000) })
-  expect(big).toMatchObject({ resultType: 'failure', code: 'ARGUMENTS_INVALID' })
+test('search_tools cuts a query of 100 kB, and says when a query has no words', async () => {
+  const pasted = 'and so on '.repeat(10_000)
+  expect(await invoke('search_tools', { query: `factorial of 5: ${pasted}`, limit: 1 })).toMatchObject({
+    resultType: 'success',
+    data: { tools: [{ name: 'math.factorial' }] },
+  })
   expect(await invoke('search_tools', { query: '+-*/' })).toMatchObject({
     resultType: 'success',
     data: { tools: [], note: expect.stringContaining('no word') },
   })
+})
+
+async function noted(query: string): Promise<readonly ListedTool[]> {
+  return list(server, `q=${query}&explain=scores`)
+}
+
+const TRIANGLE = 'area+of+a+triangle+from+its+base+and+height'
+/** The definitions have three tools `calculate_triangle_area`, two of them with a suffix, and `triangle.area` with the same description. */
+const TRIANGLES = /^(?:calculate_triangle_area(?:_[0-9a-f]{6})?|triangle\.area)$/
+
+test('near-identical tools stand at the end of a list, and explain=scores names them beside the best', async () => {
+  const tools = await noted(TRIANGLE)
+  expect(tools.map((one) => one.function.name)).toEqual(await listedNames(server, `q=${TRIANGLE}`))
+  const notes = tools.map((one) => one['x-toolrack'])
+  const scores = notes.map((note) => note?.score ?? 0)
+  const alone = scores.findIndex((_, at) => at > 0 && (scores[at] ?? 0) > (scores[at - 1] ?? 0))
+  const groups = tools.slice(0, alone)
+  const twins = tools.slice(alone)
+  expect(groups.map((one) => one['x-toolrack']?.score)).toEqual(
+    scores.slice(0, alone).toSorted((a, b) => b - a),
+  )
+  expect(twins.map((one) => one['x-toolrack']?.score)).toEqual(scores.slice(alone).toSorted((a, b) => b - a))
+  const first = groups.find((one) => TRIANGLES.test(one.function.name))
+  const others = first?.['x-toolrack']?.twins ?? []
+  expect(others.length).toBeGreaterThan(0)
+  expect(others.every((name) => TRIANGLES.test(name))).toBe(true)
+  for (const name of others)
+    expect(twins.find((one) => one.function.name === name)?.['x-toolrack']?.twins).toEqual([
+      first?.function.name,
+    ])
+  const five = await listedNames(server, `q=${TRIANGLE}&limit=5`)
+  expect(five).toEqual(groups.slice(0, 5).map((one) => one.function.name))
+  expect(five.filter((name) => others.includes(name))).toEqual([])
+})
+
+test('what another filter leaves out stands for no tool, and is named beside none', async () => {
+  const best = (await noted(TRIANGLE)).find((one) => (one['x-toolrack']?.twins.length ?? 0) > 0)
+  const names = best?.['x-toolrack']?.twins ?? []
+  expect(names.length).toBeGreaterThan(0)
+  const others = await noted(`${TRIANGLE}&names=${names.join()}`)
+  expect(others.map((one) => one.function.name).toSorted()).toEqual(names.toSorted())
+  expect(others.flatMap((one) => one['x-toolrack']?.twins ?? [])).not.toContain(best?.function.name)
+})
+
+test('search_tools has one result for near-identical tools, and load_tools takes the names beside it', async () => {
+  const { tools: found } = (await invoke('search_tools', { query: TRIANGLE.replaceAll('+', ' ') }))[
+    'data'
+  ] as {
+    tools: readonly { readonly name: string; readonly twins?: readonly string[] }[]
+  }
+  expect(found).toHaveLength(5)
+  const best = found.find(({ name }) => TRIANGLES.test(name))
+  const twins = best?.twins ?? []
+  expect(twins.length).toBeGreaterThan(0)
+  expect(found.some(({ name }) => twins.includes(name))).toBe(false)
+  const { tools: loaded, unknown } = (await invoke('load_tools', { names: [...twins] }))['data'] as JsonObject
+  expect({ loaded: (loaded as JsonObject[]).length, unknown }).toEqual({
+    loaded: twins.length,
+    unknown: undefined,
+  })
+})
+
+test('only found tools have a score: not the search tools, and not loaded ones', async () => {
+  const listed = await noted('factorial&limit=1&with=search&loaded=calculate_gcd')
+  expect(listed.map((one) => [one.function.name, one['x-toolrack'] !== undefined])).toEqual([
+    ['load_tools', false],
+    ['search_tools', false],
+    ['math.factorial', true],
+    ['calculate_gcd', false],
+  ])
+  const [plain] = await list(server, 'q=factorial&limit=1')
+  expect(listed[2]).toEqual({
+    ...plain,
+    'x-toolrack': { score: expect.any(Number), twins: expect.any(Array) },
+  })
+})
+
+const UNSCORED: readonly [string, string][] = [
+  ['explain=scores', 'needs q'],
+  ['q=factorial&explain=score', 'must be scores'],
+  ['q=factorial&explain=scores&explain=scores', 'more than once'],
+  ['q=factorial&explain=scores&dialect=openai', 'cannot be used with dialect'],
+  ['q=factorial&explain=scores&envelope=items', 'envelope=array'],
+  ['q=factorial&explain=scores&budget=9', 'budget or tokens'],
+  ['q=factorial&explain=scores&tokens=1', 'budget or tokens'],
+]
+test.each(UNSCORED)('?%s is refused, and says why', async (query, why) => {
+  expect(await refused(`/workflows/tools/list?${query}`)).toMatchObject({
+    httpStatus: 400,
+    reason: 'PARAMETER_INVALID',
+    message: expect.stringContaining(why),
+  })
+})
+
+test('a tool that is asked for by its name or its alias is first, also among near-identical ones', async () => {
+  for (const [name, alias] of [
+    ['geometry.area_circle_80a82f', 'geometry_area_circle_80a82f'],
+    ['calculate_triangle_area_bd921c', 'calculate_triangle_area_bd921c'],
+  ]) {
+    expect((await listedNames(server, `q=${name}&limit=1`))[0]).toBe(name)
+    expect((await listedNames(server, `q=please+use+${name}+for+the+area+of+a+triangle&limit=1`))[0]).toBe(
+      name,
+    )
+    expect((await listedNames(server, `q=${alias}&limit=1`))[0]).toBe(name)
+  }
+})
+
+test('a budget keeps what a search puts first', async () => {
+  const [best = ''] = await listedNames(server, `q=${TRIANGLE}`)
+  expect((await listedNames(server, `q=${TRIANGLE}&budget=200`))[0]).toBe(best)
 })
 
 test('?with=search puts the two tools first, and without it no list has them', async () => {

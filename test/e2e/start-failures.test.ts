@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
+import { copyOf } from '../support/opened-data.ts'
 import { failedStart, Server } from '../support/server.ts'
 import type { Ended } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -82,7 +83,8 @@ asOwner('a token or a database that may not be read is told', async () => {
     writeFileSync(join(folder.path, name), '')
     chmodSync(join(folder.path, name), 0)
     const ended = await failedStart({ data: folder.path, through: UNPRIVILEGED ?? [] })
-    expectOneSentence(ended, EXIT.unwritableData, name === 'in-use' ? /cannot be written/ : new RegExp(name))
+    const code = name === 'in-use' ? EXIT.damagedData : EXIT.unwritableData
+    expectOneSentence(ended, code, new RegExp(`${name} cannot be (?:used|opened) \\(`))
   })
   await Promise.all(starts)
 })
@@ -92,18 +94,19 @@ test('a folder where a file of the data belongs is told', async () => {
     using folder = temporaryFolder()
     mkdirSync(join(folder.path, name))
     const ended = await failedStart({ data: folder.path })
-    expectOneSentence(ended, EXIT.unwritableData, new RegExp(folder.path))
+    const code = name === 'token' ? EXIT.unwritableData : EXIT.damagedData
+    expectOneSentence(ended, code, new RegExp(join(folder.path, name)))
   })
   await Promise.all(starts)
 })
 
-/** The bytes of a database with pages of every kind in it. */
-async function filledDatabase(): Promise<Buffer> {
+/** A data folder whose database of definitions has pages of every kind in it. */
+async function filledFolder(): Promise<ReturnType<typeof copyOf>> {
   await using server = await Server.start()
   const definitions = Array.from({ length: 200 }, (_, index) => tool(`filled_${index}`, 'x'.repeat(2_000)))
   expect((await post(server, definitions)).status).toBe(200)
   await server.stop()
-  return readFileSync(join(server.data, 'toolrack.db'))
+  return copyOf(server.data)
 }
 
 const PAGE = 4_096
@@ -126,12 +129,11 @@ function overwritePage(path: string, page: number): void {
 }
 
 test('a damaged database is told with what to do, and is left as it is', async () => {
-  const sound = await filledDatabase()
-  expect(sound.length).toBeGreaterThan(100 * PAGE)
+  using sound = await filledFolder()
+  expect(statSync(join(sound.path, 'toolrack.db')).size).toBeGreaterThan(100 * PAGE)
   const starts = DAMAGE.map(async ([what, damage]) => {
-    using data = temporaryFolder()
+    using data = copyOf(sound.path)
     const path = join(data.path, 'toolrack.db')
-    writeFileSync(path, sound)
     damage(path)
     const damaged = readFileSync(path)
     const ended = await failedStart({ data: data.path })
@@ -139,7 +141,7 @@ test('a damaged database is told with what to do, and is left as it is', async (
     expectOneSentence(
       ended,
       EXIT.damagedData,
-      /toolrack\.db: the database file is damaged.*move the file away/,
+      /toolrack\.db is damaged.* It held the definitions and modules of users.*Then put a copy of it back/,
     )
     expect(readFileSync(path).equals(damaged)).toBe(true)
   })
@@ -190,4 +192,74 @@ test('an empty variable counts as not set, and one that is not known is named in
   expect(server.log).toBe(
     'warn  environment variable is not known and has no effect  {"name":"TOOLRACK_DATE","similar":"TOOLRACK_DATA"}\n',
   )
+})
+
+test('rules, definitions and records whose file is empty, removed or another one stop the start; with the cure it starts', async () => {
+  await using server = await Server.start()
+  const rules = { rules: [{ effect: 'deny', tool: 'ECHO' }] }
+  const written = await server.fetch('/workflows/rules/user/local', {
+    method: 'PUT',
+    headers: server.approver,
+    body: JSON.stringify(rules),
+  })
+  expect(written.status).toBe(201)
+  await server.kill9()
+  const NAMES = ['toolrack.db', 'governance.sqlite', 'audit.sqlite'] as const
+  const starts = NAMES.flatMap((name) =>
+    [(path: string) => truncateSync(path), (path: string) => rmSync(path)].map(async (damage) => {
+      using folder = copyOf(server.data)
+      damage(join(folder.path, name))
+      const ended = await failedStart({ data: folder.path })
+      expectOneSentence(
+        ended,
+        EXIT.damagedData,
+        new RegExp(`${name} is (?:empty|missing)\\. It held the .* put a copy`),
+      )
+      for (const end of ['', '-wal', '-shm']) rmSync(join(folder.path, name + end), { force: true })
+      const list = join(folder.path, 'databases')
+      writeFileSync(list, readFileSync(list, 'utf8').replace(new RegExp(`^${name}.*\n`, 'm'), ''))
+      await using again = await Server.start({ data: folder.path })
+      const names = ((await (await again.fetch('/workflows/tools/list')).json()) as Listed).map(nameOf)
+      expect(names.includes('ECHO')).toBe(name === 'governance.sqlite')
+    }),
+  )
+  await Promise.all(starts)
+})
+
+type Listed = readonly { readonly function: { readonly name: string } }[]
+const nameOf = (item: Listed[number]): string => item.function.name
+
+test('a claim file that holds something is told with its own cure', async () => {
+  for (const content of ['1234\n', 'x'.repeat(5_000), '\0'.repeat(600)]) {
+    using folder = temporaryFolder()
+    await using server = await Server.start({ data: folder.path })
+    const path = join(folder.path, 'in-use')
+    writeFileSync(path, content)
+    // The lock of a running server counts more than the content.
+    expect((await failedStart({ data: folder.path })).code).toBe(EXIT.dataInUse)
+    await server.kill9()
+    const ended = await failedStart({ data: folder.path })
+    expectOneSentence(
+      ended,
+      EXIT.damagedData,
+      /in-use cannot be used .* it holds no data, .*Remove it and start again, unless/,
+    )
+    rmSync(path)
+    await server.restart()
+  }
+})
+
+test('a file of rules that is empty, blank, cut off or a folder is told, and no server starts without its rules', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'rules.json')
+  for (const text of ['', '\n', '{"rules":[{"effect":"deny",', '[]', '\0\0']) {
+    writeFileSync(path, text)
+    const ended = await failedStart({ data: join(folder.path, 'data'), env: { TOOLRACK_RULES_FILE: path } })
+    expectOneSentence(ended, EXIT.badConfig, /TOOLRACK_RULES_FILE has a file whose rules are not valid/)
+  }
+  const ended = await failedStart({
+    data: join(folder.path, 'data'),
+    env: { TOOLRACK_RULES_FILE: folder.path },
+  })
+  expectOneSentence(ended, EXIT.badConfig, /TOOLRACK_RULES_FILE must be a file of rules/)
 })

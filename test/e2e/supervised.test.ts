@@ -193,7 +193,7 @@ test('a database that is damaged while the service dies ends npm start after ten
   rmSync(join(service.data.path, 'toolrack.db-wal'))
   process.kill(first, 'SIGKILL')
   expect(await service.ended()).toBe(EXIT.crashLoop)
-  expect(service.output.match(/the database file is damaged/g)).toHaveLength(9)
+  expect(service.output.match(/toolrack\.db-wal, the write-ahead log, is missing/g)).toHaveLength(9)
   expect(service.output).toMatch(
     /\nThe service has died 10 times in a row and is not started again; the last time it has ended with exit code 65\. .*\n$/,
   )

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals'
+import { isToolrackError } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairQueue, IDLE_USERS_MAX } from '../../functions/src/fair-queue.ts'
-import type { NotRun, QueueBounds, QueueClock } from '../../functions/src/fair-queue.ts'
+import type { QueueBounds, QueueClock } from '../../functions/src/fair-queue.ts'
 
 type Step =
   | { user: string; asks: string; becomes: 'running' | 'waiting' | 'refused'; refuses?: string }
@@ -30,7 +31,9 @@ function handClock(): QueueClock & { after: (ms: number) => void } {
   }
 }
 
-const refusal = (why: NotRun): Error => new Error(why)
+const refusal = (): Error => new Error('full')
+const whyNotRun = (error: Error): string =>
+  isToolrackError(error) && error.code === 'CANCELLED' ? 'gone' : error.message
 const FREE = { places: 1, placesPerUser: 1, waitingPerUser: 9, waitingMax: 9 }
 
 /** A queue, and what became of everything that was asked of it. */
@@ -48,7 +51,7 @@ function queueing(bounds: QueueBounds) {
       started.push(name)
       return promise
     }
-    queue.run(user, act, gone.signal).catch((error: Error) => failed.push(`${name} ${error.message}`))
+    queue.run(user, act, gone.signal).catch((error: Error) => failed.push(`${name} ${whyNotRun(error)}`))
   }
   return {
     queue,
@@ -116,7 +119,7 @@ test('who asks again as soon as they are answered does not keep another waiting'
 test('who has gone is refused at once, and what fails makes room for the next', async () => {
   const { queue, started, ask } = queueing(FREE)
   const gone = queue.run('a', () => started.push('never'), AbortSignal.abort())
-  await expect(gone).rejects.toThrow('gone')
+  await expect(gone).rejects.toMatchObject({ code: 'CANCELLED' })
   const failing = queue.run('a', () => Promise.reject(new Error('broken')))
   ask('b', 'b1')
   await expect(failing).rejects.toThrow('broken')

@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals'
-import { dialectRules, parseScope, type RuleSet, type Scope, type ToolDefinition } from '@toolrack/contract'
+import { dialectRules, parseScope } from '@toolrack/contract'
+import type { Rule, RuleSet, Scope, ToolDefinition } from '@toolrack/contract'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
-import { refuseIdleRules } from '../../functions/src/calls/rules/check-rules.ts'
+import { checkNewest } from '../../functions/src/calls/audit/check-newest.ts'
+import { endedAmong } from '../../functions/src/calls/audit/running-calls.ts'
+import { checkedRules } from '../../functions/src/calls/rules/check-rules.ts'
+import { metTools, ReadSchemas } from '../../functions/src/calls/rules/met-tools.ts'
+import { targetsOf } from '../../functions/src/calls/rules/rule-targets.ts'
+import { writtenRule } from '../../functions/src/calls/rules/written-rule.ts'
 import { narrowedList } from '../../functions/src/edge/routes/list-narrowing.ts'
 import { entriesIn, unmatchedIn } from '../../functions/src/edge/routes/scopes.ts'
 import { Turns, type Pieces } from '../../functions/src/loop-turn.ts'
+import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import type { CatalogEntry } from '../../functions/src/tools/catalog/catalog-entry.ts'
 import { countedAnswer } from '../../functions/src/tools/catalog/counted-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
@@ -20,7 +27,7 @@ import { readJsonInPieces } from '../../functions/src/tools/json/read-json.ts'
 import { scanJsonInPieces } from '../../functions/src/tools/json/scan-json.ts'
 import { leftIn, scopeFilter, unmatchedItems } from '../../functions/src/tools/scopes/scope-filter.ts'
 import { LayerIndex } from '../../functions/src/tools/search/layer-index.ts'
-import { rankedEntries } from '../../functions/src/tools/search/ranked-entries.ts'
+import { rankedTools } from '../../functions/src/tools/search/ranked-tools.ts'
 import { storedTokens } from '../../functions/src/tools/tokens/stored-tokens.ts'
 import { counterOf, tokenCounter } from '../../functions/src/tools/tokens/token-counter.ts'
 import { NO_RANK } from '../../functions/src/tools/usage/usage-rank.ts'
@@ -55,7 +62,13 @@ const rules: RuleSet = {
     effect: 'deny',
     tool: `tool:${at}?*:n`,
     args: { a: 'b' },
+    future: true,
   })),
+}
+const longRule: Rule = {
+  effect: 'deny',
+  tool: '*',
+  args: Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`path${at}`, `/a/../${at}/**`])),
 }
 const vocabulary = ['a', 'b', 'ab', [0xe6, 0x97, 0xa5], ' ab']
 const snapshot = () => snapshotOf(view)
@@ -78,12 +91,16 @@ function counted(budget: number | undefined) {
   return countedAnswer(view, { ...ALL, countsTokens: true, budget }, anthropic, WORKFLOWS, counting)
 }
 
+const auditStore = new SqliteAuditStore(':memory:')
 const audit = await trail()
 
 async function trail() {
-  const audit = memoryAudit()
-  for (let at = 0; at < 30; at += 1)
-    await audit.record(() => ({ kind: 'write', principal: { kind: 'user', uid: 'ann' }, outcome: 'ok' }))
+  const audit = memoryAudit({ store: auditStore })
+  for (let at = 0; at < 30; at += 1) {
+    const invocationId = `i${at}`
+    const principal = { kind: 'user', uid: 'ann' } as const
+    await audit.record(() => ({ kind: 'write', phase: 'end', invocationId, principal, outcome: 'ok' }))
+  }
   return audit
 }
 
@@ -101,7 +118,36 @@ const IN_PIECES: readonly Row[] = [
     what: 'the verification of the audit trail',
     work: (turns) => audit.verify(undefined, turns),
   },
-  row('calls/rules/check-rules.ts', 'the check of new rules', () => refuseIdleRules(rules, view)),
+  {
+    file: 'calls/audit/check-newest.ts',
+    what: 'the check of the newest records',
+    work: (turns) => checkNewest(auditStore, { publicKey: undefined, turns }),
+  },
+  {
+    file: 'calls/audit/running-calls.ts',
+    what: 'the records of calls that a killed service has left',
+    work: (turns) => endedAmong(auditStore, [{ id: 'i3', text: '' }], turns),
+  },
+  {
+    file: 'calls/rules/check-rules.ts',
+    what: 'the check of new rules',
+    work: (turns) => checkedRules(rules, view, turns),
+  },
+  {
+    file: 'calls/rules/rule-targets.ts',
+    what: 'the tools of rules',
+    work: (turns) => targetsOf(rules, view, turns),
+  },
+  {
+    file: 'calls/rules/written-rule.ts',
+    what: 'a rule in its normal form',
+    work: (turns) => writtenRule(longRule, 0, { targets: { tools: [], isNamed: true }, tools: [] }, turns),
+  },
+  {
+    file: 'calls/rules/met-tools.ts',
+    what: 'how the tools of rules read their arguments',
+    work: (turns) => metTools(entries, rules, new ReadSchemas(), turns),
+  },
   row('edge/routes/list-narrowing.ts', 'a scope of a list', () => narrowedList(view, narrowing, ANN)),
   row('edge/routes/scopes.ts', 'a command that shows a scope', () =>
     entriesIn(view, { scope: 'tool:*', pinned: [] }),
@@ -172,8 +218,10 @@ const IN_PIECES: readonly Row[] = [
     const index = yield* LayerIndex.after(yield* LayerIndex.after(undefined, snapshotOf(fewer)), snapshot())
     return [index.bytes, index.of('mail')]
   }),
-  row('tools/search/ranked-entries.ts', 'a search', function* () {
-    return yield* rankedEntries(view, [yield* indexed()], 'send a mail about the weather')
+  row('tools/search/ranked-tools.ts', 'a search', function* () {
+    const index = yield* indexed()
+    const shown = { flags: new Uint8Array(TOOLS.length).fill(1), count: TOOLS.length }
+    return yield* rankedTools(view, [{ index, shown }], 'send a mail about the weather')
   }),
   row('tools/tokens/stored-tokens.ts', 'the tokens that are stored', () =>
     storedTokens(tool('a', 'x '.repeat(3_000)), count),

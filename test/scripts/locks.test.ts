@@ -51,6 +51,11 @@ test('the locks of the Python environment are what their lists ask for', () => {
   expect(Object.keys(runtime).length).toBeGreaterThan(Object.keys(pinnedIn('requirements.in')).length)
 })
 
-test.each(['requirements.txt', 'requirements-dev.txt'])('%s names no registry', (name) => {
-  expect(read(`python-runner/${name}`)).not.toMatch(/https?:|--(?:extra-)?index|--find-links|--trusted-host/)
-})
+test.each(['requirements.txt', 'requirements-dev.txt', '../test/python-runner/packages/packages.txt'])(
+  '%s names no registry',
+  (name) => {
+    expect(read(`python-runner/${name}`)).not.toMatch(
+      /https?:|--(?:extra-)?index|--find-links|--trusted-host/,
+    )
+  },
+)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { Agent } from '../../functions/src/tools/agents/agent.ts'
+import { LINKED_PROJECTS_MAX, type Agent } from '../../functions/src/tools/agents/agent.ts'
 import type { AgentStore, LinkedSession } from '../../functions/src/tools/agents/agent-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
@@ -149,10 +149,46 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
     expect(await other.linked(session('s', 'p2'))).toBe('agent2')
   })
 
+  test('the agents of a session are those of all its projects, each once, as the other instance sees them too', async () => {
+    const [store, other] = await stores()
+    expect(await other.linkedAgents('ann', 's')).toEqual([])
+    for (const [agent, place] of [
+      ['b', session('s')],
+      ['a', session('s', 'p1')],
+      ['b', session('s', 'p2')],
+      ['other-session', session('t', 'p1')],
+      ['other-user', session('s', 'p1', 'bob')],
+    ] as const)
+      await store.link(place, agent, 1_000)
+    expect(await other.linkedAgents('ann', 's')).toEqual(['a', 'b'])
+    expect(await other.linkedAgents('bob', 's')).toEqual(['other-user'])
+    await other.link(session('s', 'p1'), 'c', 2_000)
+    expect(await store.linkedAgents('ann', 's')).toEqual(['b', 'c'])
+    await store.unlink(session('s', 'p1'))
+    await store.unlink(session('s'))
+    expect(await other.linkedAgents('ann', 's')).toEqual(['b'])
+    await store.unlink(session('s', 'p2'))
+    expect(await other.linkedAgents('ann', 's')).toEqual([])
+  })
+
+  test(`a session is linked in at most ${LINKED_PROJECTS_MAX} projects, and may be linked anew in each of them`, async () => {
+    const [store] = await stores()
+    for (let at = 0; at < LINKED_PROJECTS_MAX; at += 1)
+      expect(await store.link(session('s', `p${at}`), 'a', 1_000)).toBe(true)
+    expect(await store.link(session('s'), 'b', 1_000)).toBe(false)
+    expect(await store.linked(session('s'))).toBeUndefined()
+    expect(await store.link(session('s', 'p7'), 'b', 1_000)).toBe(true)
+    expect(await store.link(session('t'), 'b', 1_000)).toBe(true)
+    expect(await store.linkedAgents('ann', 's')).toEqual(['a', 'b'])
+    await store.unlink(session('s', 'p7'))
+    expect(await store.link(session('s'), 'b', 1_000)).toBe(true)
+  })
+
   test('ids of sessions and projects of any characters are ids, and never paths', async () => {
     const [store] = await stores()
-    const odd = session('a b:ü?#%2F..', 'p.%2e%2e')
+    const odd = session('a b:ü?#%2F..', 'p.%2e%2e é"')
     await store.link(odd, 'a', 1_000)
     expect(await store.linked(odd)).toBe('a')
+    expect(await store.linkedAgents('ann', odd.sessionId)).toEqual(['a'])
   })
 }

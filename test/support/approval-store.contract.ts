@@ -23,6 +23,7 @@ export function askingCall(more: Partial<AskingCall> = {}): AskingCall {
     uid: 'ann',
     tool: 'notes:write',
     digest: `sha256:${'d'.repeat(64)}`,
+    mark: 'm',
     argumentsHash: 'h',
     arguments: { text: 'ü 🌧️' },
     asks: [{ owner: { kind: 'everybody', id: 'all' }, rule: 0, reason: 'Rule 0 says ask.', key: 'k' }],
@@ -118,7 +119,7 @@ export function approvalStoreContract(start: () => Promise<ApprovalStoreHarness>
       expect(await store.arguments('ann', id, endMs - 1)).toBeDefined()
       expect(await store.arguments('ann', id, endMs)).toBeUndefined()
       expect(await approvals(store, endMs).list('ann')).toMatchObject([{ id, state: 'always' }])
-      expect(await approvals(store, endMs).ask(askingCall())).toBeUndefined()
+      expect(await approvals(store, endMs).ask(askingCall())).toMatchObject({ id, state: 'always' })
     }))
 
   test('a day after its end an approval is erased with the next question', () =>

@@ -7,8 +7,10 @@ export type BfclDefinition = {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
 }
 
-/** The 753 definitions: with types in JSON Schema, or `raw` with Python's type names as published. */
-export function bfclDefinitions(kind: 'definitions' | 'definitions.raw'): readonly BfclDefinition[] {
+/** The 753 definitions: with types in JSON Schema, or `raw` with Python's type names as published; or the 154 of real users. */
+export function bfclDefinitions(
+  kind: 'definitions' | 'definitions.raw' | 'live-definitions',
+): readonly BfclDefinition[] {
   const lines = readFileSync(new URL(`bfcl/${kind}.jsonl`, import.meta.url), 'utf8')
     .trim()
     .split('\n')

@@ -7,12 +7,12 @@ import { put } from './definition-changes.ts'
 
 type Layers = { readonly [L in Layer]?: readonly ToolDefinition[] | 'error' }
 
-/** A catalog with these tools in its layers. A layer without tools is empty. */
-export function catalogView(layers: Layers, stale: readonly Layer[] = []): CatalogView {
+/** A catalog with these tools in its layers, which were written at one revision. A layer without tools is empty. */
+export function catalogView(layers: Layers, stale: readonly Layer[] = [], revision = 'r'): CatalogView {
   function state(layer: Layer): LayerState {
     const tools = layers[layer] ?? []
     if (tools === 'error') return { status: 'error' }
-    const definitions = tools.map((tool) => ({ ...put(tool), revision: 'r' }))
+    const definitions = tools.map((tool) => ({ ...put(tool), revision }))
     const read = { revision: `${layer}${tools.length}`, whole: true, definitions, deleted: [], skipped: [] }
     return {
       status: stale.includes(layer) ? 'stale' : 'fresh',

@@ -93,6 +93,19 @@ export function describeDefinitionStore(title: string, start: () => Promise<Stor
         expect(read.deleted).toEqual(['c'])
       })
 
+      test('the revision of a deletion comes with the changes, and with the whole layer as long as the deletion is kept', async () => {
+        await store.write(ANN, [put(tool('a')), put(tool('b'))], by('ann'))
+        const then = await revision(ANN)
+        await store.write(ANN, [remove('a')], by('ann'))
+        const deletions = [{ name: 'a', revision: await revision(ANN) }]
+        await store.write(ANN, [put(tool('c'))], by('ann'))
+        for (const since of [then, undefined])
+          expect((await other.layer(ANN).read(since)).deletions).toEqual(deletions)
+        expect((await other.layer(ANN).read(await revision(ANN))).deletions ?? []).toEqual([])
+        await store.write(ANN, [put(tool('a'))], by('ann'))
+        expect((await other.layer(ANN).read()).deletions).toEqual([])
+      })
+
       test('a name that was deleted and written again is changed, not deleted', async () => {
         await store.write(ANN, [put(tool('a'))], by('ann'))
         const then = await revision(ANN)

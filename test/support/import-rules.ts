@@ -27,6 +27,7 @@ export const GROUND = [
   'value-shape.ts',
   'version.ts',
   'within-ms.ts',
+  'write-whole-file.ts',
 ] as const
 
 /** The folders of each adapter floor. An adapter imports no other adapter. */

@@ -44,7 +44,7 @@ export async function inProcess(
   })
   services.loopWatch.start()
   await services.catalog.load()
-  await services.folder?.folder.start()
+  await Promise.all(services.folder?.layers.map(({ folder }) => folder.start()) ?? [])
   const listening = await listen(createApp(services), '127.0.0.1', 0)
   return {
     url: listening.url,

@@ -183,8 +183,13 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         await store.write(ANN, [remove('bb')], context)
         const missed = await store.layer(ANN).read(since)
         expect([missed.whole, missed.definitions.map(({ name }) => name)]).toEqual([true, ['cc']])
+        expect(missed).toMatchObject({
+          forgotten: after,
+          deletions: [{ name: 'bb', revision: missed.revision }],
+        })
         const followed = await store.layer(ANN).read(after)
         expect([followed.whole, followed.deleted]).toEqual([false, ['bb']])
+        expect(followed).toMatchObject({ forgotten: after, deletions: missed.deletions ?? [] })
       })
 
       test('a name that is gone is as one that never was', async () => {

@@ -3,11 +3,15 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Runs code in another process, and returns the packages that the process has loaded. The code reads them from `loaded`. */
+/**
+ * Runs code in another process, and returns the packages that the process has loaded. The code reads them from `loaded`. `cwd` is
+ * the folder from which it imports.
+ */
 export function loadedPackages(
   packages: readonly string[],
   code: string,
   env: NodeJS.ProcessEnv = {},
+  cwd = ROOT,
 ): readonly string[] {
   const hook = `
     import { registerHooks } from 'node:module'
@@ -19,7 +23,7 @@ export function loadedPackages(
     } })`
   const program = `await import('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))\n${code}`
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    cwd: ROOT,
+    cwd,
     env: { ...process.env, ...env },
     encoding: 'utf8',
     timeout: 20_000,

@@ -179,8 +179,17 @@ function readKept(kept: Kept, since: string | undefined): LayerRead {
   const definitions = [...kept.definitions.values()].filter(
     (stored) => Number(stored.revision.slice(1)) > after,
   )
-  const deleted = whole ? [] : [...kept.deletedAt].flatMap(([name, at]) => (at > after ? [name] : []))
-  return { revision, whole, definitions, deleted, skipped: [] }
+  const gone = [...kept.deletedAt].filter(([, at]) => at > after)
+  const deletions = gone.map(([name, at]) => ({ name, revision: `m${at}` }))
+  return {
+    revision,
+    whole,
+    definitions,
+    deleted: whole ? [] : gone.map(([name]) => name),
+    deletions,
+    forgotten: kept.floor > 0 ? `m${kept.floor}` : undefined,
+    skipped: [],
+  }
 }
 
 function apply(

@@ -36,6 +36,7 @@ export function checkedModule(source: string, description = 'Does one small thin
       timeoutSeconds: null,
       secrets: [],
       network: [],
+      kinds: {},
       faults: [],
       notes: [],
       examples: [],

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { RuleScope, RuleStore } from '../../functions/src/calls/rules/rule-store.ts'
+import { MARKS, type RuleScope, type RuleStore } from '../../functions/src/calls/rules/rule-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
 const EVERYBODY: RuleScope = { kind: 'everybody' }
@@ -27,10 +27,12 @@ export function ruleStoreContract(open: () => Promise<TwoStores<RuleStore>>): vo
     expect(await store.read(EVERYBODY)).toBeUndefined()
     await store.change(EVERYBODY, becomes('all'))
     await store.change(ANN, becomes('of ann'))
-    expect(await Promise.all([EVERYBODY, ANN, BOB].map((scope) => store.read(scope)))).toEqual([
+    await store.change(MARKS, becomes('marks'))
+    expect(await Promise.all([EVERYBODY, ANN, BOB, MARKS].map((scope) => store.read(scope)))).toEqual([
       'all',
       'of ann',
       undefined,
+      'marks',
     ])
   })
 

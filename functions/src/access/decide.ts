@@ -78,7 +78,7 @@ const ALLOWED: Decision = { allowed: true }
 
 const NO_JOB_GOVERNS = 'Only a user may decide approvals or write rules, not a job.'
 const NOT_AN_APPROVER =
-  'This token may call tools, but not decide approvals, write rules or erase records. Use the token in the file approver-token of the data folder (TOOLRACK_DATA).'
+  'This token may call tools, but not decide approvals, write rules or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',

@@ -1,6 +1,4 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { findBearerToken, tokenInvalid, type Authenticate } from './authenticate.ts'
 import type { Principal } from './principal.ts'
 
@@ -9,14 +7,17 @@ const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 /** The files of the two tokens of the embedded server. The second one may also decide approvals and write rules. */
 export const TOKEN_FILES = { local: 'token', approver: 'approver-token' } as const
 
-/** Reads a token of the embedded server, or makes it on the first start. Only the owner of the file can read it. */
-export function readLocalToken(folder: string, kind: keyof typeof TOKEN_FILES = 'local'): string {
-  const path = join(folder, TOKEN_FILES[kind])
-  const known = readToken(path)
-  const token = known ?? randomBytes(32).toString('base64url')
-  if (known === undefined) writeFileSync(path, `${token}\n`, { mode: 0o600 })
-  chmodSync(path, 0o600)
-  return token
+/** Reads a token of the embedded server. Undefined for a text that breaks LOCAL_TOKEN_RULE. */
+export function parseLocalToken(text: string): string | undefined {
+  const token = text.trim()
+  return TOKEN.test(token) ? token : undefined
+}
+
+export const LOCAL_TOKEN_RULE = 'a token is 32 to 128 letters, digits, _ or - (ASCII)'
+
+/** The text of a new token. */
+export function newLocalToken(): string {
+  return `${randomBytes(32).toString('base64url')}\n`
 }
 
 /**
@@ -43,11 +44,11 @@ export function localAuthentication(
 }
 
 const OWNER = {
-  workflows: { kind: 'user', uid: 'local', isAdmin: true },
-  jobs: { kind: 'job', uid: 'local', isAdmin: true },
+  workflows: { kind: 'user', uid: 'local', isAdmin: true, token: 'printed' },
+  jobs: { kind: 'job', uid: 'local', isAdmin: true, token: 'printed' },
 } as const satisfies Record<string, Principal>
 
-const APPROVER: Principal = { ...OWNER.workflows, mayApprove: true }
+const APPROVER: Principal = { ...OWNER.workflows, mayApprove: true, token: 'approver' }
 
 const nobody: Authenticate = () => {
   throw tokenInvalid()
@@ -62,14 +63,4 @@ function padded(token: string, buffer: Buffer): Buffer {
   buffer.writeUInt32BE(token.length)
   buffer.write(token, 4, 'latin1')
   return buffer
-}
-
-function readToken(path: string): string | undefined {
-  try {
-    const token = readFileSync(path, 'utf8').trim()
-    return TOKEN.test(token) ? token : undefined
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }

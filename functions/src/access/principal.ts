@@ -35,6 +35,8 @@ export type User = {
   readonly isAdmin: boolean
   /** True if the token may also govern calls. The token of the embedded server that tools and models get may not. */
   readonly mayApprove?: boolean | undefined
+  /** Which of its two tokens the embedded server was shown. Other tokens name their holder. */
+  readonly token?: 'printed' | 'approver' | undefined
   readonly grant?: undefined
   readonly workflowId?: undefined
 }
@@ -54,6 +56,7 @@ export type TokenJob = {
   readonly uid: string
   readonly isAdmin: false
   readonly mayApprove?: undefined
+  readonly token?: undefined
   readonly grant: Grant
   /** The workflow that the token names. */
   readonly workflowId: string

@@ -5,6 +5,7 @@ import type { Identify } from '../access/token-authentication.ts'
 import type { JobKeys } from '../access/job-keys.ts'
 import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
 import { localAuthentication } from '../access/local-token.ts'
+import { localUsersAuthentication, type LocalUserMap } from '../access/local-users.ts'
 import type { Config, FirebaseAuth } from './config.ts'
 import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
@@ -18,7 +19,9 @@ export function authenticationOf(
   { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
   localToken?: string,
   approverToken?: string,
+  users?: () => LocalUserMap,
 ) {
+  if (users) return usersAccess(users, jobKeys)
   if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
   if (localToken === undefined) throw new Error('only the embedded server has a local token')
   return localAccess(localToken, jobKeys, Date.now, approverToken)
@@ -34,6 +37,15 @@ export function localAccess(
   const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
     authenticate: localAuthentication(token, others, approverToken),
+    signJobToken: jobKeys && jobTokenSigner(jobKeys),
+  }
+}
+
+/** Several users of one embedded server. `/jobs` accepts job tokens only. */
+function usersAccess(users: () => LocalUserMap, jobKeys: JobKeys | undefined): Authentication {
+  const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, Date.now) }, Date.now)
+  return {
+    authenticate: localUsersAuthentication(users, others),
     signJobToken: jobKeys && jobTokenSigner(jobKeys),
   }
 }

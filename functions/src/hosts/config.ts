@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
@@ -5,7 +6,7 @@ import { AUDIT_MODES, DAYS_KEPT } from '../calls/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../calls/audit/manifest.ts'
 import { parseSealingKey, SEALING_KEY_RULE } from '../calls/sealing.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
-import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import { ENVELOPES, ITEM_NAMES } from '../tools/catalog/list-query.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
@@ -24,6 +25,8 @@ import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
+/** The definitions of tools that belong to the service, as `search_tools`. */
+export const OWN_DEFS_DIR = fileURLToPath(new URL('workflows/tools/own', FUNCTIONS))
 const AGENTS_DIR = fileURLToPath(new URL('workflows/agents/defs', FUNCTIONS))
 
 /** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
@@ -37,6 +40,9 @@ const WEBHOOK_URL =
   /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?][^\s#]*)?$/
 const WEBHOOK_URL_RULE = 'must be an https address, or http:// and an address of this machine'
 const WEBHOOK_SECRET_RULE = 'must be 16 to 256 printable characters without a blank'
+
+const REGION = /^[a-z]+-[a-z]+\d{1,2}$/
+const REGION_RULE = 'must be a region such as us-central1'
 
 const MB = 1024 * 1024
 
@@ -55,6 +61,7 @@ const RUNNER_SETTINGS = {
 /** Why a variable cannot be in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
+const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
 /** The memory of a call without a limit of its own, as in the runner (`zygote/messages.py`), and the most that the runner accepts. */
@@ -93,13 +100,15 @@ export const TABLE = {
   TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
   TOOLRACK_APPROVALS_WEBHOOK_SECRET: matching(/^[!-~]{16,256}$/, WEBHOOK_SECRET_RULE),
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
+  LIST_ITEM_NAMES: choice(ITEM_NAMES, 'canonical'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
   TOOLRACK_CORS_ORIGINS: list(/^https?:\/\/[^/\s,]+$/, ORIGINS_RULE),
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
-  RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
+  RUNNER_REGION: matching(REGION, REGION_RULE),
+  TOOLRACK_REGION: notInFile(OF_DEPLOYMENT, matching(REGION, REGION_RULE)),
   ...RUNNER_SETTINGS,
   TOOLRACK_CALL_TIMEOUT_SECONDS: wholeNumber(DEADLINE_MS / 1_000, 1, TIMEOUT_SECONDS_MAX),
   TOOLRACK_CALL_MEMORY_MB: wholeNumber(MEMORY_MB.usual, MEMORY_MB.least, MEMORY_MB.most),
@@ -170,15 +179,16 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
       path: resolve(values.TOOLRACK_AGENTS_DIR),
       isNamed: resolve(values.TOOLRACK_AGENTS_DIR) !== AGENTS_DIR,
     },
-    toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
+    toolsFolders: toolsFolders(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     /** The operator's rules for everybody. */
     operatorRules: values.TOOLRACK_RULES_FILE,
     approvalsWebhook: approvalsWebhook(values),
     envelope: values.LIST_ENVELOPE,
+    itemNames: values.LIST_ITEM_NAMES,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
-    auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
+    auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     /** Seals what is kept and may hold secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
@@ -204,10 +214,14 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
   }
 }
 
-/** The folder of modules, by default `.toolrack/tools` in the home folder. Only a folder that the variable names must exist. */
-function toolsFolder(named: string | undefined, home: string | undefined) {
-  if (named !== undefined) return { path: resolve(named), isNamed: true }
-  return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
+/**
+ * The folders of modules, by default two in the home folder: our own, and that of the chat application for which tools in a folder were
+ * specified. Only a folder that the variable names must exist.
+ */
+function toolsFolders(named: string | undefined, home: string | undefined) {
+  if (named !== undefined) return { paths: [resolve(named)], isNamed: true }
+  const names = home === undefined ? [] : ['.toolrack', '.copilot-web']
+  return { paths: names.map((name) => join(home ?? '', name, 'tools')), isNamed: false }
 }
 
 function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget | undefined {
@@ -223,8 +237,8 @@ function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
-  if (looksUp && set['RUNNER_REGION'] === undefined)
-    faults.push('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  if (looksUp && set['RUNNER_REGION'] === undefined && set['TOOLRACK_REGION'] === undefined)
+    faults.push('TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set')
   // Messages that are not signed could be sent by anybody.
   if (
     set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
@@ -247,10 +261,17 @@ function looksUpRunner(set: NodeJS.ProcessEnv): boolean {
 
 function runnerService({
   RUNNER_SERVICE: service = '',
-  RUNNER_REGION: region = '',
+  TOOLRACK_REGION: ownRegion = '',
+  RUNNER_REGION: region = ownRegion,
   ...values
 }: NodeJS.ProcessEnv) {
   return { projectId: projectIdOf(values) ?? '', region, service }
+}
+
+/** A file of users in the data folder replaces the single user. */
+function localAuth(dataFolder: string) {
+  const usersFile = resolve(dataFolder, 'users.json')
+  return existsSync(usersFile) ? ({ kind: 'users', usersFile } as const) : ({ kind: 'local' } as const)
 }
 
 function firebaseAuth(values: VariableValues<typeof TABLE>) {

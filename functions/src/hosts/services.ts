@@ -10,13 +10,14 @@ import type { EdgeParts } from '../edge/http/serve-routes.ts'
 import type { RouteParts } from '../edge/routes/route-parts.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
-import { FolderLayer } from '../tools/folder/folder-layer.ts'
+import { FolderLayers } from '../tools/folder/folder-layers.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { redactedLog } from '../calls/audit/redacted-log.ts'
 import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
 import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
+import { FileMarks } from '../calls/approvals/file-marks.ts'
 import { showArguments } from '../calls/approvals/show-arguments.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
@@ -26,6 +27,7 @@ import type { RuleStore } from '../calls/rules/rule-store.ts'
 import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
+import { simulation } from '../calls/pipeline/simulate.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
 import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
@@ -44,7 +46,14 @@ import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 type HostParts =
-  'isBehindBuffer' | 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
+  | 'isBehindBuffer'
+  | 'envelope'
+  | 'itemNames'
+  | 'defaultWorkflow'
+  | 'invokeWorkflow'
+  | 'runner'
+  | 'logs'
+  | 'signJobToken'
 
 /** What is kept about the calls of everybody. */
 export type Governance = {
@@ -72,8 +81,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly webhook?: { readonly announce: Announce; close(): void } | undefined
     /** The operator's rules for everybody. */
     readonly operatorRules?: OwnedRules | undefined
-    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
-    readonly toolsFolder?: string | undefined
+    /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+    readonly toolsFolders?: readonly string[]
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf
     /** Shows each call to the operator. Only the embedded server has a terminal. */
@@ -93,7 +102,7 @@ export type Services = ReturnType<typeof createServices>
 
 export function createServices({ store: storeWith, files, ...given }: ServiceParts) {
   const parts = { ...given, log: redactedLog(given.log) }
-  const { runner, logs, audit, log, showCall, toolsFolder } = parts
+  const { runner, logs, audit, log, showCall, toolsFolders = [] } = parts
   const { now = Date.now, deadlineMsMax = Infinity, callLimits } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
@@ -105,13 +114,22 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     folder?.look()
   }
   const modules = { runner, compiler: compilers.own, log, changed }
-  const folder: FolderLayer | undefined =
-    toolsFolder === undefined
-      ? undefined
-      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }), showModule)
+  const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
+  const tellNews = (news: FolderNews): void => {
+    showModule(news)
+    // What was answered for always about a changed module ends now, and not with the next list.
+    void catalog.shared()
+  }
+  const folder = watched.length === 0 ? undefined : new FolderLayers(definitions, watched, tellNews)
+  const fileMarks = new FileMarks({
+    store: parts.governance.rules,
+    operator: parts.operatorRules,
+    isComplete: () => folder?.isComplete ?? true,
+    log,
+  })
   const catalog: Catalog = new Catalog(
     {
-      file: folder ?? definitions,
+      file: seenBy(fileMarks, folder ?? definitions),
       global: logged(store.layer({ kind: 'global' }), log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), log),
     },
@@ -130,6 +148,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({
     store: ruleStore,
+    agents: parts.governance.agents,
     log,
     operator: parts.operatorRules,
     written: () => feeds.wake(),
@@ -152,6 +171,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     keys: parts.governance.keys,
     sealing: parts.governance.sealing,
     approvals,
+    fileMarks,
     validator,
     runner,
     sourceOf,
@@ -188,14 +208,17 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     sessionStore,
     sessionWriter: new SessionWriter({ store: sessionStore, sessions, now, changed: () => feeds.wake() }),
     approvals,
+    fileMarks,
     agents: new Agents({
       store: parts.governance.agents,
       files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
       now,
+      relinked: (uid, sessionId) => ruleBook.linked(uid, sessionId),
     }),
     checkEdited: checkEdited(calls),
     showArguments: showArguments(calls),
     invoker: new Invoker(calls),
+    simulate: simulation(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },
   }
@@ -205,14 +228,15 @@ export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
   services.loopWatch.close()
   services.changes.feeds.close()
-  folder?.folder.close()
+  folder?.close()
   webhook?.close()
+  await services.fileMarks.compare()
   await audit?.close()
   for (const part of [runner, compilers, argumentValidator, logs, governance, store]) await part.close()
 }
 
 /** Finds the source of a module. The file layer is not in a store, so the sources of its modules come from the folder. */
-function sourceIn(store: DefinitionStore, folder: FolderLayer | undefined): SourceOf {
+function sourceIn(store: DefinitionStore, folder: FolderLayers | undefined): SourceOf {
   return async ({ layer, uid }, sha256) =>
     layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)
 }
@@ -247,6 +271,20 @@ function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
       for (const [key, item] of skipped)
         if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), message: item.message })
       known = new Set(skipped.keys())
+      return read
+    },
+  }
+}
+
+/** Returns a source whose reads the marks see. */
+function seenBy(marks: FileMarks, source: LayerSource): LayerSource {
+  return {
+    async open() {
+      await source.open?.()
+    },
+    async read(since) {
+      const read = await source.read(since)
+      marks.sees(read)
       return read
     },
   }

@@ -25,6 +25,8 @@ export type DryRun = {
   readonly effects: readonly string[]
   /** The limits of the call. None for a tool that runs in this program. */
   readonly limits: JsonObject
+  /** The approval with which the call would run, or for which it would wait. Missing if there is none. */
+  readonly approval?: { readonly id: string; readonly status: 'pending' | 'approved' | 'always' | 'session' }
 }
 
 /** The dry run of a tool that has a Runner. */

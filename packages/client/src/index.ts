@@ -1,10 +1,20 @@
 /** The client of a Toolrack service. It needs only `fetch`. It has no dependency and does not need Node. */
 export type { Dialect, DialectTools, GeminiTool, JsonObject, JsonValue, Layer } from '@toolrack/contract'
-export type { ListedTool, ReportedResult, ToolDefinition, ToolOf, ToolResult } from '@toolrack/contract'
+export type {
+  FoundNote,
+  ListedTool,
+  ReportedResult,
+  ToolDefinition,
+  ToolOf,
+  ToolResult,
+} from '@toolrack/contract'
+export { defineTools, type Defined, type DefinedTool, type DefineOptions } from './define-tools.ts'
+export type { DefineProgress, RefusedTool } from './define-tools.ts'
 export { ToolsError, type CallResult } from './errors.ts'
 export type { ServiceErrorCode as LossCode, ToolsErrorCode } from './errors.ts'
 export type { CallEvent, CallOptions } from './invoke-at-service.ts'
 export type { ListOptions } from './list-query.ts'
+export { loadedTools } from './loaded-tools.ts'
 export { STANDARD_DEFINITIONS } from './local-list.ts'
 export { runTools, type ChatModel, type RanTools, type RunToolsOptions } from './run-tools.ts'
 export { invokerRunner, type InvokerRunnerOptions } from './runner.ts'

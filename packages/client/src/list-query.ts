@@ -12,8 +12,13 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
-  /** What the tools should do, in words. The best stand first. At most 1,000 characters. */
+  /** What the tools should do, in words. The best stand first, and near-identical tools at the end. */
   readonly q?: string | undefined
+  /**
+   * With `scores`, each tool that `q` finds has `x-toolrack`: how well it fits, and the names of near-identical tools. Not with `dialect`,
+   * `budget` or `tokens`. Local definitions have no scores.
+   */
+  readonly explain?: 'scores' | undefined
   /** With `search`, the list also has the tools by which a model finds more tools, or the vendor's own search. */
   readonly with?: 'search' | undefined
   /** Names of tools that the model has loaded, in the order of loading. They stand at the end of the list. */
@@ -55,7 +60,7 @@ export type ListQuery = {
 
 /** Every option. A program in JavaScript may send others, and without them its list would be wider than it means. */
 const OPTIONS =
-  'names, tags, category, q, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
+  'names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
 
 /** The largest budget that the service takes. */
 const BUDGET_MAX = 999_999_999_999_999
@@ -66,7 +71,7 @@ export function listQuery(options: ListOptions): ListQuery {
     if (!OPTIONS.split(', ').includes(name))
       throw optionInvalid(`${name} is none of a list, which takes ${OPTIONS}`)
   const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
-  const { dialect, session, strict, budget, tokens } = options
+  const { dialect, session, strict, budget, tokens, explain } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -82,6 +87,7 @@ export function listQuery(options: ListOptions): ListQuery {
   if (categories.length > 0) parameters.set('category', categories.join())
   for (const one of scopes) parameters.append('scope', one)
   if (q !== undefined) parameters.set('q', q)
+  if (explain !== undefined) parameters.set('explain', explain)
   if (extra !== undefined) parameters.set('with', extra)
   if (loaded.length > 0) parameters.set('loaded', loaded.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)

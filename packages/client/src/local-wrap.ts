@@ -26,6 +26,8 @@ type Listed = { readonly tools: readonly JsonObject[]; readonly dropped: number 
 
 type LocallyWrapped = {
   readonly text: string
+  readonly system: string
+  readonly context: string
   readonly tools: readonly JsonObject[]
   readonly bill: WrapBill & {
     readonly tools: {
@@ -44,9 +46,9 @@ export async function localWrap(
   count: CountTokens,
 ): Promise<LocallyWrapped> {
   const {
-    text,
     tools: kept,
     bill,
+    ...texts
   } = await composeWrap<Listed>({
     ...asked,
     count,
@@ -54,7 +56,7 @@ export async function localWrap(
   })
   const declared = declaredIn(kept.tools)
   const tools = { full: declared.length, short: 0, deferred: 0, dropped: kept.dropped } as const
-  return { text, tools: kept.tools, bill: { ...bill, tools } }
+  return { ...texts, tools: kept.tools, bill: { ...bill, tools } }
 }
 
 async function fitted(

@@ -22,8 +22,9 @@ export type RunToolsOptions = {
   readonly model: ChatModel
   /** The conversation so far, in the shape of Chat Completions. The array is not changed. */
   readonly messages: readonly object[]
-  /** The tools, or a function that lists them. The function is called before each step. */
-  readonly tools: readonly object[] | (() => Promise<{ readonly tools: readonly object[] }>)
+  /** The tools, or a function that lists them. The function is called before each step, with the conversation until then. */
+  readonly tools:
+    readonly object[] | ((messages: readonly object[]) => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
   /** The largest number of requests to the model. The default is 10. */
   readonly stepsMax?: number | undefined
@@ -58,7 +59,7 @@ export async function runTools(options: RunToolsOptions): Promise<RanTools> {
   const messages: object[] = [...options.messages]
   for (let steps = 1; ; steps += 1) {
     signal?.throwIfAborted()
-    const listed = typeof tools === 'function' ? (await tools()).tools : tools
+    const listed = typeof tools === 'function' ? (await tools([...messages])).tools : tools
     const message = await complete(model, messages, listed, signal)
     messages.push(message)
     const calls = message['tool_calls']

@@ -7,7 +7,7 @@ export type ServiceOptions = {
   /** The address of the service, such as `http://127.0.0.1:8787`. It can have a path, if a proxy needs one. */
   readonly service: string | URL
   /** Sent as `Authorization: Bearer …`. */
-  readonly token: Token
+  readonly token: Token | undefined
   /** `workflows` for the routes of users, `jobs` for the routes of jobs. The default is `workflows`. */
   readonly route?: 'workflows' | 'jobs' | undefined
   /** The user for whom a service account acts. Only for the routes of jobs. */

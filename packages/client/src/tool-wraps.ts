@@ -43,6 +43,10 @@ export type PromptBill = WrapBill & {
 
 export type Prompt<Tool = JsonObject> = {
   readonly text: string
+  /** What the text has of the system text, for vendors that take it apart from the messages. */
+  readonly system: string
+  /** What the text has of all other layers. */
+  readonly context: string
   readonly tools: Tool[]
   readonly bill: PromptBill
   /** `service`: the service has composed it. Otherwise the client has, with tools that are listed, remembered or its own. */

@@ -23,7 +23,7 @@ const PAUSE_MS = { again: 100, first: 500, max: 30_000 }
 const SILENCE_MS = 60_000
 
 /** The parameters of a list that decide how its tools are shown, and not which of them it is about. */
-const OF_LISTS_ONLY = ['envelope', 'q', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
+const OF_LISTS_ONLY = ['envelope', 'q', 'explain', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
 
 const ACCEPT = 'text/event-stream, application/json;q=0.9'
 

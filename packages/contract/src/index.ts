@@ -12,14 +12,32 @@ export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
 export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointer } from './json.ts'
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
-export { normalisedPath } from './rules/argument-text.ts'
+export {
+  ARGUMENT_KINDS,
+  shownKind,
+  shownKinds,
+  type ArgumentKind,
+  type Reading,
+} from './kinds/argument-kind.ts'
+export { canonicalArguments, type UnreadArgument } from './kinds/canonical-arguments.ts'
+export { normalisedPath } from './kinds/path-text.ts'
+export { readText } from './kinds/read-text.ts'
+export { readingsOfName, ToolReadings, type ReadTool } from './kinds/tool-readings.ts'
 export { alwaysDenied } from './rules/always-denied.ts'
-export { decideBy, decideCall, isAbout, matchedRules, undeclaredArguments } from './rules/decide-call.ts'
+export {
+  decideBy,
+  decideCall,
+  isAbout,
+  matchedRules,
+  readingsOfTool,
+  undeclaredArguments,
+} from './rules/decide-call.ts'
 export type { RuledTool, RuleDecision } from './rules/decide-call.ts'
 export { nameMatcher, type GlobKind } from './rules/glob.ts'
 export { matchesGlob } from './rules/matches-glob.ts'
 export { OWNER_KINDS, parseRuleSet, RULE_EFFECTS } from './rules/rule-set.ts'
 export type { OwnedRules, Rule, RuleEffect, RuleFault, RuleOwner, RuleSet } from './rules/rule-set.ts'
+export { writtenGlob, type WrittenGlob } from './rules/written-glob.ts'
 export { classesOf, effectsOf, isToolClass, TOOL_CLASSES, type ToolClass } from './rules/tool-classes.ts'
 export { formatScope, formatScopeItem } from './scopes/format-scope.ts'
 export { inScope, INTERNAL_GROUP, itemTest, scopeTest, type ToolInScope } from './scopes/in-scope.ts'
@@ -28,7 +46,14 @@ export type { Scope, ScopeFault, ScopeItem } from './scopes/parse-scope.ts'
 export { parseScopeCommand, type ScopeCommand } from './scopes/scope-command.ts'
 export { mapSubschemas, referencedSchema, subschemas, type SchemaPath } from './schema-keywords.ts'
 export { completeParameters, LAYERS, listedTool, RUNNER_KINDS } from './tool-definition.ts'
-export type { Layer, ListedTool, ToolDefinition, ToolLimits, ToolRunner } from './tool-definition.ts'
+export type {
+  FoundNote,
+  Layer,
+  ListedTool,
+  ToolDefinition,
+  ToolLimits,
+  ToolRunner,
+} from './tool-definition.ts'
 export { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
 export { isToolResult, toolFailure, toolResult } from './tool-result.ts'
 export type { InvocationMeta, InvocationResult, ResourceUsage, ToolResult } from './tool-result.ts'

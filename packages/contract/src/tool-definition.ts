@@ -45,7 +45,13 @@ export type ToolDefinition = {
 }
 
 /** One element of a list without a dialect. It has the shape of an OpenAI function tool. */
-export type ListedTool = Pick<ToolDefinition, 'type' | 'function'>
+export type ListedTool = Pick<ToolDefinition, 'type' | 'function'> & {
+  /** Only in a list of a search that asks for it. */
+  readonly 'x-toolrack'?: FoundNote
+}
+
+/** What a search says of a tool: how well it fits, and the names of near-identical tools. */
+export type FoundNote = { readonly score: number; readonly twins: readonly string[] }
 
 /** A definition as a list without a dialect shows it. */
 export function listedTool(definition: ToolDefinition): ListedTool {

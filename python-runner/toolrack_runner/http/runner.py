@@ -174,7 +174,7 @@ async def _unless_gone(request: Request) -> AsyncIterator[None]:
     except asyncio.CancelledError:
         if not has_gone:
             raise
-        raise HttpError("RUNNER_UNAVAILABLE", "the caller closed the connection before the answer") from None
+        raise HttpError("CANCELLED", "the caller closed the connection before the answer") from None
     finally:
         watching.cancel()
         if has_gone:

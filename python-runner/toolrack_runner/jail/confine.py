@@ -15,6 +15,7 @@ from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
 from toolrack_runner.jail.rlimits import THREADS_MAX, MemoryInUse, memory_in, plan_limits, set_limits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
+from toolrack_runner.remove_contents import remove_contents
 from toolrack_runner.zygote.messages import Limits, Opening
 
 #: The uid of slot 0. Linux distributions do not assign the uids from 60000 to 64999.
@@ -54,6 +55,32 @@ class Confinement:
             "namespaces": self.namespaces,
         }
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
+
+    @property
+    def is_home_at_one_path(self) -> bool:
+        """Whether every child, and the zygote during the import of packages, has its home at the same path."""
+        return not isinstance(self.namespaces, Unavailable)
+
+    def make_home(self) -> str:
+        """Makes a home for the packages that the zygote imports, as a child has one. Goes there and returns its path."""
+        if isinstance(self.namespaces, Unavailable):
+            path = f"{self.base}/{os.urandom(8).hex()}"
+            os.mkdir(path, 0o700)
+            os.chdir(path)
+        else:
+            path = self.namespaces.workplace
+            self.namespaces.mount_workplace(os.geteuid(), os.getegid())
+        name_workplace(path)
+        return path
+
+    def remove_home(self, path: str) -> None:
+        """Removes the home that `make_home` made. Raises OSError while a file of it is in use, as far as that is known."""
+        if not isinstance(self.namespaces, Unavailable):
+            self.namespaces.unmount_workplace()
+            return
+        remove_contents(path)
+        os.chdir("/")
+        os.rmdir(path)
 
     def settle(self) -> None:
         """Finishes the preparation, after the zygote has imported all modules that its children share."""

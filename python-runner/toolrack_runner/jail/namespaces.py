@@ -77,9 +77,18 @@ class Namespaces:
     def enter_own(self, uid: int, gid: int) -> None:
         """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities. Raises OSError."""
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
+        self.mount_workplace(uid, gid)
+
+    def mount_workplace(self, uid: int, gid: int) -> None:
+        """Mounts an empty, small file system at the workplace, and goes there. Raises OSError."""
         self._options.value = OPTIONS % (uid, gid)
         syscall("mount", *self._mount)
         os.chdir(self.workplace)
+
+    def unmount_workplace(self) -> None:
+        """Removes the file system with its files. Raises OSError (EBUSY) while one of them is in use."""
+        os.chdir("/")
+        _call("umount2", self.workplace, 0)
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:

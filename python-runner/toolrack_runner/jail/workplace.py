@@ -6,11 +6,15 @@ have removed.
 """
 
 import os
+import sys
 from dataclasses import dataclass
 
 from toolrack_runner.jail.identity import drop_identity
 from toolrack_runner.jail.rlimits import PlannedLimits
 from toolrack_runner.remove_contents import remove_contents
+
+#: The cache folder of a home, by its path in the home.
+CACHE = ".cache"
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,12 @@ class Workplace:
 
 
 def name_workplace(path: str) -> None:
-    """Makes this directory the home and the temporary directory, for example of `tempfile`."""
+    """Makes this directory the home and the temporary directory, for example of `tempfile`, and names its cache folder."""
     os.environ["HOME"] = os.environ["TMPDIR"] = path
+    os.environ["XDG_CACHE_HOME"] = f"{path}/{CACHE}"
+    if (tempfile := sys.modules.get("tempfile")) is not None:
+        # It remembers the directory that it has found, and a package may have asked for it in the zygote.
+        tempfile.tempdir = None  # type: ignore[attr-defined]
 
 
 def make_directory(base: str, slot: int, uid: int, gid: int) -> str:

@@ -6,7 +6,7 @@ from importlib import import_module
 from toolrack_runner.module.call import call_tool, failure
 from toolrack_runner.module.checked_tool import checked_tool
 from toolrack_runner.module.context import example_context
-from toolrack_runner.module.fault import Fault, ModuleError, NoteJson, note
+from toolrack_runner.module.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.module.files import Source
 from toolrack_runner.module.imports import ImportedPackage
 from toolrack_runner.module.load import LoadedModule, load_module
@@ -18,6 +18,7 @@ from toolrack_runner.module.source import is_available
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.spec_fields import Example
 from toolrack_runner.module.user_traceback import cut_middle
+from toolrack_runner.network.hosts import is_this_machine, read_host, why_not_this_machine
 from toolrack_runner.wire.frames import JsonObject
 
 _OUTPUT_BYTES_MAX = 256 * 1024
@@ -28,9 +29,10 @@ _DEPTH_MAX = 64
 Send = Callable[[Mapping[str, object]], None]
 
 
-def check_module(name: str, source: Source, *, send: Send) -> None:
+def check_module(name: str, source: Source, *, send: Send, this_machine: bool = False) -> None:
     """Sends `parsed` before any code of the module runs, `imported` before any example, `loaded` at the end. Never raises.
 
+    `this_machine` says whether a spec may name the machine of the runner in its `network`.
     Before each example it sends `running`, so that main can name the example if it has to end the check.
     """
     # The libraries are imported before the module, which can replace names that they use during their import.
@@ -64,6 +66,8 @@ def check_module(name: str, source: Source, *, send: Send) -> None:
         return report("loaded", faults=[error.fault])
     specs = {refused.index: _refused_spec(refused) for refused in module.faults}
     specs |= {tool.index: checked_tool(module, tool) for tool in module.tools.values()}
+    for tool in () if this_machine else module.tools.values():
+        _refuse_this_machine(specs[tool.index], tool)
     if module.files.is_package:
         places = {each.index: each.file for each in module.faults}
         places |= {tool.index: tool.file for tool in module.tools.values()}
@@ -88,6 +92,16 @@ def _refused_spec(refused: RefusedSpec) -> SpecReport:
         "notes": [],
         "examples": [],
     }
+
+
+def _refuse_this_machine(spec: SpecReport, tool: Tool) -> None:
+    for position, text in enumerate(tool.network):
+        host = read_host(text)
+        if host is not None and is_this_machine(host.name):
+            sentence = f"'{tool.name}': {why_not_this_machine(position, text)}."
+            spec["accepted"] = False
+            spec["faults"].append(fault("field_invalid", tool.file, tool.line, sentence).as_json())
+            return
 
 
 def _run_examples(module: LoadedModule, tool: Tool, parameters: JsonObject, send: Send) -> list[JsonObject]:

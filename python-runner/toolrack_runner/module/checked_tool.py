@@ -4,6 +4,7 @@ from functools import partial
 
 from toolrack_runner.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.annotations import annotated, has_json_form, shown
+from toolrack_runner.module.argument_kinds import REST_NAME, argument_kinds
 from toolrack_runner.module.facts import class_name
 from toolrack_runner.module.fault import FaultJson, ModuleError, NoteJson, SpecError, fault, note
 from toolrack_runner.module.load import LoadedModule
@@ -44,6 +45,7 @@ def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
         "timeoutSeconds": tool.timeout_seconds,
         "secrets": list(tool.secrets),
         "network": list(tool.network),
+        "kinds": {} if faults else _kinds(module, tool),
         "faults": faults,
         "notes": [*tool.notes, *_not_converted(module, tool)],
         "examples": [],
@@ -83,6 +85,15 @@ def _derived_parameters(module: LoadedModule, tool: Tool) -> JsonObject:
         raise _error(f"reading the types of {tool.handler.title} raised {kind}. Write parameters.") from None
     check_size(parameters)
     return parameters
+
+
+def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
+    """How each argument is read. Nothing is known of types that cannot be looked at, so code of the module may read them."""
+    converts = tool.parameters is None
+    try:
+        return module.trusted.keep(lambda: argument_kinds(tool.handler, converts=converts))
+    except BaseException:  # noqa: BLE001 - an annotation may raise anything
+        return {name: ["other"] for name in [*tool.handler.names, REST_NAME]} if converts else {}
 
 
 def _not_converted(module: LoadedModule, tool: Tool) -> list[NoteJson]:

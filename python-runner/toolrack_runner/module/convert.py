@@ -82,6 +82,11 @@ def converter_of(handler: Handler) -> Converter | None:
 
 def _validator(hints: dict[str, Any]) -> Any:
     """A function that reads the JSON of a dict with any of these keys."""
+    return arguments_adapter(hints).validator.validate_json
+
+
+def arguments_adapter(hints: dict[str, Any]) -> Any:
+    """Pydantic's adapter for a dict with any of these keys, as arguments are converted. May run code of the module."""
     from pydantic import TypeAdapter
     from typing_extensions import TypedDict
 
@@ -91,7 +96,7 @@ def _validator(hints: dict[str, Any]) -> Any:
     arguments.__pydantic_config__ = CONFIGURATION
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return TypeAdapter(arguments).validator.validate_json
+        return TypeAdapter(arguments)
 
 
 def _eager(hint: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_module: Callable[[type], object] = type.__dict__["__module__"].__get__
 #: What a class itself defines, by name.
 namespace_of = type.__dict__["__dict__"].__get__
 _of_exceptions = BaseException.__dict__
@@ -26,6 +27,12 @@ cause_of: Callable[[BaseException], BaseException | None] = _of_exceptions["__ca
 def class_name(kind: type) -> str:
     """At most 64 characters of the name of a class."""
     return _name(kind)[:64]
+
+
+def module_name(kind: type) -> str:
+    """The top-level package that a class says it is from. A class of the module may say anything."""
+    name = _module(kind)
+    return name.partition(".")[0] if type(name) is str else ""
 
 
 def type_name(value: object) -> str:

@@ -1,13 +1,15 @@
 """Copies a result to plain JSON data, where every part is replaced by its JSON form. Names the first part that has none."""
 
+import sys
 from collections.abc import Callable
 from inspect import CORO_CREATED, getcoroutinestate
-from math import isfinite
+from math import isfinite, isnan
 from types import CoroutineType
 
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
 from toolrack_runner.module.json_form import NO_FORM, as_set, in_order, json_form
+from toolrack_runner.module.package_scalars import scalar_of_numpy
 from toolrack_runner.wire.frames import JsonValue
 from toolrack_runner.wire.json_depth import VALUES_MAX
 
@@ -15,13 +17,16 @@ RETURN_PLAIN = "return text, or dicts, lists, strings, numbers, True, False and 
 TOO_DEEP = f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
 
 _LIST = "return list(value)"
+#: `to_dict` and `tolist` of pandas make a plain NaN of each missing value.
+_WITHOUT_NAN = "value.replace({float('nan'): None})"
 _ITERABLES = ("generator", "dict_keys", "dict_values", "dict_items", "map", "filter", "zip", "range", "deque")
 _CURES = {
     **dict.fromkeys(_ITERABLES, _LIST),
     **dict.fromkeys(("function", "method", "builtin_function_or_method"), "call it"),
     "coroutine": "await it in an async def",
     "ndarray": "return value.tolist()",
-    "DataFrame": "return value.to_dict('records')",
+    **dict.fromkeys(("Series", "Index"), "return value.tolist()"),
+    "DataFrame": f"return {_WITHOUT_NAN}.to_dict('records')",
 }
 _METHOD_CURES = (
     ("model_dump", "return value.model_dump(mode='json')"),
@@ -118,15 +123,19 @@ _CYCLE = "holds itself, so its JSON would never end; return a copy without the c
 _ELEMENT = object()
 
 
-def _number(value: object) -> int | float:
+def _number(value: object) -> int | float | None:
     if issubclass(type(value), int):
         if int.bit_length(value) > _BITS_MAX:  # type: ignore[arg-type]
             cure = "return hex(value), or round it"
             raise _PartError(lambda where: f"{where} is a number of more than 4,300 digits; {cure}")
         return int.__pos__(value)  # type: ignore[arg-type]
     number: float = float.__pos__(value)  # type: ignore[arg-type]
+    if isnan(number) and scalar_of_numpy(value) is not None:
+        return None
     if not isfinite(number):
         cure = "return None, or text in its place"
+        if isnan(number) and "pandas" in sys.modules:
+            cure += f". For a table of pandas: {_WITHOUT_NAN}"
         raise _PartError(lambda where: f"{where} is {number}, which JSON has no form for; {cure}")
     return number
 
@@ -140,7 +149,7 @@ def _key(key: object) -> str | int | float | None:
         return _number_key(key)
     form = NO_FORM if as_list(key) is not None or as_set(key) is not None else json_form(key)
     text = as_text(form)
-    if text is not None or issubclass(type(form), int):
+    if text is not None or issubclass(type(form), int | float):
         return text if text is not None else _number_key(form)
     raise _PartError(
         lambda where: f"{where} has {type_name(key)} as a key, but keys are text in JSON; write str(key)"
@@ -149,10 +158,13 @@ def _key(key: object) -> str | int | float | None:
 
 def _number_key(key: object) -> int | float:
     try:
-        return _number(key)
+        number = _number(key)
     except _PartError as error:
         said = error.said
         raise _PartError(lambda where: said(f"a key of {where}")) from None
+    if number is None:
+        raise _PartError(lambda where: f"a key of {where} is nan, which JSON has no form for; write str(key)")
+    return number
 
 
 def _cure(value: object) -> str:

@@ -1,5 +1,7 @@
 """The JSON form of a value that a handler returned, if its type has one: dates, enums, dataclasses, models, sets and more.
 
+Scalars of numpy and missing values of pandas have one too (`package_scalars.py`).
+
 The form of a standard type is read with the methods of that type, never with those of a subclass in the module. Only
 dataclasses, models and the order of sets run code of the module; the limits of the call bound it.
 """
@@ -12,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from toolrack_runner.module.facts import class_name, has_method
+from toolrack_runner.module.package_scalars import form_of_scalar, is_missing, scalar_of_numpy
 
 #: The types whose sets are sorted before they become text, because their texts have another order.
 _ORDERED = {"Decimal", "timedelta", "date", "datetime", "time"}
@@ -24,6 +27,8 @@ def json_form(value: object) -> object:
     The parts of the form may need a form themselves.
     """
     kind = type(value)
+    if is_missing(value):  # It is a datetime too.
+        return None
     for base, form in _forms():
         if issubclass(kind, base):
             return form(value)
@@ -31,7 +36,8 @@ def json_form(value: object) -> object:
         return {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
     if has_method(value, "__pydantic_serializer__") and has_method(value, "model_dump"):
         return value.model_dump(mode="json")  # type: ignore[attr-defined]
-    return NO_FORM
+    generic = scalar_of_numpy(value)
+    return NO_FORM if generic is None else form_of_scalar(value, generic)
 
 
 def as_set(value: object) -> list[object] | None:

@@ -1,6 +1,7 @@
 """Makes the failure of a call from an exception of the module. Adds a hint if the jail caused the exception."""
 
 import errno
+import os
 import re
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
@@ -21,6 +22,7 @@ FILES = (
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 _DENIED = {errno.EPERM, errno.EACCES, errno.EAGAIN, errno.ENOSYS}
 _FILE_DENIED = {errno.EPERM, errno.EACCES, errno.EROFS}
+_TEMPFILE = re.compile(r"(?:^|/)tempfile\.py$")
 _PROCESS_FILES = re.compile(
     r"(?:^|/)(?:subprocess|pty|multiprocessing/\w+|concurrent/futures/process|asyncio/base_subprocess)\.py$"
 )
@@ -35,7 +37,7 @@ def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
         return "MEMORY_LIMIT", f"{at}: the tool needs more memory than it may have. Work on less at a time."
-    if errno_of(error) in _DISK_FULL:
+    if is_a(error, OSError) and any(map(_found_no_room, chain(error))):
         sentence = (
             "the tool writes more than its disk quota, or too large a file. Write less, or delete old files."
         )
@@ -46,6 +48,19 @@ def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
     text = user_traceback(error, files)
     hint = denied(error, files)
     return "TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500)
+
+
+def _found_no_room(error: BaseException) -> bool:
+    """Whether an exception, or one that led to another OSError, was raised because the disk quota is used up."""
+    if errno_of(error) in _DISK_FULL:
+        return True
+    # `tempfile` tries several folders, and says then that it has found none.
+    if not is_a(error, FileNotFoundError) or not any(
+        _TEMPFILE.search(file) for file, _, _ in frames(traceback_of(error))
+    ):
+        return False
+    room = os.statvfs(".")
+    return room.f_bavail == 0 or room.f_favail == 0
 
 
 def denied(error: BaseException, files: ModuleFiles) -> str | None:

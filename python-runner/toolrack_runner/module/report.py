@@ -36,6 +36,8 @@ class SpecReport(TypedDict):
     timeoutSeconds: NotRequired[float | None]
     secrets: NotRequired[list[str]]
     network: NotRequired[list[str]]
+    #: How a text is read in each argument that is not a text as it is sent (`argument_kinds`).
+    kinds: NotRequired[dict[str, list[str]]]
 
 
 class CheckReport(TypedDict):

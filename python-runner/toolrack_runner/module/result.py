@@ -3,7 +3,7 @@
 from json import JSONDecoder, JSONEncoder
 
 from toolrack_runner.limits import RESULT_DEPTH_MAX
-from toolrack_runner.module.facts import as_text, is_a, type_name
+from toolrack_runner.module.facts import as_text, is_a, own_text, type_name
 from toolrack_runner.module.formed import RETURN_PLAIN, TOO_DEEP, ResultError, formed
 from toolrack_runner.module.json_form import NO_FORM, as_set, json_form
 from toolrack_runner.module.plain import is_deeper
@@ -18,6 +18,8 @@ def _form(value: object) -> object:
     return form
 
 
+#: What the encoder says of a NaN. One of numpy has a form.
+_NOT_FINITE = "Out of range float values"
 _decode = JSONDecoder().decode
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_form).encode
 
@@ -37,7 +39,7 @@ def result_of(returned: object) -> JsonObject:
         raise ResultError(TOO_DEEP) from None
     except (TypeError, ValueError, ResultError) as error:
         plain = formed(returned)
-        if not is_a(error, TypeError):
+        if not is_a(error, TypeError) and not own_text(error, ValueError).startswith(_NOT_FINITE):
             # Only code of the module can have raised this.
             said = f"the result can't be written as JSON ({str(error)[:200]}); {RETURN_PLAIN}"
             raise ResultError(said) from None

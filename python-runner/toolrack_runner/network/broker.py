@@ -59,7 +59,10 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
     loop = asyncio.get_running_loop()
     # If one address of a host is not public, its other addresses are refused too.
     if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
-        raise ConnectError("the host's name leads to an address that is not public")
+        raise ConnectError(
+            "the host's name leads to an address that is not public; "
+            "the operator can allow it with TOOLRACK_RUNNER_NETWORK_ALLOW"
+        )
     last: OSError | None = None
     for family, kind, protocol, _, address in found:
         connected = socket.socket(family, kind, protocol)

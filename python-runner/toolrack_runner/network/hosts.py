@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 #: The ports of a host that a spec names without a port.
 PORTS = (80, 443)
+_OF_THIS_MACHINE = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 _HOST = re.compile(
     r"(?=.{1,253}(?::\d+)?\Z)([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)(?::([1-9]\d{0,4}))?",
     re.ASCII,
@@ -50,6 +51,20 @@ def why_no_address(position: int) -> str:
     return (
         f"network[{position}] is a numeric address, and a tool is connected to hosts by their names. "
         "Write a host name that leads there, such as 'api.example.com' or 'api.example.com:8443'"
+    )
+
+
+def is_this_machine(name: str) -> bool:
+    """True for a name that every resolver leads to the machine itself (RFC 6761), and for the usual names of /etc/hosts."""
+    return name in _OF_THIS_MACHINE or name.endswith(".localhost")
+
+
+def why_not_this_machine(position: int, name: str) -> str:
+    """The error text for such a name at this position of a spec's `network`, without its full stop."""
+    return (
+        f"network[{position}] names '{name}', which is the machine of the runner, and tools are connected to public "
+        "addresses only. Name a public host, or ask the operator to allow this machine: "
+        "TOOLRACK_RUNNER_NETWORK_ALLOW=127.0.0.0/8,::1/128"
     )
 
 

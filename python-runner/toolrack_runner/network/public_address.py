@@ -28,6 +28,11 @@ def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
     return parsed in GLOBAL_UNICAST and not any(parsed in network for network in NOT_IN_USE)
 
 
+def allows_this_machine(allowed: tuple[Network, ...]) -> bool:
+    """Whether the operator allows connections to the machine of the runner, by one version of its address at least."""
+    return any(is_public(address, allowed) for address in ("127.0.0.1", "::1"))
+
+
 def read_networks(text: str) -> tuple[Network, ...]:
     """Networks separated by commas, such as `10.1.0.0/16`; raises ValueError."""
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())

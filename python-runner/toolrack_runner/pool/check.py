@@ -14,6 +14,7 @@ from toolrack_runner.module.report import (
     import_too_large,
     specs_too_large,
 )
+from toolrack_runner.network.public_address import allows_this_machine
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.check_report import as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolError
@@ -53,7 +54,8 @@ async def run_check(
     worker.channel.take_at_most(REPORT_BYTES_MAX)
     try:
         with pool.at_work(tenant, worker):
-            worker.send(messages.CheckOrder(name, _in_base64(source)))
+            this_machine = allows_this_machine(pool.network_allowed)
+            worker.send(messages.CheckOrder(name, _in_base64(source), this_machine))
             progress = _Progress(
                 worker, name, f"{name}.py" if isinstance(source, bytes) else f"{name}/{INIT}"
             )

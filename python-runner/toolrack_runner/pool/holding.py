@@ -12,6 +12,9 @@ STATUS_BYTES: Final = 8_192
 THREAD_BYTES: Final = 24 << 10
 #: These are standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
+#: How much more than its usual buffer a socket can keep: the last message that is put into the buffer, and the kernel's
+#: records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
+BEYOND_BUFFER_BYTES: Final = 42 << 10
 #: The states of a thread that is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
@@ -27,19 +30,46 @@ class Holding(NamedTuple):
     threads: int = 0
     #: The most resident memory that the child had at any time, in bytes, including shared pages.
     resident_bytes_max: int = 0
+    #: All mappings, used or not, in bytes.
+    mapped_bytes: int = 0
+    #: How many descriptors the child has open, with those that every child has.
+    descriptors: int = 0
 
 
 def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
     """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits."""
-    status = read_whole(f"/proc/{pid}/status")
+    folder, status = _thread_with_memory(pid)
     if not status:
         return Holding()
     own = max(_bytes(status, b"\nRssAnon:") + _bytes(status, b"\nVmSwap:") - shared_anonymous_bytes, 0)
-    files = max(_bytes(status, b"\nRssShmem:"), _written_bytes(pid, workplace))
+    files = max(_bytes(status, b"\nRssShmem:"), _written_bytes(folder, workplace))
     threads = int(field(status, b"\nThreads:") or 0)
-    descriptors = max(_descriptors(pid, descriptors_max) - DESCRIPTORS_OF_EVERY_CHILD, 0)
-    kernel = _bytes(status, b"\nVmPTE:") + max(threads - 1, 0) * THREAD_BYTES + descriptors * _SOCKET_BYTES
-    return Holding(own + files + kernel, threads, _bytes(status, b"\nVmHWM:"))
+    descriptors = _descriptors(folder, descriptors_max)
+    sockets = max(descriptors - DESCRIPTORS_OF_EVERY_CHILD, 0) * _SOCKET_BYTES
+    kernel = _bytes(status, b"\nVmPTE:") + max(threads - 1, 0) * THREAD_BYTES + sockets
+    return Holding(
+        held_bytes=own + files + kernel,
+        threads=threads,
+        resident_bytes_max=_bytes(status, b"\nVmHWM:"),
+        mapped_bytes=_bytes(status, b"\nVmSize:"),
+        descriptors=descriptors,
+    )
+
+
+def _thread_with_memory(pid: int) -> tuple[str, bytes]:
+    """The folder of a thread in /proc, and its status, which is that of the whole child; empty after the child is reaped.
+
+    The first thread can end before the others (`exit` as a system call). Then its folder shows no memory and no descriptors.
+    """
+    folder = f"/proc/{pid}"
+    status = read_whole(f"{folder}/status")
+    if status and b"\nVmSize:" not in status:
+        with suppress(OSError):
+            for thread in os.listdir(f"{folder}/task"):
+                other = read_whole(f"{folder}/task/{thread}/status")
+                if b"\nVmSize:" in other:
+                    return f"{folder}/task/{thread}", other
+    return folder, status
 
 
 def is_stopped(pid: int) -> bool:
@@ -58,21 +88,20 @@ def is_stopped(pid: int) -> bool:
     return all(stat.rpartition(b")")[2].split(None, 1)[0] in _STOPPED for stat in stats)
 
 
-def _descriptors(pid: int, descriptors_max: int) -> int:
+def _descriptors(folder: str, descriptors_max: int) -> int:
     """How many descriptors the child has open; `descriptors_max` if the kernel does not report it."""
     try:
-        folder = f"/proc/{pid}/fd"
-        return os.stat(folder).st_size if _HAS_COUNT else len(os.listdir(folder))
+        return os.stat(f"{folder}/fd").st_size if _HAS_COUNT else len(os.listdir(f"{folder}/fd"))
     except FileNotFoundError:
         return 0
     except OSError:
         return descriptors_max
 
 
-def _written_bytes(pid: int, workplace: str) -> int:
+def _written_bytes(folder: str, workplace: str) -> int:
     """The bytes in the child's own file system; 0 if it has none, or if this process is not root and cannot read it."""
     with suppress(OSError):
-        system = os.statvfs(f"/proc/{pid}/root{workplace}")
+        system = os.statvfs(f"{folder}/root{workplace}")
         # A file system of another size is not the child's own.
         if (system.f_blocks * system.f_frsize, system.f_files) == (QUOTA_BYTES, QUOTA_INODES):
             return (system.f_blocks - system.f_bfree) * system.f_frsize
@@ -96,5 +125,5 @@ def _bytes(status: bytes, name: bytes) -> int:
     return int(field(status, name) or 0) * 1024
 
 
-#: The size of a socket's buffer, or the usual size if the system does not report it.
-_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or 212_992)
+#: The most that one socket keeps. Its buffer has the usual size if the system does not report it.
+_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or 212_992) + BEYOND_BUFFER_BYTES

@@ -177,7 +177,7 @@ class Pool:
                 self._queues.remove(worker)
                 worker.kill()
             else:
-                self._queues.weigh(worker, holding.held_bytes)
+                self._queues.weigh(worker, worker.waiting_bytes(holding))
         portions = max(1, -(-self._queues.waiting // WEIGHED_AT_ONCE))
         self._loop.call_later(WEIGH_SECONDS / portions, self._weigh_again)
 
@@ -214,7 +214,7 @@ class Pool:
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
             else:
-                self._queues.put(queue, worker, worker.holding().held_bytes)
+                self._queues.put(queue, worker, worker.waiting_bytes(worker.holding()))
         except PoolError as error:
             if not self._is_closed:
                 _log.warning("no child could be made ahead", extra={"reason": str(error)})

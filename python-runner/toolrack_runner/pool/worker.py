@@ -13,6 +13,7 @@ from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
 from toolrack_runner.pool.holding import Holding, field, holding_of, is_stopped, read_whole
 from toolrack_runner.pool.output import Output
+from toolrack_runner.pool.waiting_bytes import mapping_bytes, waiting_bytes
 from toolrack_runner.wire.child_messages import Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
@@ -52,6 +53,8 @@ class Worker:
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
+        #: What the kernel keeps for the mappings of a child at rest, which do not change; None while the child runs.
+        self._mapping_bytes: int | None = None
         self._steps = 0
 
     @property
@@ -107,6 +110,12 @@ class Worker:
     def holding(self) -> Holding:
         """The child's memory and threads, as the kernel reports them; all 0 after the child is reaped."""
         return holding_of(self.pid, self.shared_anonymous_bytes, self.limits.open_files, self.workplace)
+
+    def waiting_bytes(self, holding: Holding) -> int:
+        """The memory of this child at rest, in bytes, with the kernel's memory that `holding` cannot show."""
+        if self._mapping_bytes is None:
+            self._mapping_bytes = mapping_bytes(self.pid, holding.mapped_bytes)
+        return waiting_bytes(holding, self._mapping_bytes, self.limits.open_files)
 
     def yield_to_others(self, steps: int) -> None:
         """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""
@@ -168,6 +177,7 @@ class Worker:
     def resume(self) -> None:
         if self._is_stopped:
             self._is_stopped = False
+            self._mapping_bytes = None
             _kill(self.pidfd, signal.SIGCONT)
 
     def end_for(self, reason: HeldTooMuchError) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import select
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -27,6 +28,10 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: The anonymous memory that each new child shares with the zygote.
         self.shared_anonymous_bytes = 0
+        #: The package that the zygote imports. If it imported another one before, that is done.
+        self.importing: str | None = None
+        #: The reason for each package because of which the zygote ended before it was ready.
+        self.unfit: dict[str, str] = {}
         self._is_lost = False
         self._alive = 0
         self.is_retired = False
@@ -51,6 +56,13 @@ class ZygoteProcess:
         self.is_retired = True
         self._close_if_unused()
 
+    def give_up(self, seconds: float) -> None:
+        """Kills the zygote if it is not ready after these seconds. The package that it imports is the reason."""
+        if not self.ready.done() and self.importing is not None:
+            self.unfit = {self.importing: f"its import did not end within {seconds:g} s"}
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
     def close(self) -> None:
         """Closes the channel. The zygote then ends, and its children with it."""
         if self._is_lost:
@@ -59,6 +71,8 @@ class ZygoteProcess:
         self._loop.remove_reader(self._channel.socket.fileno())
         self._channel.socket.close()
         if not self.ready.done():
+            if self.importing is not None and not self.unfit:
+                self.unfit = {self.importing: "the process died during its import"}
             self.ready.set_exception(RuntimeError("the zygote ended before it was ready"))
             self.ready.exception()
         self._on_lost(self)
@@ -86,6 +100,10 @@ class ZygoteProcess:
             case messages.Ready():
                 self.shared_anonymous_bytes = message.anonymous_bytes
                 self.ready.set_result(message)
+            case messages.Importing():
+                self.importing = message.package
+            case messages.Unfit():
+                self.unfit = message.reasons
             case messages.Grown():
                 self.shared_anonymous_bytes = message.anonymous_bytes
             case messages.Born():

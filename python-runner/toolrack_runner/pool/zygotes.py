@@ -17,6 +17,8 @@ from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 WITH_PACKAGES_MAX = 4
 #: The pauses before a plain zygote that died is started again, in this order. The last pause is repeated.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
+#: The most time that a zygote with packages may take until it is ready.
+IMPORT_SECONDS = 60.0
 #: If a zygote lived longer than this, the next pause is the first one again.
 HEALTHY_SECONDS = 60.0
 
@@ -73,8 +75,9 @@ class ZygoteOwners:
         self._owners[packages] = user
         return ends
 
-    def remove(self, packages: Packages) -> None:
-        self._owners.pop(packages, None)
+    def remove(self, packages: Packages) -> str | None:
+        """Removes a zygote, and returns its user; None if there is no such zygote."""
+        return self._owners.pop(packages, None)
 
     def _in_excess(self, user: str) -> Packages:
         owned = Counter(self._owners.values())
@@ -101,6 +104,8 @@ class Zygotes:
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
         self._owners = ZygoteOwners(WITH_PACKAGES_MAX)
+        #: The packages that no zygote imports any more. Each child imports them itself.
+        self._unfit: set[str] = set()
         self._failures = 0
         self._started_at = 0.0
         self._is_closed = False
@@ -115,7 +120,7 @@ class Zygotes:
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
         """The zygote with those packages if it is ready, else the plain one; None if neither is ready."""
-        for wanted in (packages, PLAIN):
+        for wanted in (packages - self._unfit, PLAIN):
             zygote = self._by_packages.get(wanted)
             if zygote is not None and zygote.is_ready:
                 self._owners.used(wanted)
@@ -124,7 +129,8 @@ class Zygotes:
 
     def prepare(self, user: str, packages: Packages) -> None:
         """Starts a zygote with those packages for a user's module, if there is none."""
-        if self._is_closed:
+        packages -= self._unfit
+        if self._is_closed or not packages:
             return
         if packages in self._by_packages:
             self._owners.asked(user, packages)
@@ -156,6 +162,8 @@ class Zygotes:
         zygote = ZygoteProcess(started or self._spawn(packages), self._children, self._lost)
         self._by_packages[packages] = zygote
         zygote.ready.add_done_callback(lambda ready: self._became_ready(packages, ready))
+        if packages:
+            self._loop.call_later(IMPORT_SECONDS, zygote.give_up, IMPORT_SECONDS)
 
     def _spawn(self, packages: Packages) -> tuple[int, ZygoteChannel]:
         pid, socket = spawn_zygote()
@@ -167,8 +175,6 @@ class Zygotes:
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:
         if ready.cancelled() or ready.exception() is not None:
             return
-        for name, reason in ready.result().not_preloaded.items():
-            _log.warning("a package could not be preloaded", extra={"package": name, "reason": reason})
         if not packages:
             self.plain_is_ready.set()
 
@@ -178,7 +184,14 @@ class Zygotes:
         if packages is None or self._is_closed:
             return
         del self._by_packages[packages]
-        self._owners.remove(packages)
+        owner = self._owners.remove(packages)
+        if zygote.unfit and owner is not None:
+            # Another process imports the rest. A part of a package may be imported in this one.
+            for name, reason in zygote.unfit.items():
+                _log.warning("a package is imported in each call", extra={"package": name, "reason": reason})
+            self._unfit.update(zygote.unfit)
+            self.prepare(owner, packages)
+            return
         _log.error("a zygote died", extra={"packages": sorted(packages)})
         if packages:
             return  # A zygote with these packages is started again at the next call of a module that imports them.

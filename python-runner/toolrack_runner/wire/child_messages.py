@@ -83,6 +83,8 @@ class CheckOrder(NamedTuple):
     module: str
     #: The file in base64, because it may not be UTF-8; or several files in base64 by their paths.
     source: SourceText
+    #: Whether a spec may name the machine of the runner in its `network`.
+    this_machine: bool = False
 
     def as_json(self) -> Json:
         return {"do": "check", **self._asdict()}

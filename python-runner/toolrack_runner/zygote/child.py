@@ -37,8 +37,9 @@ from toolrack_runner.wire.child_messages import Answer, ChildMessage, SourceText
 from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.call_channel import CallChannel
+from toolrack_runner.zygote.home import Home
 from toolrack_runner.zygote.messages import Spawn
-from toolrack_runner.zygote.preload import be_another_process
+from toolrack_runner.zygote.preload import be_another_process, seed_numpy
 
 #: The codes of limits that an import can exceed too.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
@@ -73,6 +74,7 @@ _poll = select.poll
 def live(
     confinement: Confinement,
     workplace: Workplace,
+    home: Home,
     spawn: Spawn,
     channel: int,
     output: int,
@@ -84,6 +86,8 @@ def live(
         os.dup2(output, 1)
         os.dup2(output, 2)
         confinement.confine(workplace, keep=(channel, *kept))
+        home.fill()
+        seed_numpy()
         order = messages.read_order(read_frame(channel))
         gc.enable()  # Off in the zygote, because a collection would copy pages.
         match order:
@@ -193,7 +197,8 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
-    check_module(order.module, _source(order.source, a2b_base64), send=send)
+    source = _source(order.source, a2b_base64)
+    check_module(order.module, source, send=send, this_machine=order.this_machine)
     _flush()
     _say(channel, messages.Done())
     _wait_for_the_end(channel)

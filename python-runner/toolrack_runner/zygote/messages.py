@@ -64,14 +64,25 @@ class Ready(NamedTuple):
 
     #: The reason for each layer that is off, by the layer's name.
     missing: dict[str, str]
-    #: The reason for each package that could not be preloaded.
-    not_preloaded: dict[str, str]
     #: The anonymous memory that each child will share with the zygote.
     anonymous_bytes: int
     #: `level.canaries.Canaries.victim`; 0 if there is none.
     victim: int
     #: The observation of each probe, by the name of the probe; empty if nothing was probed.
     sights: dict[str, str]
+
+
+class Importing(NamedTuple):
+    """The zygote imports this package now. If it dies or hangs before its next message, the package is the reason."""
+
+    package: str
+
+
+class Unfit(NamedTuple):
+    """The zygote ends, because a package is imported only in part, or would not work in a forked child."""
+
+    #: The reason for each package that may have caused this.
+    reasons: dict[str, str]
 
 
 class Grown(NamedTuple):
@@ -103,7 +114,7 @@ class Unborn(NamedTuple):
     reason: str
 
 
-Message: TypeAlias = Opening | Spawn | Ready | Grown | Born | Gone | Unborn
+Message: TypeAlias = Opening | Spawn | Ready | Importing | Unfit | Grown | Born | Gone | Unborn
 _TYPES: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 
 

@@ -1,4 +1,4 @@
-"""Imports modules once, before any child is forked, without the hooks that each forked child would run.
+"""Imports modules of the standard library before any child is forked, without the hooks that each forked child would run.
 
 `threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. The hooks took a tenth of a
 child's processor time, because a child copies each page that they write. Most hooks repair locks and forget threads of the
@@ -10,7 +10,7 @@ import os
 import sys
 from _random import Random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _register = os.register_at_fork
 _modules = sys.modules
@@ -39,11 +39,6 @@ STANDARD = (
     *("string", "tempfile", "textwrap", "traceback", "typing", "urllib.parse", "urllib.request"),
     *("uuid", "zoneinfo"),
 )
-#: Variables that keep numeric libraries from starting threads during an import. A process with threads cannot be forked
-#: safely.
-SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-#: Modules that pydantic imports when they are first used. A child would need 25 ms for them.
-PARTS_OF_PYDANTIC = ("pydantic.dataclasses", "pydantic.functional_validators", "pydantic.type_adapter")
 
 
 def be_another_process() -> None:
@@ -53,25 +48,19 @@ def be_another_process() -> None:
     _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as its own hook does
 
 
+def seed_numpy() -> None:
+    """Runs in a confined child: gives the random numbers of numpy a new seed, if the zygote has imported them.
+
+    All children of the zygote would get the same numbers.
+    """
+    if (numbers := _modules.get("numpy.random")) is not None:
+        with suppress(AttributeError):  # It is another package of this name.
+            numbers.seed()
+
+
 def preload_standard(names: tuple[str, ...]) -> None:
-    """Imports these modules of the standard library without their hooks."""
+    """Imports these modules of the standard library without their hooks. A module that this Python lacks is left out."""
     with without_hooks():
-        preload(names)
-
-
-def preload(packages: tuple[str, ...]) -> dict[str, str]:
-    """Imports the packages; returns the reason for each that cannot be imported."""
-    for name in SINGLE_THREADED:
-        os.environ[name] = "1"
-    failed: dict[str, str] = {}
-    for package in packages:
-        try:
-            imported = importlib.import_module(package)
-            if package == "pydantic":
-                preload(PARTS_OF_PYDANTIC)
-                imported.TypeAdapter(
-                    int
-                )  # The first one searches all installed packages for plug-ins of pydantic.
-        except Exception as error:  # noqa: BLE001 - a package may raise anything
-            failed[package] = f"{type(error).__name__}: {error}"
-    return failed
+        for name in names:
+            with suppress(ImportError):
+                importlib.import_module(name)

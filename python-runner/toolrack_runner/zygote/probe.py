@@ -21,6 +21,7 @@ from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolErro
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.child import live
+from toolrack_runner.zygote.home import Home
 from toolrack_runner.zygote.messages import Limits, Spawn
 
 #: An attack that takes more time counts as successful.
@@ -57,7 +58,7 @@ class _Child:
         workplace = confinement.make_workplace(slot, Limits())
         self._pid = os.fork()
         if self._pid == 0:
-            live(confinement, workplace, Spawn(slot, slot, Limits()), theirs.fileno(), output, kept)
+            live(confinement, workplace, Home(), Spawn(slot, slot, Limits()), theirs.fileno(), output, kept)
         theirs.close()
         os.close(output)
 

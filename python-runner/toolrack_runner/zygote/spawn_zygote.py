@@ -9,8 +9,10 @@ from os.path import dirname
 ROOT = dirname(dirname(dirname(__file__)))  # Importing pathlib takes more time than starting a zygote.
 #: The descriptor of the zygote's end of its channel to main.
 CHANNEL_DESCRIPTOR = 3
-#: The whole environment of a zygote and of every tool. The jail adds HOME and TMPDIR, where a tool may write.
-ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+#: Keep numeric libraries from starting threads. A process with threads cannot be forked safely.
+SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+#: The whole environment of a zygote and of every tool. The jail adds HOME, TMPDIR and XDG_CACHE_HOME, which are writable.
+ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **dict.fromkeys(SINGLE_THREADED, "1")}
 
 
 def spawn_zygote() -> tuple[int, socket.socket]:

@@ -21,8 +21,10 @@ from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.zygote import messages
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.denied_calls import replace_denied_calls
+from toolrack_runner.zygote.home import Home
 from toolrack_runner.zygote.messages import ZygoteChannel
-from toolrack_runner.zygote.preload import STANDARD, preload, preload_standard
+from toolrack_runner.zygote.packages import UnfitError, import_packages
+from toolrack_runner.zygote.preload import STANDARD, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
@@ -48,10 +50,13 @@ def main() -> NoReturn:
         if opening.canaries is not None:
             canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
+        home = Home()
         if opening.preload:
             # The standard library comes before the packages, because they would import it with its hooks.
             preload_standard(STANDARD)
-        not_preloaded = preload(opening.preload)
+            home = import_packages(
+                opening.preload, confinement, lambda package: channel.send(messages.Importing(package))
+            )
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         # On SIGUSR1 and on a crash the interpreter writes which line it runs. This needs no code of the tool.
@@ -64,7 +69,6 @@ def main() -> NoReturn:
         channel.send(
             messages.Ready(
                 missing=confinement.missing,
-                not_preloaded=not_preloaded,
                 anonymous_bytes=confinement.in_use.anonymous_bytes,
                 victim=0 if canaries is None else canaries.victim,
                 sights={} if canaries is None else probe(confinement, canaries),
@@ -72,7 +76,9 @@ def main() -> NoReturn:
         )
         for connection in connections:
             os.close(connection)
-        _Children(channel, confinement).serve()
+        _Children(channel, confinement, home).serve()
+    except UnfitError as unfit:
+        channel.send(messages.Unfit(unfit.reasons))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass  # Main has ended. The zygote ends, and its children with it.
     os._exit(0)
@@ -115,9 +121,10 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
 class _Children:
     """The living children, and the processes that remove files of children that ended, each by its pidfd."""
 
-    def __init__(self, channel: ZygoteChannel, confinement: Confinement) -> None:
+    def __init__(self, channel: ZygoteChannel, confinement: Confinement, home: Home) -> None:
         self._channel = channel
         self._confinement = confinement
+        self._home = home
         #: The pid, the number and the slot of each child.
         self._children: dict[int, tuple[int, int, int]] = {}
         #: The pid of a process that clears a work directory, and the message that main gets after it ends.
@@ -153,7 +160,7 @@ class _Children:
             self._channel.send(messages.Unborn(spawn.child, str(error)))
         else:
             if pid == 0:
-                live(self._confinement, workplace, spawn, channel, output)
+                live(self._confinement, workplace, self._home, spawn, channel, output)
             pidfd = self._wait_for(pid)
             self._children[pidfd] = (pid, spawn.child, spawn.slot)
             self._channel.send(messages.Born(spawn.child), (pidfd,))

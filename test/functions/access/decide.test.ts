@@ -74,7 +74,7 @@ test.each<[string, Principal, string, Action, RegExp]>([
     user,
     'govern calls',
     govern,
-    /file approver-token of the data folder/,
+    /in the file approver-token of the data folder/,
   ],
   ['an admin whose token may only call', admin, 'govern calls', govern, /file approver-token/],
   [

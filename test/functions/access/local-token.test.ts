@@ -1,54 +1,25 @@
 import { expect, test } from '@jest/globals'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { localAuthentication, readLocalToken } from '../../../functions/src/access/local-token.ts'
+import {
+  localAuthentication,
+  newLocalToken,
+  parseLocalToken,
+} from '../../../functions/src/access/local-token.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-test('the first start makes a token that only its owner may read', () => {
-  using folder = temporaryFolder()
-  const token = readLocalToken(folder.path)
-  const path = join(folder.path, 'token')
-  expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  expect(readFileSync(path, 'utf8')).toBe(`${token}\n`)
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+test('a new token is long and another one each time', () => {
+  const made = [newLocalToken(), newLocalToken()]
+  expect(made[0]).toMatch(/^[A-Za-z0-9_-]{43}\n$/)
+  expect(made[0]).not.toBe(made[1])
 })
 
-test('the second start uses the same token', () => {
-  using folder = temporaryFolder()
-  expect(readLocalToken(folder.path)).toBe(readLocalToken(folder.path))
-})
-
-test('two folders have two tokens', () => {
-  using one = temporaryFolder()
-  using other = temporaryFolder()
-  expect(readLocalToken(one.path)).not.toBe(readLocalToken(other.path))
-})
-
-test('a token that its owner wrote is used, and from then on readable by its owner only', () => {
-  using folder = temporaryFolder()
-  const path = join(folder.path, 'token')
-  writeFileSync(path, `${'x'.repeat(32)}\n`, { mode: 0o644 })
-  expect(readLocalToken(folder.path)).toBe('x'.repeat(32))
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+test('the text of a token is read without the blanks around it', () => {
+  expect(parseLocalToken(`${'x'.repeat(32)}\n`)).toBe('x'.repeat(32))
 })
 
 test.each(['', '\n', 'short', 'x'.repeat(129), `${'x'.repeat(40)} y`, `${'x'.repeat(40)}\u20AC`])(
-  'a token file that holds %j is replaced by a new token, readable by its owner only',
-  (text) => {
-    using folder = temporaryFolder()
-    const path = join(folder.path, 'token')
-    writeFileSync(path, text, { mode: 0o644 })
-    expect(readLocalToken(folder.path)).toMatch(/^[A-Za-z0-9_-]{43}$/)
-    expect(statSync(path).mode & 0o777).toBe(0o600)
-  },
+  'the text %j is no token',
+  (text) => expect(parseLocalToken(text)).toBeUndefined(),
 )
-
-test('a token file that can not be read is an error, not a new token', () => {
-  using folder = temporaryFolder()
-  mkdirSync(join(folder.path, 'token'))
-  expect(() => readLocalToken(folder.path)).toThrow(expect.objectContaining({ code: 'EISDIR' }))
-})
 
 const TOKEN = 'a-Token_of-32-characters-and-more'
 const authenticate = localAuthentication(TOKEN)
@@ -58,8 +29,9 @@ async function who(authorization: string | undefined, family: 'workflows' | 'job
 }
 
 test('the holder of the token is uid local and an admin, as a user on one family and as a job on the other', async () => {
-  expect(await who(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', uid: 'local', isAdmin: true })
-  expect(await who(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', uid: 'local', isAdmin: true })
+  const owner = { uid: 'local', isAdmin: true, token: 'printed' }
+  expect(await who(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', ...owner })
+  expect(await who(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', ...owner })
 })
 
 test('X-User-Id changes nothing about the holder of the token', async () => {
@@ -107,21 +79,14 @@ const credentials = (shown: string) => ({ authorization: `Bearer ${shown}`, user
 test('only the token of the approver may approve, and only on the routes of users', () => {
   const [token, approver] = ['t'.repeat(43), 'a'.repeat(43)]
   const authenticate = localAuthentication(token, undefined, approver)
-  const who = { kind: 'user', uid: 'local', isAdmin: true }
+  const who = { kind: 'user', uid: 'local', isAdmin: true, token: 'printed' }
   expect(authenticate({ ...credentials(token), family: 'workflows' })).toEqual(who)
   expect(authenticate({ ...credentials(approver), family: 'workflows' })).toEqual({
     ...who,
+    token: 'approver',
     mayApprove: true,
   })
   expect(() => authenticate({ ...credentials(approver), family: 'jobs' })).toThrow(
     expect.objectContaining({ code: 'TOKEN_INVALID' }),
   )
-})
-
-test('the two tokens of a folder differ', () => {
-  using folder = temporaryFolder()
-  const approver = readLocalToken(folder.path, 'approver')
-  expect(readLocalToken(folder.path)).not.toBe(approver)
-  expect(readLocalToken(folder.path, 'approver')).toBe(approver)
-  expect(statSync(join(folder.path, 'approver-token')).mode & 0o777).toBe(0o600)
 })

@@ -77,7 +77,7 @@ test('a caller who goes before the runner is reached makes nobody doubt its addr
   google.services.set(PATH, there.door.url)
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   const gone = AbortSignal.abort()
-  expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
+  expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'CANCELLED' })
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect([google.looked.length, google.audiences.length]).toEqual([1, 1])
   await runner.close()
@@ -87,7 +87,7 @@ test('a service that is not deployed runs nothing, says so to the operator too, 
   await using google = await GoogleCloud.start()
   await using there = await place()
   const { runner, log } = named(ENV, google)
-  const reason = expect.stringMatching(/There is no service RUNNER_SERVICE in RUNNER_REGION/)
+  const reason = expect.stringMatching(/There is no service RUNNER_SERVICE in the region RUNNER_REGION/)
   expect(await runner.invoke(CALL)).toMatchObject({ code: 'RUNNER_UNAVAILABLE', error: reason })
   expect(await runner.health()).toMatchObject({ status: 'unreachable', reason })
   expect(log).toContain('the runner was not found')
@@ -159,13 +159,17 @@ test('functions in the emulator use no runner in the cloud, only one that RUNNER
 })
 
 test.each([
-  [{ RUNNER_SERVICE: 'toolrack-runner' }, 'RUNNER_REGION must be set if RUNNER_SERVICE is set'],
+  [
+    { RUNNER_SERVICE: 'toolrack-runner' },
+    'TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set',
+  ],
   [
     { ...ENV, GOOGLE_CLOUD_PROJECT: '' },
     'GOOGLE_CLOUD_PROJECT must be set to the project id if RUNNER_SERVICE is set',
   ],
   [{ ...ENV, RUNNER_SERVICE: 'Toolrack/Runner' }, 'RUNNER_SERVICE must be the name of a Cloud Run service'],
   [{ ...ENV, RUNNER_REGION: 'somewhere' }, 'RUNNER_REGION must be a region such as us-central1'],
+  [{ ...ENV, TOOLRACK_REGION: 'somewhere' }, 'TOOLRACK_REGION must be a region such as us-central1'],
 ])('%j is refused', (env, message) => {
   expect(() => parseConfig(env)).toThrow(message)
 })

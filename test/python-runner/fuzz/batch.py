@@ -59,7 +59,9 @@ def _run(world: Canaries, cases: list[tuple[int, Case]], mark: str, tried: Tried
         "fuzz:run",
         {"batch": batch},
         tenant="fuzz",
-        deadlineMs=REPEATING_DEADLINE_MS if any("times" in case for _, case in cases) else DEADLINE_MS,
+        deadlineMs=REPEATING_DEADLINE_MS
+        if any(case.keys() & {"times", "threads"} for _, case in cases)
+        else DEADLINE_MS,
         network=[f"localhost:{world.peer_port}"],
     )
     answer = world.live.client.post("/invoke", json=body)

@@ -5,9 +5,11 @@ from itertools import product
 from random import Random
 from typing import Any, Final
 
+from fuzz.known_flags import COMMANDS, FLAGS, drawn, known
 from fuzz.signatures import ARGUMENTS_MAX, OF_ANY_KIND, SIGNATURES, VALUES, Argument
-from toolrack_runner.jail.linux import SYSCALLS
+from toolrack_runner.jail.linux import MACHINE, SYSCALLS
 from toolrack_runner.jail.seccomp import policy
+from toolrack_runner.jail.seccomp.rule import ALLOW
 
 #: Arguments of these kinds are tried with each other, the rest one at a time.
 TOGETHER: Final = (
@@ -18,7 +20,8 @@ TOGETHER: Final = (
     "option",
     "flag",
     "flock",
-    "lock",
+    "fcntl_value",
+    "command",
     "msg",
     "addr",
     "pid",
@@ -30,7 +33,7 @@ CALLS_MAX: Final = 6
 #: How often an argument is of another kind than its place asks for.
 STRANGE: Final = 0.15
 
-#: One case: calls, each its name and its arguments, and how often all of them are made.
+#: One case: calls, each its name and its arguments, how often all of them are made, and in how many threads.
 Case = dict[str, Any]
 Call = list[Argument]
 
@@ -40,7 +43,7 @@ def allowed_calls() -> tuple[str, ...]:
     return tuple(
         name
         for name in sorted(SYSCALLS)
-        if (verdict := policy.verdict_of(name)) == policy.ALLOW or isinstance(verdict, tuple)
+        if (verdict := policy.verdict_of(name)) == ALLOW or isinstance(verdict, tuple)
     )
 
 
@@ -50,11 +53,11 @@ def case_of(*calls: Call, times: int = 1) -> Case:
 
 
 def values_of(name: str, at: int) -> tuple[Argument, ...]:
-    """Everything that is tried in one place of one call: of its kind, and what the policy's conditions name there."""
+    """What is tried in one place of one call: of its kind, what the kernel knows there, and what the policy names there."""
     kinds = SIGNATURES.get(name)
     if kinds is None:
         return OF_ANY_KIND
-    return tuple(dict.fromkeys((*VALUES[kinds[at]], *named_by_policy(name, at))))
+    return tuple(dict.fromkeys((*VALUES[kinds[at]], *known(name, at), *named_by_policy(name, at))))
 
 
 def named_by_policy(name: str, at: int) -> Iterator[Argument]:
@@ -66,7 +69,7 @@ def named_by_policy(name: str, at: int) -> Iterator[Argument]:
                 continue
             numbers = [value for value in condition.values if isinstance(value, int)]
             yield from numbers
-            others = [1 << bit for bit in range(32) if not condition.mask & 1 << bit]
+            others = [1 << bit for bit in range(32) if not condition.mask(MACHINE) & 1 << bit]
             yield from (number | other for number in numbers for other in others)
 
 
@@ -121,6 +124,9 @@ def _argument(random: Random, name: str, at: int, calls_before: int) -> Argument
         return random.choice((f"result:{random.randrange(calls_before)}", "out:0", "out:1"))
     if random.random() < STRANGE:
         return random.choice((random.choice(OF_ANY_KIND), random.getrandbits(32), random.getrandbits(64)))
+    flags = drawn(random, name, at)
+    if flags is not None:
+        return flags
     values = values_of(name, at)
     value = random.choice(values)
     other = random.choice(values)
@@ -139,7 +145,7 @@ def repeated() -> Iterator[Case]:
         usual = [values_of(name, at)[0] for at in range(len(kinds))]
         variants = [usual]
         for at, kind in enumerate(kinds):
-            if kind in ("fd", "lock", "msg"):
+            if kind in ("fd", "fcntl_value", "msg"):
                 variants += [[*usual[:at], value, *usual[at + 1 :]] for value in values_of(name, at)[:-2]]
         yield from (case_of([name, *arguments], times=REPEATED) for arguments in variants)
 
@@ -156,6 +162,35 @@ def kept(random: Random) -> Case:
     return case_of(*calls, times=REPEATED)
 
 
+def flagged() -> Iterator[Case]:
+    """Each flag and command of each call, in threads that then take what they can: for what a call changes for later ones."""
+    for name, at in PLACES_OF_FLAGS:
+        usual = [values_of(name, each)[0] for each in range(len(SIGNATURES[name]))]
+        for value in dict.fromkeys(known(name, at)):
+            yield case_in_threads([name, *usual[:at], value, *usual[at + 1 :]])
+
+
+def flagged_at_random(random: Random) -> Case:
+    """The same with several flags, and bits that nobody knows."""
+    name, at = random.choice(PLACES_OF_FLAGS)
+    arguments = [values_of(name, each)[0] for each in range(len(SIGNATURES[name]))]
+    for place in range(len(arguments)):
+        value = drawn(random, name, place)
+        if value is not None and (place == at or random.random() < STRANGE):
+            arguments[place] = value
+    if (name, at) in COMMANDS:
+        arguments[at] = random.choice(COMMANDS[name, at])
+    return case_in_threads([name, *arguments])
+
+
+def case_in_threads(*calls: Call) -> Case:
+    """One case whose calls each of several threads makes."""
+    return case_of(*calls) | {"threads": THREADS}
+
+
+#: How many threads make the calls of such a case, and how many such cases one child has: a child may have 64 threads.
+THREADS: Final = 8
+CASES_IN_THREADS: Final = 6
 #: How often a call is made whose memory is looked at.
 REPEATED: Final = 5_000
 #: Calls that give a new descriptor, or two.
@@ -172,3 +207,7 @@ MAKERS: Final[tuple[Call, ...]] = (
 #: Calls whose first argument is a descriptor.
 KEEPERS: Final = tuple(name for name in allowed_calls() if SIGNATURES.get(name, ("",))[0:1] == ("fd",))
 ENDS: Final = frozenset({"exit", "exit_group", "pause", "rt_sigreturn", "clone", "close_range"})
+#: Where the calls that are allowed have flags or commands. A thread that `clone` starts on a stack of nothing ends the child.
+PLACES_OF_FLAGS: Final = tuple(
+    (name, at) for name, at in (*FLAGS, *COMMANDS) if name in allowed_calls() and name != "clone"
+)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fuzz.call_plan import Call, Case, case_of
+from fuzz.call_plan import Call, Case, case_in_threads, case_of
 
 #: Observer and calls of findings that are known and not closed. A test fails when one is found no longer: then it goes.
 KNOWN_OPEN: Final[frozenset[tuple[str, str]]] = frozenset()
@@ -27,4 +27,6 @@ PAST_FINDINGS: Final[tuple[Case, ...]] = (
     ),
     # As an ordinary user nothing limits how many.
     case_of(["thread"], times=4_000),
+    # CLOSE_RANGE_UNSHARE: a table of descriptors for each thread.
+    case_in_threads(["close_range", "fd:stdin", "fd:stdin", 2]),
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from fuzz.batch import LOCK_START, Tried
 from fuzz.call_plan import Call, Case
 from fuzz.canaries import LIBRARY, Canaries
-from fuzz.kernel_memory import kernel_bytes
+from support.kernel_memory import kernel_bytes
 from fuzz.lasting import lasting_zygotes
 from support.process_tree import children_of, descendants_of, zygotes_of
 from support.until import until
@@ -108,6 +108,11 @@ class Observers:
             for link in sorted(links):
                 if not link.startswith(("/", *HANDLES)) or link.startswith(str(self._world.folder)):
                     yield "handles", f"the child holds {link.partition(':')[0]}"
+
+        with suppress(OSError):
+            tables = {frozenset(os.listdir(f"{task}/fd")) for task in _tasks(child)} if child else set()
+            if len(tables - {frozenset()}) > 1:
+                yield "handles", "a thread of the child has a table of descriptors of its own"
 
     def _seen_locks(self) -> Iterator[str]:
         """Locks of children on what is shared: from the kernel's list, and by asking for their place."""
@@ -217,6 +222,11 @@ SHARED_PATHS = (os.devnull, LIBRARY)
 def _asks_for_locks(call: Call) -> bool:
     """Whether it is F_GETLK or F_OFD_GETLK. They tell of locks of programs outside of every jail; no child can make one."""
     return call[0] == "fcntl" and call[2] in (fcntl.F_GETLK, F_OFD_GETLK)
+
+
+def _tasks(pid: int) -> list[str]:
+    folder = f"/proc/{pid}/task"
+    return [f"{folder}/{thread}" for thread in os.listdir(folder)]
 
 
 def _place(path: str) -> str:

@@ -37,7 +37,6 @@ VALUES: Final[dict[str, tuple[Argument, ...]]] = {
     "dir": ("at:here", "fd:folder", "fd:library_folder", "fd:file", "fd:path", "fd:none"),
     "path": (*PATHS, "mem:bad", "mem:null"),
     "mem": ADDRESSES,
-    "lock": (*LOCKS, "mem:bad", 0, 1, 2),
     "addr": ("mem:null", *(f"mem:addr_{name}" for name in TARGETS), "mem:good"),
     "msg": ("mem:msg", "mem:msg_room", "mem:msg_rights", *(f"mem:msg_{name}" for name in TARGETS), "mem:bad"),
     "iov": ("mem:iovec", "mem:bad", "mem:all"),
@@ -61,16 +60,21 @@ VALUES: Final[dict[str, tuple[Argument, ...]]] = {
     "option": tuple(range(96)),
     "which": (0, 1, 2, 3),
     "flock": (*range(16), 32, 64, 128),
+    # Numbers whose values are in known_flags.py.
+    "command": (0, 1, 2),
+    "mode": (0o600,),
+    # What `fcntl` is given besides locks: flags of a file, and the size of a pipe.
+    "fcntl_value": (*LOCKS, "mem:bad", 0, 1, 2, 0x2, 0x400, 0x802, 0x2002, 0x4002, 0x10002, 0x40002, 1 << 20),
 }
 
 _TABLE: Final = """
-    brk mem; munmap mem size; mprotect mem size flag; msync mem size flag; madvise mem size int
+    brk mem; munmap mem size; mprotect mem size flag; msync mem size flag; madvise mem size command
     mmap mem size flag flag fd offset
-    open path flag int; openat dir path flag int; creat path int; close fd; close_range fd fd flag
+    open path flag mode; openat dir path flag mode; creat path mode; close fd; close_range fd fd flag
     read fd mem size; write fd mem size; readv fd iov which; writev fd iov which
     pread64 fd mem size int; pwrite64 fd mem size int; preadv fd iov which int; pwritev fd iov which int
     preadv2 fd iov which int int flag; pwritev2 fd iov which int int flag
-    lseek fd int which; dup fd; dup2 fd fd; dup3 fd fd flag; pipe mem; pipe2 mem flag
+    lseek fd int command; dup fd; dup2 fd fd; dup3 fd fd flag; pipe mem; pipe2 mem flag
     flock fd flock; fsync fd; fdatasync fd; sync_file_range fd int size flag; ftruncate fd int
     fallocate fd flag int size; fadvise64 fd int size int; readahead fd int size
     sendfile fd fd offset size; copy_file_range fd offset fd offset size flag
@@ -81,27 +85,27 @@ _TABLE: Final = """
     mkdir path int; mkdirat dir path int; rmdir path; unlink path; unlinkat dir path flag
     rename path path; renameat dir path dir path; renameat2 dir path dir path flag; umask int
     poll mem size int; ppoll mem size time mem size; select size mem mem mem time; pselect6 size mem mem mem time mem
-    epoll_create int; epoll_create1 flag; epoll_ctl fd which fd event; epoll_wait fd mem size int
+    epoll_create int; epoll_create1 flag; epoll_ctl fd command fd event; epoll_wait fd mem size int
     epoll_pwait fd mem size int mem size; epoll_pwait2 fd mem size time mem size
-    eventfd int; eventfd2 int flag; timerfd_create int flag; timerfd_settime fd flag timer mem; timerfd_gettime fd mem
-    pause; wait4 pid mem flag mem; waitid which pid mem flag mem
-    time mem; gettimeofday mem mem; nanosleep time mem; alarm int; getitimer which mem; setitimer which timer mem
-    clock_gettime int mem; clock_getres int mem; clock_nanosleep int flag time mem
-    futex mem flag int time mem int; set_robust_list mem size; set_tid_address mem; rseq mem size flag int
-    membarrier int flag int; gettid; exit int; exit_group int; restart_syscall; sched_yield
+    eventfd int; eventfd2 int flag; timerfd_create command flag; timerfd_settime fd flag timer mem; timerfd_gettime fd mem
+    pause; wait4 pid mem flag mem; waitid command pid mem flag mem
+    time mem; gettimeofday mem mem; nanosleep time mem; alarm int; getitimer command mem; setitimer command timer mem
+    clock_gettime command mem; clock_getres command mem; clock_nanosleep command flag time mem
+    futex mem command int time mem int; set_robust_list mem size; set_tid_address mem; rseq mem size flag int
+    membarrier command flag int; gettid; exit int; exit_group int; restart_syscall; sched_yield
     sched_getaffinity pid size mem; sched_getparam pid mem; sched_getscheduler pid
     sched_get_priority_max int; sched_get_priority_min int; getcpu mem mem mem
     sched_setaffinity pid size mem; sched_setparam pid mem; sched_setscheduler pid int mem
     sched_getattr pid mem size flag; sched_setattr pid mem flag; sched_rr_get_interval pid mem
-    rt_sigaction sig mem mem size; rt_sigprocmask which mem mem size; rt_sigreturn; rt_sigpending mem size
+    rt_sigaction sig mem mem size; rt_sigprocmask command mem mem size; rt_sigreturn; rt_sigpending mem size
     rt_sigtimedwait mem mem time size; rt_sigsuspend mem size; sigaltstack mem mem
-    getsockname fd mem length; getpeername fd mem length; getsockopt fd level option mem length; shutdown fd which
-    setsockopt fd level option number size; socketpair which which int mem
+    getsockname fd mem length; getpeername fd mem length; getsockopt fd level option mem length; shutdown fd command
+    setsockopt fd level option number size; socketpair command flag int mem
     sendto fd mem size flag addr size; sendmsg fd msg flag; recvfrom fd mem size flag mem length; recvmsg fd msg flag
     getpid; getppid; getuid; geteuid; getgid; getegid; getresuid mem mem mem; getresgid mem mem mem
-    getgroups int mem; getpgrp; getrusage int mem; getrlimit int mem; times mem; uname mem; sysinfo mem
-    getrandom mem size flag; fcntl fd fcntl lock; ioctl fd ioctl number; prctl int int int int int
-    clone flag mem mem mem mem; getpgid pid; getsid pid; getpriority which pid; prlimit64 pid int mem mem
+    getgroups int mem; getpgrp; getrusage command mem; getrlimit int mem; times mem; uname mem; sysinfo mem
+    getrandom mem size flag; fcntl fd fcntl fcntl_value; ioctl fd ioctl number; prctl command int int int int
+    clone flag mem mem mem mem; getpgid pid; getsid pid; getpriority command pid; prlimit64 pid int mem mem
     setpriority which pid int; kill pid sig; tgkill pid pid sig; tkill pid sig; rt_tgsigqueueinfo pid pid sig mem
     rt_sigqueueinfo pid sig mem; pidfd_open pid flag; get_robust_list pid mem mem; capget mem mem; ioprio_get which pid
     process_vm_readv pid iov size iov size flag; kcmp pid pid int int int; migrate_pages pid size mem mem

@@ -8,7 +8,17 @@ from random import Random
 
 from fuzz.answers import ASKED, answer_cases, telling
 from fuzz.batch import Tried, try_batch
-from fuzz.call_plan import Case, at_random, case_of, kept, repeated, systematic
+from fuzz.call_plan import (
+    CASES_IN_THREADS,
+    Case,
+    at_random,
+    case_of,
+    flagged,
+    flagged_at_random,
+    kept,
+    repeated,
+    systematic,
+)
 from fuzz.canaries import Canaries, put_canaries
 from fuzz.command import Budget, Finding, Report, run_program
 from fuzz.known_findings import KNOWN_OPEN, PAST_FINDINGS
@@ -21,7 +31,7 @@ BATCH = 100
 #: How often a growth of the kernel's memory must show before it is believed: other programs run on this machine too.
 MEASURED = 3
 #: Three times what all systematic cases take on 2 idle cores: who has less time tries a part of them, and then random ones.
-PASS_SECONDS = 100.0
+PASS_SECONDS = 130.0
 #: What other programs of this machine have too.
 OF_THE_MACHINE = ("memory", "locks")
 HARMLESS = case_of(["getpid"])
@@ -63,17 +73,21 @@ class Run:
         has_all = all(tried.said.get(start + number) is not None for number in range(len(group)))
         return not has_all or telling(group, tried, start) is not None
 
-    def many(self, cases: Iterator[Case]) -> None:
+    def many(self, cases: Iterator[Case], batch: int = BATCH) -> None:
         """Cases in batches, for as long as the budget lasts."""
-        while self._goes_on and (some := list(islice(cases, BATCH))):
+        while self._goes_on and (some := list(islice(cases, batch))):
             _, found = self._look(some)
             self._report.tried += len(some)
             self._judge(some, found)
 
     def mixed(self, random: Random, singles: Iterator[Case]) -> None:
-        """Random cases in batches, and between them one whose memory is looked at alone, until the budget is used up."""
+        """Random cases in batches, some in threads, and between them one whose memory is looked at alone.
+
+        Ends when the budget is used up.
+        """
         while self._goes_on:
             self.many(at_random(random) for _ in range(BATCH))
+            self.many(flagged_at_random(random) for _ in range(CASES_IN_THREADS))
             self.many(iter([next(singles, kept(random))]))
 
     @property
@@ -109,11 +123,8 @@ class Run:
             if len(names) == 1 and self._report.has(observer, *names):
                 continue
             smallest = self._smallest(cases, observer)
-            case = (
-                smallest[0]
-                if len(smallest) == 1
-                else {"calls": [c for each in smallest for c in each["calls"]]}
-            )
+            calls = [call for each in smallest for call in each["calls"]]
+            case = smallest[0] if len(smallest) == 1 else smallest[0] | {"calls": calls}
             if not self._is_of_others(smallest, observer):
                 self._report.add(Finding(KIND, observer, what, case))
 
@@ -159,6 +170,7 @@ def fuzz(
                 return report
             run.past()
             run.answers(every=every)
+            run.many(islice(flagged(), random.randrange(every), None, every), CASES_IN_THREADS)
             run.many(islice(systematic(), random.randrange(every), None, every))
             run.mixed(random, islice(repeated(), random.randrange(every), None, every))
         finally:

@@ -6,17 +6,19 @@ from random import Random
 import pytest
 
 from fuzz.answers import answer_cases
-from fuzz.call_plan import allowed_calls, at_random, systematic
+from fuzz.call_plan import PLACES_OF_FLAGS, allowed_calls, at_random, flagged, flagged_at_random, systematic
+from fuzz.known_flags import COMMANDS, FLAGS
 from fuzz.signatures import DESCRIPTORS, EVERY_BIT, SIGNATURES
 from toolrack_runner.jail.linux import SYSCALLS
 from toolrack_runner.jail.seccomp import policy
 from toolrack_runner.jail.seccomp.allowed import ALLOWED
+from toolrack_runner.jail.seccomp.rule import ALLOW, Condition, when
 
 
 def test_every_call_that_is_allowed_is_tried() -> None:
     tried = {case["calls"][0][0] for case in systematic()}
     assert tried == set(allowed_calls())
-    assert {name for name in SYSCALLS if policy.verdict_of(name) == policy.ALLOW} <= tried
+    assert {name for name in SYSCALLS if policy.verdict_of(name) == ALLOW} <= tried
     assert set(policy.CONDITIONAL) & set(SYSCALLS) <= tried
 
 
@@ -43,9 +45,53 @@ def test_each_flag_is_tried_with_each_kind_of_descriptor() -> None:
 
 
 def test_what_the_policy_compares_an_argument_with_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = (policy.when(policy.Condition(1, (4_711,), mask=0xFFFF_FFF0)),)
+    rule = (when(Condition(1, (4_711,), ignored=0xF)),)
     monkeypatch.setattr(policy, "CONDITIONAL", {"fcntl": rule})
     assert {call[2] for call in calls_of("fcntl")} >= {4_711, 4_711 | 1, 4_711 | 8}
+
+
+#: Kinds of arguments that are flags, commands or options.
+KINDS_OF_FLAGS = ("flag", "command", "fcntl", "ioctl", "level", "option", "mode")
+#: Modes that the kernel itself reduces to permissions.
+PERMISSIONS = {("mkdir", 1), ("mkdirat", 2)}
+
+
+def test_the_policy_looks_at_each_argument_that_is_flags_or_a_command() -> None:
+    for name in allowed_calls():
+        kinds = SIGNATURES[name]
+        places = {at for at, kind in enumerate(kinds) if kind in KINDS_OF_FLAGS} - {
+            at for call, at in PERMISSIONS if call == name
+        }
+        places |= {at for call, at in (*FLAGS, *COMMANDS) if call == name}
+        rule = policy.verdict_of(name)
+        looked_at = {
+            condition.argument
+            for case in (rule if isinstance(rule, tuple) else ())
+            for condition in case.conditions
+        }
+        assert places <= looked_at, (name, places - looked_at)
+
+
+def test_each_flag_is_tried_in_threads_too() -> None:
+    tried = [case["calls"][0] for case in flagged()]
+    assert {call[0] for call in tried} == {name for name, _ in PLACES_OF_FLAGS}
+    assert {call[3] for call in tried if call[0] == "close_range"} == {2, 4, 6}
+    assert all(case["threads"] > 1 for case in flagged())
+
+
+def test_flags_are_drawn_together_and_with_bits_that_nobody_knows() -> None:
+    random = Random(1)
+    drawn = {
+        case["calls"][0][4]
+        for case in map(flagged_at_random, [random] * 20_000)
+        if case["calls"][0][0] == "mmap"
+    }
+    known = FLAGS["mmap", 3]
+    assert any(value == one | other for value in drawn for one in known for other in known if one != other)
+    assert any(
+        value & ~sum(1 << bit for bit in range(32) if any(1 << bit & flag for flag in known))
+        for value in drawn
+    )
 
 
 def test_a_seed_gives_the_same_cases_again() -> None:

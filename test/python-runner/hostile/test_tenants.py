@@ -40,11 +40,11 @@ import math
 
 def look() -> list:
     seen = [len([1]), math.pi > 3.1, sys.modules.get("os") is os, json.loads("1"), os.environ.get("LEFT")]
-    return [*seen, sorted(os.listdir(".")), os.path.exists("/dev/shm/left-behind-by-a-tool")]
+    return [*seen, sorted(os.listdir(".")), os.listdir(".cache"), os.path.exists("/dev/shm/left-behind-by-a-tool")]
 """,
     "look",
 )
-UNHURT: list[object] = [1, True, True, 1, None, [], False]
+UNHURT: list[object] = [1, True, True, 1, None, [".cache"], [], False]
 
 
 @pytest.mark.parametrize("tenant", ["the same", "another"])

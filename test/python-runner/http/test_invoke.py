@@ -196,12 +196,17 @@ def write() -> dict:
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"x")
     pathlib.Path.home().joinpath("kept").write_text("y")
-    return {"here": os.listdir("."), "same": os.getcwd() == os.environ["HOME"] == tempfile.gettempdir()}
+    cache = pathlib.Path(os.environ["XDG_CACHE_HOME"])
+    found = {"here": sorted(os.listdir(".")), "cached": os.listdir(cache)}
+    cache.joinpath("kept").write_text("z")
+    homes = {os.getcwd(), os.environ["HOME"], os.path.expanduser("~"), str(pathlib.Path.home()), tempfile.gettempdir()}
+    return found | {"same": len(homes) == 1 and cache.parent == pathlib.Path.home()}
 TOOL_SPECS = [{"name": "writes:write", "description": "Writes.", "handler": write}]
 """
     with live_runner(*without) as live:
         for _ in range(3):
-            assert live.invoke(source, "writes:write")["value"] == {"here": ["kept"], "same": True}
+            value = live.invoke(source, "writes:write")["value"]
+            assert value == {"here": [".cache", "kept"], "cached": [], "same": True}
 
 
 def test_a_runner_whose_packages_lie_below_tmp_finds_them(tmp_path: Path) -> None:

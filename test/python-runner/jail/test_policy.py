@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from jail.bpf_interpreter import fill, interpret
+from jail.flags import COMMANDS, FLAGS
 from jail.listing import program_hex, program_listing, verdicts_listing
 from toolrack_runner.jail.seccomp.allowed import ALLOWED
 from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
@@ -89,6 +90,10 @@ ANSWERED = {
 OTHERWISE = {
     "sched_getaffinity": {ENOSYS},
     "madvise": {EINVAL},
+    "mprotect": {EINVAL},
+    "open": {EINVAL},
+    "openat": {EINVAL},
+    "creat": {EINVAL},
     "poll": {EINVAL},
     "ppoll": {EINVAL},
     "select": {ENOSYS},
@@ -96,6 +101,8 @@ OTHERWISE = {
     "msync": {PRETEND},
     "fcntl": {PRETEND, EPERM},
     "setsockopt": {PRETEND, EPERM},
+    **{flags.call: {flags.refused} for flags in FLAGS},
+    **{commands.call: {commands.refused} for commands in COMMANDS if commands.call != "fcntl"},
 }
 
 INTERESTING = (0, 1, 2, 9, OWN, 0x10000, 0x3D0F00, 2**32 - 1, 2**63, 2**64 - 1)
@@ -233,7 +240,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_MM, PR_CAP_AMBIENT, PR
     0x59616D61,
 )
 
-FLAGS = [1 << bit for bit in range(32)]
+BITS = [1 << bit for bit in range(32)]
 MSG_FASTOPEN = 0x20000000
 #: MSG_DONTWAIT, MSG_NOSIGNAL and MSG_MORE.
 SENDS = (0x40, 0x4000, 0x8000)
@@ -277,7 +284,7 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     *[
         (name, (clock,), ALLOW)
         for name in ("clock_gettime", "clock_getres", "clock_nanosleep")
-        for clock in (0, 1, 2, 3, 7, UPPER)
+        for clock in (0, 1, 2, 3, 7, 11, UPPER)
     ],
     *[
         (name, (clock,), EPERM)
@@ -308,6 +315,14 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("mmap", (0, 4096, 5, 0x2), ALLOW),
     ("mmap", (0, 4096, 1, 0x1), ALLOW),
     ("mmap", (0, 4096, 3, 0x20022), ALLOW),
+    # MAP_SHARED_VALIDATE and MAP_DROPPABLE.
+    *[("mmap", (0, 4096, 3, kind), EPERM) for kind in (0x0, 0x3, 0x8, 0x28)],
+    ("openat", (3, 0, 0x80000), ALLOW),
+    ("openat", (3, 0, 0x200000), EINVAL),
+    ("mprotect", (0, 4096, 7), ALLOW),
+    # PROT_SEM, PROT_GROWSDOWN, PROT_GROWSUP, and what nobody knows.
+    *[("mprotect", (0, 4096, 3 | flag), EINVAL) for flag in (0x8, 0x1000000, 0x2000000, 1 << 31, 1 << 32)],
+    *[("mmap", (0, 4096, 3 | flag, 0x22), EPERM) for flag in (0x8, 0x1000000, 1 << 31, 1 << 32)],
     ("mmap", (0, 4096, 3, 0x21), EPERM),
     ("mmap", (0, 4096, 3, 0x23), EPERM),
     # MAP_LOCKED, MAP_POPULATE.
@@ -352,14 +367,14 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("socketpair", (2, 1), EPERM),
     ("socketpair", (16, 1), EPERM),
     *[("sendto", (3, 0, 0, flags, 0, 0), ALLOW) for flags in (0, *SENDS, sum(SENDS), UPPER)],
-    *[("sendto", (3, 0, 0, flag, 0, 0), EPERM) for flag in set(FLAGS) - set(SENDS)],
+    *[("sendto", (3, 0, 0, flag, 0, 0), EPERM) for flag in set(BITS) - set(SENDS)],
     ("sendto", (3, 0, 0, sum(SENDS) | MSG_FASTOPEN, 0, 0), EPERM),
     ("sendto", (3, 0, 0, 0, 0x7FFF0000, 16), EPERM),
     ("sendto", (3, 0, 0, 0, 0x7FFF00000000, 16), EPERM),
     *[("recvfrom", (3, 0, 0, flags), ALLOW) for flags in (0, *RECEIVES, sum(RECEIVES), UPPER)],
-    *[("recvfrom", (3, 0, 0, flag), EPERM) for flag in set(FLAGS) - set(RECEIVES)],
+    *[("recvfrom", (3, 0, 0, flag), EPERM) for flag in set(BITS) - set(RECEIVES)],
     *[("recvmsg", (3, 0, flags), ALLOW) for flags in (0, *RECEIVES, sum(RECEIVES), UPPER)],
-    *[("recvmsg", (3, 0, flag), EPERM) for flag in set(FLAGS) - set(RECEIVES)],
+    *[("recvmsg", (3, 0, flag), EPERM) for flag in set(BITS) - set(RECEIVES)],
     *[("setsockopt", (3, 1, option), ALLOW) for option in (2, 9, 20, 21)],
     *[("setsockopt", (3, 1, option), PRETEND) for option in (7, 8)],  # SO_SNDBUF, SO_RCVBUF
     *[("setsockopt", (3, 1, option), EPERM) for option in (32, 33)],  # SO_SNDBUFFORCE, SO_RCVBUFFORCE
@@ -374,6 +389,20 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     *[("getsockopt", (3, 6, option), ALLOW) for option in (1, 4, 5, 6)],
     *[("getsockopt", (3, 6, option), EPERM) for option in (11, 13, 19)],  # TCP_INFO, CONGESTION, REPAIR
     ("getsockopt", (3, 0, 3), EPERM),
+]
+
+CASES += [
+    (each.call, each.arguments(bit), ALLOW if bit in each.allowed else each.refused)
+    for each in FLAGS
+    for bit in BITS
+    if not each.base & bit
+]
+CASES += [(each.call, each.arguments(sum(each.allowed)), ALLOW) for each in FLAGS]
+CASES += [(each.call, each.arguments(UPPER), each.refused if each.is_long else ALLOW) for each in FLAGS]
+CASES += [
+    (each.call, each.arguments(value), ALLOW if value in each.allowed else each.refused)
+    for each in COMMANDS
+    for value in (*each.allowed, *each.others)
 ]
 
 
@@ -392,6 +421,59 @@ def test_every_call_whose_arguments_count_is_seen_with_each_of_its_answers() -> 
         if name in TABLES["aarch64"]
         for expected in {ALLOW} | OTHERWISE.get(name, {EPERM})
     }
+
+
+#: O_DIRECT, O_LARGEFILE, O_DIRECTORY and O_NOFOLLOW.
+WITH_OTHER_PLACES = {
+    "x86_64": (0x4000, 0x8000, 0x10000, 0x20000),
+    "aarch64": (0x10000, 0x20000, 0x4000, 0x8000),
+}
+#: O_EXCL, NOCTTY, TRUNC, APPEND, NONBLOCK, CLOEXEC.
+OPENS_WITH = (0x80, 0x100, 0x200, 0x400, 0x800, 0x80000)
+#: O_CREAT and the bit of O_TMPFILE.
+MAKES_A_FILE = (0x40, 0x400000)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_file_is_opened_with_listed_flags_only(machine: str) -> None:
+    direct, *honest = WITH_OTHER_PLACES[machine]
+    allowed = {*OPENS_WITH, *MAKES_A_FILE, *honest}
+    assert direct not in allowed
+
+    for name, before in (("openat", (3, 0)), ("open", (0,))):
+        if name in TABLES[machine]:
+            for access in (0, 1, 2):
+                for flag in BITS[2:]:
+                    expected = ALLOW if flag in allowed else EINVAL
+                    assert verdict(machine, name, *before, access | flag, 0o600) == expected, hex(flag)
+                assert verdict(machine, name, *before, access | sum(allowed), 0o777) == ALLOW
+            assert verdict(machine, name, *before, 3) == EINVAL
+    for flag in BITS[2:]:
+        expected = ALLOW if flag in allowed else EPERM
+        assert verdict(machine, "fcntl", 3, 4, flag) == expected, hex(flag)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("made", MAKES_A_FILE)
+def test_no_file_is_made_that_runs_as_its_owner(machine: str, made: int) -> None:
+    for mode, expected in (
+        (0o777, ALLOW),
+        (0o1666, ALLOW),
+        (0o4755, EINVAL),
+        (0o2755, EINVAL),
+        (0o100644, ALLOW),
+    ):
+        assert verdict(machine, "openat", 3, 0, made | 1, mode) == expected
+        assert verdict("x86_64", "open", 0, made | 1, mode) == expected
+        assert verdict("x86_64", "creat", 0, mode) == expected
+    # Without one of these flags the mode does not count, and its register has any content.
+    assert verdict(machine, "openat", 3, 0, 0, 0o6777) == ALLOW
+
+
+@pytest.mark.parametrize(("machine", "answer"), [("aarch64", ALLOW), ("x86_64", EINVAL)])
+def test_memory_may_have_the_protection_that_only_aarch64_has(machine: str, answer: int) -> None:
+    prot_bti = 0x10
+    assert verdict(machine, "mprotect", 0, 4096, 5 | prot_bti) == answer
 
 
 @pytest.mark.parametrize("arguments", [(0,), (1,), (0, 1), (0, 2), (5, 64), (UPPER, UPPER)])

@@ -35,6 +35,7 @@ def test_a_good_module_is_reported_whole() -> None:
         "timeoutSeconds": 5,
         "secrets": [],
         "network": [],
+        "kinds": {},
         "faults": [],
         "notes": [],
         "examples": [

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 import warnings
 from typing import Any
 
@@ -135,6 +136,89 @@ def test_whatever_json_can_write_is_a_result(expression: str, text: str) -> None
     outcome = called(f"{BEFORE}{more}def run(): return {expression}")
     assert outcome["text"] == text
     assert outcome.get("value", text) == (json.loads(text) if "value" in outcome else text)
+
+
+#: Classes that say they are those of numpy and pandas. `packages/test_real_packages.py` tries the real ones.
+PACKAGES = """
+class generic:
+    __module__ = "numpy"
+    def item(self): return getattr(self, "held", self)
+    def astype(self, unit, casting): return self.__class__.__mro__[1](self.held // 1_000)
+def of(name, held, *bases):
+    made = type(name, (*bases, generic), {"__module__": "numpy", "__str__": lambda self: self.shown})
+    value = made(held) if bases else made()
+    value.held = held
+    return value
+class longdouble(generic):
+    __module__ = "numpy"
+    def __float__(self): return 1.5
+class NAType: __module__ = "pandas.api.typing"
+class NaTType(datetime): __module__ = "pandas._libs.tslibs.nattype"
+NAT = NaTType(1, 1, 1)
+TIME = of("datetime64", 5)
+TIME.shown = "2026-01-02T03:04:05.500000000"
+MONTHS = of("timedelta64", 3)
+MONTHS.shown = "3 months"
+def no(*_, **__): raise TypeError
+type(MONTHS).astype = no
+nan = float("nan")
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("of('int64', 7)", "7"),
+        ("[of('int64', 7), of('bool', True), of('float32', 1.5)]", "[7,true,1.5]"),
+        ("{'a': [of('float64', 2.5, float)]}", '{"a":[2.5]}'),
+        ("of('float32', nan)", "null"),
+        ("of('float64', nan, float)", "null"),
+        ("{'a': [of('float64', nan, float), 1.0], 'b': of('float16', nan)}", '{"a":[null,1.0],"b":null}'),
+        ("longdouble()", "1.5"),
+        ("[NAType(), NAT]", "[null,null]"),
+        ("NAT", "null"),
+        ("of('datetime64', datetime(2026, 1, 2))", "2026-01-02T00:00:00"),
+        ("of('datetime64', None)", "null"),
+        ("TIME", "2026-01-02T03:04:05.5"),
+        ("MONTHS", "3 months"),
+        ("{of('int64', 1): 2, of('float32', 1.5): 3}", '{"1":2,"1.5":3}'),
+        ("of('void', (1, b'a'))", '[1,"YQ=="]'),
+    ],
+)
+def test_scalars_of_numpy_and_missing_values_of_pandas_have_a_form(expression: str, text: str) -> None:
+    outcome = called(f"{BEFORE}{PACKAGES}def run(): return {expression}")
+    assert outcome.get("text") == text, outcome
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("nan", "the result is nan, which JSON has no form for; return None, or text in its place."),
+        ("[of('float64', float('inf'), float)]", "the result[0] is inf, which JSON has no form for"),
+        ("[of('float32', float('inf'))]", "the result[0] is inf, which JSON has no form for"),
+        ("of('complex64', 1j)", "the result is a complex, which JSON has no form for"),
+        (
+            "{of('float64', nan, float): 1}",
+            "a key of the result is nan, which JSON has no form for; write str",
+        ),
+        ("{NAT: 1}", "the result has a NaTType as a key"),
+        ("type('DataFrame', (), {})()", "return value.replace({float('nan'): None}).to_dict('records')"),
+        ("type('Series', (), {'item': 1})()", "return value.tolist()"),
+    ],
+)
+def test_other_values_of_these_packages_are_refused(expression: str, said: str) -> None:
+    outcome = called(f"{BEFORE}{PACKAGES}def run(): return {expression}")
+    assert outcome.get("code") == "RESULT_INVALID", outcome
+    assert said in outcome["error"]
+
+
+def test_a_plain_nan_of_a_module_with_pandas_names_what_pandas_can_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", sys)
+    outcome = called("def run(): return [float('nan')]")
+    assert outcome.get("code") == "RESULT_INVALID", outcome
+    assert "For a table of pandas: value.replace({float('nan'): None})." in outcome["error"]
 
 
 def test_the_value_of_a_result_holds_nothing_of_the_module() -> None:

@@ -274,7 +274,7 @@ def test_all_reasons_of_a_spec_are_told_at_once() -> None:
         spec_with(
             timeoutSeconds="0.5",
             secrets="['API_KEY', 'API_KEY']",
-            network="['api.example.com', 'localhost:8080']",
+            network="['api.example.com', 'db.example.com:8080']",
         ),
         spec_with(
             annotations="{'readOnlyHint': True, 'own': [1, None]}",

@@ -203,12 +203,44 @@ def test_a_tool_that_names_no_host_has_no_network(connected: tuple[LiveRunner, i
     assert "hello" not in str(answer)
 
 
+NAMES_ITSELF = """
+def fetch() -> str:
+    \"\"\"Fetches.\"\"\"
+    return "a page"
+TOOL_SPECS = [
+    {"name": "itself:fetch", "handler": fetch, "network": ["api.example.com", "%s"]},
+    {"name": "itself:other", "handler": fetch, "network": ["api.example.com"]},
+]
+"""
+
+
+@pytest.mark.parametrize("name", ["localhost:9555", "LOCALHOST", "db.localhost:5432", "ip6-localhost"])
+def test_a_spec_that_names_the_machine_itself_is_refused_with_the_name_and_the_setting(
+    runner: LiveRunner, name: str
+) -> None:
+    report = runner.check("itself", NAMES_ITSELF % name)
+    assert [tool["accepted"] for tool in report["tools"]] == [False, True]
+    (fault,) = report["tools"][0]["faults"]
+    assert fault["kind"] == "field_invalid"
+    assert f"network[1] names '{name}', which is the machine of the runner" in fault["message"]
+    assert fault["message"].endswith("TOOLRACK_RUNNER_NETWORK_ALLOW=127.0.0.0/8,::1/128.")
+
+
+def test_the_setting_in_that_sentence_allows_the_name(connected: tuple[LiveRunner, int]) -> None:
+    live, _ = connected
+    report = live.check("itself", NAMES_ITSELF % "localhost:9555")
+    assert [tool["accepted"] for tool in report["tools"]] == [True, True]
+
+
 def test_a_name_that_leads_to_a_private_address_is_not_connected_to(runner: LiveRunner) -> None:
     with greeting_server() as port:
         arguments = {"url": f"http://localhost:{port}/"}
         answer = runner.invoke(FETCH, "fetches:fetch", arguments, network=[f"localhost:{port}"])
     assert answer["code"] == "TOOL_RAISED"
-    assert "an address that is not public" in answer["error"]
+    assert (
+        "an address that is not public; the operator can allow it with TOOLRACK_RUNNER_NETWORK_ALLOW"
+        in answer["error"]
+    )
 
 
 @pytest.mark.parametrize("network", ["localhost", ["http://localhost"], [1], ["a.example"] * 21])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -90,8 +90,9 @@ def live_runner(
     environment: dict[str, str] | None = None,
     as_nobody: bool = False,
     root: Path | None = None,
+    log: IO[bytes] | None = None,
 ) -> Iterator[LiveRunner]:
-    """Starts one and ends it by closing its standard input, as a parent's death does."""
+    """Starts one and ends it by closing its standard input, as a parent's death does. `log` gets its log."""
     secret = secrets.token_urlsafe(24)
     given = nullcontext((root, str(root / ".venv/bin/python"))) if root else readable_root(as_nobody)
     with given as (own, python):
@@ -99,6 +100,7 @@ def live_runner(
             [python, "-I", str(own), "--parent=stdin", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=log,
             env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (environment or {}),
             user=NOBODY if as_nobody else None,
             group=NOBODY if as_nobody else None,

@@ -134,6 +134,7 @@ ORDERS = [
     m.CallOrder("m", "x = 1", m.Known("AAEC", {"m:a": 0}), rehearse=False, network=True),
     m.CallOrder("m", {"__init__.py": "x = 1"}, None, rehearse=True, network=False),
     m.CheckOrder("m", "eCA9IDE="),
+    m.CheckOrder("m", "eCA9IDE=", this_machine=True),
     m.CheckOrder("m", {"__init__.py": "eCA9IDE=", "a/b.txt": ""}),
     m.ProbeOrder(["one", "two"], {"victim": 1}),
 ]

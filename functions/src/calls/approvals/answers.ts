@@ -3,30 +3,56 @@ import { isErased, isFor, isOfSession, type Approval, type BoundCall, type KeptR
 /** A call with every rule that asks about it, at least one, and the workflow whose job token makes it. */
 export type AskedCall = BoundCall & {
   readonly uid: string
+  /** The mark of the definition, as in an approval. Undefined if nothing can be answered for always now. */
+  readonly mark: string | undefined
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null
 }
 
 /** The first rule that asks and is not answered, for always or for the session of the call. */
 export function unanswered(known: readonly Approval[], call: AskedCall, nowMs: number): KeptRule | undefined {
-  const { tool, digest, asks } = call
-  const answers = known.filter(
-    (one) => one.tool === tool && one.digest === digest && isAnswerTo(one, call, nowMs),
-  )
-  const answered = new Set(answers.map(({ asked }) => asked.key))
-  return asks.find(({ key }) => !answered.has(key))
+  return call.asks.find((rule) => !answerTo(rule, known, call, nowMs))
 }
 
-function isAnswerTo(approval: Approval, call: AskedCall, nowMs: number): boolean {
+/** The approval that answers a rule, for always or for the session of the call. */
+function answerTo(
+  { key }: KeptRule,
+  known: readonly Approval[],
+  call: Omit<AskedCall, 'asks'>,
+  nowMs: number,
+): Approval | undefined {
+  return known.find((one) => one.asked.key === key && isOfDefinition(one, call) && isAnswer(one, call, nowMs))
+}
+
+/** The approval by which a call runs without a question: that of the first rule that asks, if every rule is answered. */
+export function answerOf(known: readonly Approval[], call: AskedCall, nowMs: number): Approval | undefined {
+  const [first] = call.asks
+  return first && !unanswered(known, call, nowMs) ? answerTo(first, known, call, nowMs) : undefined
+}
+
+/** True if nobody has changed the definition since the approval was asked for, also not there and back. */
+export function isOfDefinition(
+  { tool, digest, mark }: Approval,
+  call: Pick<AskedCall, 'tool' | 'digest' | 'mark'>,
+): boolean {
+  return mark !== undefined && mark === call.mark && tool === call.tool && digest === call.digest
+}
+
+function isAnswer(approval: Approval, call: Pick<BoundCall, 'session'>, nowMs: number): boolean {
   const { state } = approval
   return (
     state === 'always' || (state === 'session' && isOfSession(approval, call) && !isErased(approval, nowMs))
   )
 }
 
-/** True if the approval was asked for by an equal call, so that a user need not decide twice. */
-export function isEqual(approval: Approval, call: Omit<AskedCall, 'asks'>): boolean {
-  return isFor(approval, call) && approval.workflow === call.workflow
+/**
+ * True if the approval was asked for by an equal call, so that a user need not decide twice. If the rule or the definition was
+ * changed there and back, it is another question, because an answer for always would have ended already.
+ */
+export function isEqual(approval: Approval, call: AskedCall): boolean {
+  const isSameRule = call.asks.some(({ key }) => key === approval.asked.key)
+  const isSame = isFor(approval, call) && approval.workflow === call.workflow
+  return isSame && isSameRule && approval.mark === call.mark
 }
 
 const OTHER_SESSION =

@@ -1,14 +1,23 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
-import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../pipeline/call.ts'
+import { outcomeOf } from '../pipeline/call.ts'
+import type { AskingRule, Authorised, CallOutcome, Resolved } from '../pipeline/call.ts'
+import { canonicalArgumentsOf } from '../pipeline/canonical-arguments.ts'
 import { hasRunNothing } from '../pipeline/nothing-run.ts'
 import { marksOf } from '../audit/sensitive.ts'
 import type { Next, Step } from '../pipeline/onion.ts'
-import { argumentsHash, keptRule, type Approval, type BoundCall, type KeptRule } from './approval.ts'
-import type { Approvals } from './approvals.ts'
+import { isOperator } from '../rules/kept-rules.ts'
+import { newMark } from '../rules/rule-marks.ts'
+import { storedMark } from '../../tools/catalog/stored-mark.ts'
+import type { AskedCall } from './answers.ts'
+import { argumentsHash, keptRule, type Approval, type BoundCall } from './approval.ts'
+import type { AskedFiles, FileMarks, FoundMarks } from './file-marks.ts'
+import type { Approvals, ForeseenApproval } from './approvals.ts'
 
 export type ApprovalStepParts = {
   /** Undefined where no rules exist. Then no rule can ask. */
   readonly approvals?: Approvals | undefined
+  /** Undefined where nothing comes from files. Then no answer for always is for a tool of the file layer. */
+  readonly fileMarks?: Pick<FileMarks, 'find' | 'make'> | undefined
 }
 
 /** Replaces the arguments by those of the approval, if it has others. The inner steps authorise and validate them like any others. */
@@ -28,7 +37,8 @@ async function withEditedArguments(
   const { request, principal } = call
   const edited = await approvals.editedArguments(principal.uid, id, boundTo(call))
   if (!edited) return next(call)
-  return next({ ...call, request: { ...request, arguments: edited, sentArguments: request.arguments } })
+  const args = canonicalArgumentsOf(call.entry, edited)
+  return next({ ...call, request: { ...request, arguments: args, sentArguments: request.arguments } })
 }
 
 /** Runs a call that a rule asks about only with an approval, which it uses up. The service asks only for tools that it runs itself. */
@@ -41,8 +51,22 @@ export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
   }
 }
 
+/**
+ * What `awaitApproval` would make of a call that the service runs. Nothing is asked and nothing is used up. Undefined if the call
+ * needs no approval and names none. Throws as `awaitApproval` does.
+ */
+export async function foreseeApproval(
+  { approvals, fileMarks }: ApprovalStepParts,
+  call: Authorised,
+): Promise<ForeseenApproval | undefined> {
+  const { decision, request } = call
+  if (!approvals || (decision.effect !== 'ask' && request.approval === undefined)) return undefined
+  const asked = await askedCall(call, (files) => fileMarks?.find(files))
+  return approvals.foresee(asked, request.approval)
+}
+
 async function ruled(
-  { approvals }: ApprovalStepParts,
+  { approvals, fileMarks }: ApprovalStepParts,
   call: Authorised,
   next: Next<Authorised>,
 ): Promise<CallOutcome> {
@@ -50,27 +74,49 @@ async function ruled(
   // The rules refuse such a call further out. An approval must not lift a refusal if that step has a mistake.
   if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
   if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
-  const { uid, workflowId: workflow = null } = principal
-  const asks = asksOf(call)
+  const { uid } = principal
+  const asked = await askedCall(call, (files) => fileMarks?.make(files))
   if (request.approval === undefined) {
-    const { arguments: args } = request
     const marks = marksOf(entry.stored)
-    const pending = await approvals.ask({ ...boundTo(call), uid, arguments: args, marks, asks, workflow })
-    return pending ? waiting(call, pending) : next(call)
+    const found = await approvals.ask({ ...asked, arguments: request.arguments, marks })
+    return found?.state === 'pending' ? waiting(call, found) : next(answeredBy(call, found))
   }
-  const asked = { ...boundTo(call), uid, asks, workflow }
   const approval = await approvals.take(request.approval, asked, invocationId)
   if (approval.state === 'pending') return waiting(call, approval)
-  const outcome = await next(call)
+  const outcome = await next(answeredBy(call, approval))
   if (hasRunNothing(outcome) && entry.callable === 'service')
     await approvals.giveBack(uid, approval.id, invocationId)
   return outcome
 }
 
-/** The rules that ask about the call. There are none if it has an approval that it does not need. */
-function asksOf({ decision, asks }: Authorised): readonly KeptRule[] {
-  if (decision.effect !== 'ask') return []
-  return (asks ?? [{ ...decision, says: decision.reason }]).map(keptRule)
+function answeredBy(call: Authorised, approval: Approval | undefined): Authorised {
+  return approval ? { ...call, usedApproval: approval.id } : call
+}
+
+type MarksOf = (files: AskedFiles) => Promise<FoundMarks> | undefined
+
+/** The call with the rules that ask about it. There are none if it has an approval that it does not need. */
+async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall> {
+  const { decision, entry, view, principal } = call
+  const { uid, workflowId: workflow = null } = principal
+  const asks = decision.effect === 'ask' ? (call.asks ?? [{ ...decision, says: decision.reason }]) : []
+  const tool = entry.layer === 'file' ? entry : undefined
+  const ofOperator = asks.filter(isOfOperator)
+  const hasFiles = tool !== undefined || ofOperator.length > 0
+  const found = hasFiles ? await marksOf({ tool, rules: ofOperator.map(({ says }) => says) }) : undefined
+  const stored = storedMark(view, entry.name)
+  const mark = tool && stored !== undefined ? found?.tool && `${stored} ${found.tool}` : stored
+  const keys = asks.map((rule) => {
+    if (!isOfOperator(rule)) return keptRule(rule)
+    // Without a mark nothing answers the rule.
+    const ruleMark = found?.rules[ofOperator.indexOf(rule)] ?? newMark()
+    return keptRule({ ...rule, says: `${ruleMark} ${rule.says}` })
+  })
+  return { ...boundTo(call), uid, mark, asks: keys, workflow }
+}
+
+function isOfOperator({ owner }: AskingRule): boolean {
+  return owner !== null && isOperator(owner)
 }
 
 /** The call as it was sent: its tool, and the arguments before the approval has replaced them. */

@@ -38,7 +38,7 @@ export const APPROVAL_STATES = [
  * - `approved`: the call may be made once, and was not made yet.
  * - `denied`: the call may not be made.
  * - `used`: the approved call was made.
- * - `always`: the rule that asked is answered for the tool, as long as the tool and the rule stay as they are.
+ * - `always`: the rule that asked is answered for the tool, until the tool or the rule is changed, for good.
  * - `session`: like `always`, but only for calls through the session of the call.
  * - `expired`: the time to decide or to make the call is over. It is not stored.
  */
@@ -53,6 +53,11 @@ export type Approval = {
   readonly state: Exclude<ApprovalState, 'expired'>
   readonly tool: string
   readonly digest: Digest
+  /**
+   * A text for the definition that was called, which never comes back after somebody has changed or deleted a definition of the name.
+   * Missing if a layer could not be read: then the approval answers only its own call.
+   */
+  readonly mark?: string | undefined
   /** The sha256 of the arguments' canonical JSON. */
   readonly argumentsHash: string
   /** The UTF-8 bytes of the arguments, before they are sealed. */
@@ -126,6 +131,12 @@ export function isFor(approval: Approval, call: BoundCall): boolean {
 
 export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'session'>): boolean {
   return approval.session?.key === session?.key
+}
+
+/** The bytes of the arguments of an approval that the store still has. */
+export function keptBytes({ bytes, createdAt, decidedAt, isEdited }: Approval, nowMs: number): number {
+  const writtenAt = Date.parse((isEdited && decidedAt) || createdAt)
+  return nowMs >= writtenAt + ARGUMENTS_KEPT_MS ? 0 : bytes
 }
 
 export function keptRule({ says, ...rule }: AskingRule): KeptRule {

@@ -5,8 +5,9 @@ import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } 
 import { NOT_SENSITIVE, type Sensitivity } from '../audit/sensitive.ts'
 import type { Sealing } from '../sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
-import { isEqual, unanswered, whyOther, type AskedCall } from './answers.ts'
+import { answerOf, isEqual, unanswered, type AskedCall } from './answers.ts'
 import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
+import { plannedTake } from './planned-take.ts'
 import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
 /** What is told about a new approval to the operator's webhook. It has no arguments. */
@@ -41,6 +42,13 @@ export type Decision = {
 /** An approval as a user reads it. */
 export type ShownApproval = Omit<Approval, 'state'> & { readonly state: ApprovalState }
 
+/** What a call would find at its approval. `status` is that of the approval at present. */
+export type ForeseenApproval = {
+  /** True if the call would wait for a user. */
+  readonly isWaiting: boolean
+  readonly approval?: { readonly id: string; readonly status: ApprovalState }
+}
+
 /** The approvals of all users: who asks, who decides, and which call may run. */
 export class Approvals {
   readonly #parts: ApprovalParts
@@ -49,18 +57,19 @@ export class Approvals {
     this.#parts = parts
   }
 
-  /** Undefined if every rule that asks is answered for the tool. Otherwise the pending approval of an equal call, or a new one. */
+  /** The approval that answers the call, for always or for its session. Otherwise the pending one of an equal call, or a new one. */
   async ask(call: AskingCall): Promise<Approval | undefined> {
     const { store, now, announce, sealing } = this.#parts
     const nowMs = now()
-    if (!unanswered(await store.read(call.uid), call, nowMs)) return undefined
+    const answer = answerOf(await store.read(call.uid), call, nowMs)
+    if (answer) return answer
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
     const kept = argumentsToKeep(call.arguments, call.marks ?? NOT_SENSITIVE, sealing)
     const put = { id, text: keptText(kept, { uid: call.uid, id }, sealing) }
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
       const asked = unanswered(known, call, nowMs)
-      if (!asked) return { result: undefined }
+      if (!asked) return { result: answerOf(known, call, nowMs) }
       const equal = known.find((one) => isEqual(one, call) && stateAt(one, nowMs) === 'pending')
       if (equal) return { result: equal }
       const approval = newApproval(id, call, asked, nowMs)
@@ -89,24 +98,31 @@ export class Approvals {
 
   #take(id: string, call: AskedCall, invocationId: string): Promise<Approval> {
     const nowMs = this.#parts.now()
-    const { uid } = call
-    return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<Approval> => {
-      const found = known.find((one) => one.id === id && !isErased(one, nowMs))
-      if (!found) throw new ToolrackError('APPROVAL_NOT_FOUND')
-      const state = stateAt(found, nowMs)
-      // A store that does not know whether it has written repeats the plan. Then the approval was used by this call.
-      if (state === 'used' && found.usedBy !== invocationId)
-        throw new ToolrackError('APPROVAL_CONFLICT', USED)
-      const other = whyOther(found, call)
-      if (other) throw new ToolrackError('APPROVAL_CONFLICT', other)
-      if (state === 'expired') throw new ToolrackError('APPROVAL_EXPIRED')
-      if (state === 'denied') throw new ToolrackError('APPROVAL_DENIED')
-      const isAnswer = state === 'always' || state === 'session'
-      if (isAnswer && unanswered(known, call, nowMs)) throw new ToolrackError('APPROVAL_CONFLICT', OTHER_RULE)
-      if (state === 'pending' || state === 'used' || isAnswer) return { result: found }
-      const used: Approval = { ...found, state: 'used', usedBy: invocationId }
-      return { result: used, change: { approvals: replaced(known, used) } }
-    })
+    return this.#parts.store.change(call.uid, nowMs, (known) =>
+      plannedTake(known, id, call, invocationId, nowMs),
+    )
+  }
+
+  /**
+   * What `ask` would find for a call, or `take` for the approval that it names. Nothing is asked, and no approval is used up.
+   * Throws as `take` does.
+   */
+  async foresee(call: AskedCall, id: string | undefined): Promise<ForeseenApproval> {
+    const { store, now } = this.#parts
+    const nowMs = now()
+    const known = await store.read(call.uid)
+    if (id !== undefined) {
+      const { state } = plannedTake(known, id, call, '', nowMs).result
+      // An approval that would be used up is approved at present.
+      return {
+        isWaiting: state === 'pending',
+        approval: { id, status: state === 'used' ? 'approved' : state },
+      }
+    }
+    const answer = answerOf(known, call, nowMs)
+    return answer
+      ? { isWaiting: false, approval: { id: answer.id, status: answer.state } }
+      : { isWaiting: true }
   }
 
   /** Gives back the approval of a call that was certainly not run. */
@@ -180,6 +196,8 @@ export class Approvals {
     return this.#parts.store.change(uid, nowMs, (known): PlannedApprovals<ShownApproval> => {
       const found = undecided(known, id, nowMs)
       if (decision === 'session' && !found.session) throw new ToolrackError('APPROVAL_CONFLICT', NO_SESSION)
+      const isAnswer = decision === 'always' || decision === 'session'
+      if (isAnswer && found.mark === undefined) throw new ToolrackError('APPROVAL_CONFLICT', NO_MARK)
       const decided: Approval = {
         ...found,
         state: STATE_AFTER[decision],
@@ -189,8 +207,10 @@ export class Approvals {
         isEdited: edited !== undefined,
         bytes: found.bytes + (edited ? bytesOf(edited) : 0),
       }
-      const approvals = replaced(known, decided)
-      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals }
+      const ended = isAnswer ? known.filter((one) => isEndedBy(one, found)) : []
+      const approvals = replaced(known, decided).filter((one) => !ended.includes(one))
+      const dropped = ended.map(({ id: one }) => one)
+      const change = put ? { put, ...withRoomForEdited(approvals, decided, nowMs) } : { approvals, dropped }
       return { result: shown(decided, nowMs), change }
     })
   }
@@ -238,7 +258,8 @@ const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
 const NO_SESSION =
   'The call was made through no session, so it cannot be answered for its session. Decide "once" or "always".'
 
-const USED = 'The approval was used by another call; nothing was run. Make the call without it to ask again.'
+const NO_MARK =
+  'A layer that may define the tool could not be read when the call was made, so the call cannot be answered for always. Decide "once", or make the call again.'
 
 const UNREADABLE =
   'The arguments of the approval cannot be read: the service has another sealing key than when it kept them, or they were changed in its store. Nothing was run. Cancel the approval, and make the call without it to ask again.'
@@ -246,16 +267,14 @@ const UNREADABLE =
 const NOT_KEPT =
   'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
 
-const OTHER_RULE =
-  'The approval answers a rule for always, and another rule asks about the call now; nothing was run. Make the call without it to ask again.'
-
 function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
-  const { tool, digest, argumentsHash, workflow, session = null } = call
+  const { tool, digest, mark, argumentsHash, workflow, session = null } = call
   return {
     id,
     state: 'pending',
     tool,
     digest,
+    mark,
     argumentsHash,
     bytes: bytesOf(call.arguments),
     asked,
@@ -267,6 +286,12 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
     usedBy: null,
     isEdited: false,
   }
+}
+
+/** True for an older answer about the tool of a question, if the definition was changed between them. It can never be used again. */
+function isEndedBy(one: Approval, { tool, mark, createdAt }: Approval): boolean {
+  const isAnswer = one.state === 'always' || one.state === 'session'
+  return isAnswer && one.tool === tool && one.mark !== mark && (one.decidedAt ?? '') < createdAt
 }
 
 /** True for a refusal by the approval itself. */

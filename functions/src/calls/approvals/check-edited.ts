@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 import type { Log } from '../../log.ts'
 import { outcomeOf, type Resolved } from '../pipeline/call.ts'
+import { makeArgumentsCanonical } from '../pipeline/canonical-arguments.ts'
 import { Onion, type Step } from '../pipeline/onion.ts'
 import { resolveTool } from '../pipeline/resolve-tool.ts'
 import { readRequest, validateArguments, type StepParts } from '../pipeline/steps.ts'
@@ -38,6 +39,7 @@ export function checkEdited(
       .step('read the request', readRequest)
       .step('resolve the tool', resolveTool(parts))
       .step('put back what was not shown', putBack)
+      .step('make the arguments canonical', makeArgumentsCanonical)
       .step('authorise the call', authoriseCall(parts))
       .step('validate the arguments', validateArguments(parts))
       .run('check the arguments', (call) => Promise.resolve(outcomeOf(call, toolResult(null))))

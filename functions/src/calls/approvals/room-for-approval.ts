@@ -1,5 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
-import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, stateAt, type Approval } from './approval.ts'
+import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, keptBytes, stateAt } from './approval.ts'
+import type { Approval } from './approval.ts'
 
 /**
  * The approvals that are kept beside a new one, and the ids of the others. The oldest of those that have ended make room. Throws
@@ -8,13 +9,13 @@ import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, stateAt, type Approval } 
 export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: Approval, nowMs: number) {
   const dropped = new Set(known.filter((one) => isErased(one, nowMs)).map(({ id }) => id))
   let count = known.length - dropped.size + 1
-  let sum = known.reduce((total, one) => total + (dropped.has(one.id) ? 0 : one.bytes), bytes)
+  let sum = known.reduce((total, one) => total + (dropped.has(one.id) ? 0 : keptBytes(one, nowMs)), bytes)
   for (const one of known) {
     if (count <= APPROVALS_MAX && sum <= APPROVALS_BYTES_MAX) break
     if (dropped.has(one.id) || !hasEnded(one, nowMs)) continue
     dropped.add(one.id)
     count -= 1
-    sum -= one.bytes
+    sum -= keptBytes(one, nowMs)
   }
   if (count > APPROVALS_MAX || sum > APPROVALS_BYTES_MAX)
     throw new ToolrackError('SERVICE_BUSY', isEdited ? TOO_LARGE : TOO_MANY)

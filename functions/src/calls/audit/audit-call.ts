@@ -4,7 +4,7 @@ import type { Step } from '../pipeline/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from './redact.ts'
-import { toolFacts } from './tool-facts.ts'
+import { toolFacts, type ToolFacts } from './tool-facts.ts'
 
 /** Records every call when it has ended, also a call that was refused. */
 export function auditCall(trail: AuditTrail): Step<Received> {
@@ -17,21 +17,40 @@ export function auditCall(trail: AuditTrail): Step<Received> {
   }
 }
 
-/** Records that a call is about to run. If this cannot be recorded, the call does not run. Only for TOOLRACK_AUDIT=required. */
+/**
+ * Notes that a call is about to run, so that the next start can record it if the service is killed. With TOOLRACK_AUDIT=required, it is
+ * recorded before it runs. If this is not possible, it does not run.
+ */
 export function auditStart(trail: AuditTrail): Step<Resolved> {
-  return async (call, next) => {
-    await trail.require(() => ({ ...factsOf(call), phase: 'start', outcome: 'started' }))
-    return next(call)
+  return (call, next) => {
+    let facts: ToolFacts | undefined
+    const recorded = (): ToolFacts => (facts ??= toolFacts(call.entry, call.request.arguments))
+    const started: Resolved & Added = { ...call, recorded }
+    const begun = trail.begin(() => ({ ...factsOf(started), phase: 'start', outcome: 'started' }))
+    const proceed = (): Promise<CallOutcome> => next(started)
+    return begun ? begun.then(proceed) : proceed()
   }
 }
 
-function endOf({ call, result, usage, isolation, replayed }: CallOutcome, durationMs: number): AuditEvent {
+function endOf(
+  { call, result, usage, isolation, replayed, approval }: CallOutcome,
+  durationMs: number,
+): AuditEvent {
   const outcome = result.resultType === 'success' ? 'ok' : result.code
-  return { ...factsOf(call), outcome, durationMs, usage, isolation, replayed }
+  const facts = factsOf(call)
+  return {
+    ...facts,
+    approval: approval?.id ?? facts.approval ?? null,
+    outcome,
+    durationMs,
+    usage,
+    isolation,
+    replayed,
+  }
 }
 
-/** A fact that another step may add to a call. */
-type Added = { readonly isDryRun?: boolean }
+/** Facts that other steps may add to a call. `recorded` is what was computed for the start, so that it is not computed twice. */
+type Added = { readonly isDryRun?: boolean; readonly recorded?: () => ToolFacts }
 
 /**
  * What is known of a call. The error and the result are not recorded. The arguments of a call whose tool was not found are not recorded
@@ -39,17 +58,19 @@ type Added = { readonly isDryRun?: boolean }
  */
 function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
   const { principal, entry, request, view, decision, session, isDryRun } = call
-  const { kind, uid, workflowId = null } = principal
+  const { workflowId = null } = principal
   return {
     kind: 'call',
-    principal: { kind, uid },
+    principal,
     workflow: workflowId,
     session: call.sessionId ?? null,
     agent: session?.agent ?? null,
-    ...(entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) }),
+    ...(call.recorded?.() ??
+      (entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) })),
     revision: view?.revision ?? null,
     ...(decision && { rule: recordedRule(decision) }),
     decision: decision?.effect ?? null,
+    approval: call.usedApproval ?? null,
     isDryRun,
     invocationId: call.invocationId,
     parentInvocationId: call.parentInvocationId,

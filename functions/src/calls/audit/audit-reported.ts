@@ -39,15 +39,32 @@ export async function auditReported(
   await Promise.all(events.map((event) => (trail.isRequired ? trail.require(event) : trail.record(event))))
 }
 
+/** The record of a report that was refused as a whole, such as one that cannot be read. */
+export function refusedReport(
+  principal: Principal,
+  traceparent: string | undefined,
+  code: ErrorCode,
+): AuditEvent {
+  const workflow = principal.workflowId ?? null
+  return {
+    kind: 'call',
+    principal,
+    workflow,
+    outcome: code,
+    isReported: true,
+    traceparent: traceparent ?? null,
+  }
+}
+
 function eventOf(
   { principal, view, traceparent = '' }: Reporter,
   { call, arguments: args, result }: ReportedCall,
 ): AuditEvent {
-  const { kind, uid, workflowId = null } = principal
+  const { workflowId = null } = principal
   const entry = view.meaning(call.name)
   return {
     kind: 'call',
-    principal: { kind, uid },
+    principal,
     workflow: workflowId,
     ...(entry ? toolFacts(entry, args) : { tool: askedName(call.name) }),
     revision: view.revision,

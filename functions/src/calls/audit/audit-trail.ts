@@ -5,7 +5,9 @@ import { asPart } from '../../running-work.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
+import { checkNewest, dayIn, type DayFault } from './check-newest.ts'
 import { headsOf } from './heads-of.ts'
+import { endedAmong, lostEvent, noteOf, type RunningCalls } from './running-calls.ts'
 import { removalTexts, retentionOf } from './removal-texts.ts'
 import { rangesOf } from './number-ranges.ts'
 import { TrailVerifier, type TrailReport } from './verify-trail.ts'
@@ -21,6 +23,8 @@ type Options = {
   readonly key?: AuditKey | undefined
   /** The whole days for which records are kept. */
   readonly days?: number
+  /** Notes what runs. Only the embedded server has it: what is noted elsewhere is lost with the instance. */
+  readonly running?: RunningCalls | undefined
   /** Gets the lines that the store has taken. It must not throw. */
   readonly copy?: ((lines: readonly string[]) => void) | undefined
   readonly now?: () => number
@@ -55,11 +59,17 @@ export class AuditTrail {
   readonly #waiting: Waiting[] = []
   /** The last written record. Undefined if it must be read from the store, null if there is none. */
   #head: ChainHead | null | undefined
+  /** The last record that was ever known to be written. It stays if the store fails. */
+  #lastKnown: ChainHead | null | undefined
   /** The last day with a manifest. No record is added to such a day. */
   #sealedDay = ''
   #writing: Promise<void> | undefined
   /** One after the other. Never rejects. */
   #maintaining = Promise.resolve()
+  /** What is done beside the calls after a start. Never rejects. */
+  #beside = Promise.resolve()
+  readonly #closing = new AbortController()
+  #fault: DayFault | null = null
   #lost = 0
   #lostSinceRecord = 0
   #isFailing = false
@@ -72,10 +82,20 @@ export class AuditTrail {
     return this.#options.mode === 'required'
   }
 
+  /** True if it must be told what is about to run. */
+  get wantsStarts(): boolean {
+    return this.isRequired || this.#options.running !== undefined
+  }
+
   /** For the operator: whether ended days are signed, and the records that could not be kept since the start of this instance. */
   get state() {
     const { mode, key } = this.#options
     return { mode, signed: key !== undefined, lost: this.#lost, waiting: this.#waiting.length }
+  }
+
+  /** For admins: the first thing that was wrong in the last verification of a day. Null if none was. */
+  get fault(): DayFault | null {
+    return this.#fault
   }
 
   /**
@@ -90,6 +110,54 @@ export class AuditTrail {
   /** Records an event before what it announces is done. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record. */
   async require(event: () => AuditEvent): Promise<void> {
     if (!(await this.#add(event))) throw new ToolrackError('AUDIT_UNAVAILABLE')
+  }
+
+  /**
+   * Takes what is about to run. If the trail is required, this is a record: then it returns a promise, which rejects with
+   * AUDIT_UNAVAILABLE if the store has not taken the record. Otherwise it is noted for the next start at most.
+   */
+  begin(event: () => AuditEvent): Promise<void> | undefined {
+    if (!this.isRequired) return this.#note(event)
+    let known: AuditEvent | undefined
+    const once = (): AuditEvent => (known ??= event())
+    return this.require(once).then(() => this.#note(once))
+  }
+
+  /** Records the calls and writes that a killed process has left. Never rejects. */
+  recordLost(): Promise<void> {
+    const { log } = this.#options
+    this.#beside = asPart('the audit trail', () => this.#recordLost()).catch((error: unknown) => {
+      if (!this.#closing.signal.aborted)
+        log.error('calls that an earlier process has left could not be recorded', {
+          reason: (error as Error).message,
+        })
+    })
+    return this.#beside
+  }
+
+  async #recordLost(): Promise<void> {
+    const { store, running } = this.#options
+    // The notes to come say after which record they are.
+    this.#lastKnown ??= (await store.head()) ?? null
+    const left = running?.left ?? []
+    if (left.length === 0) return
+    const ended = await endedAmong(store, left, new Turns(this.#closing.signal))
+    for (const note of left) {
+      const lost = ended.has(note.id) ? undefined : lostEvent(note)
+      if (lost) await this.record(() => lost)
+      else running?.end(note.id)
+    }
+  }
+
+  #note(event: () => AuditEvent): undefined {
+    const { running, now } = this.#options
+    if (!running) return
+    try {
+      const note = noteOf(event(), now(), this.#lastKnown)
+      if (note) running.begin(note)
+    } catch {
+      // The record of the end fails in the same way, and is counted and logged as lost.
+    }
   }
 
   /** Resolves when all events that were recorded before are written or lost. */
@@ -111,11 +179,47 @@ export class AuditTrail {
         erased += places.seqs.length
       }
     }
+    this.#options.running?.forgetEnded()
     return { erased }
+  }
+
+  /** Verifies the newest records, as far as a bound goes, while requests get turns. Never rejects. What is wrong is in `fault`. */
+  checkNewest(): Promise<void> {
+    const { store, key, log } = this.#options
+    const { signal } = this.#closing
+    const check = () => checkNewest(store, { publicKey: key?.publicKey, turns: new Turns(signal) })
+    this.#beside = this.#beside
+      .then(() => asPart('the check of the audit trail', check))
+      .then((fault) => this.#noteFault(fault))
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          log.error('the audit trail could not be verified', { reason: (error as Error).message })
+      })
+    return this.#beside
   }
 
   /** Verifies the records of one day, or all records and manifests, in turns. */
   async verify(day?: string, turns: Turns = new Turns()): Promise<TrailReport> {
+    const report = await this.#verify(day, turns)
+    const { fault } = report
+    if (fault) this.#noteFault({ day: day ?? dayIn(fault), place: fault.place, reason: fault.reason })
+    else if (day === undefined || this.#fault?.day === day) this.#noteFault(null)
+    return report
+  }
+
+  #noteFault(fault: DayFault | null): void {
+    const { log } = this.#options
+    const isNew = fault && (fault.day !== this.#fault?.day || fault.place !== this.#fault.place)
+    if (isNew)
+      log.error(
+        'the audit trail does not verify: its files were changed or damaged; GET /audit/verify says more',
+        fault,
+      )
+    if (!fault && this.#fault) log.info('the audit trail verifies again')
+    this.#fault = fault
+  }
+
+  async #verify(day: string | undefined, turns: Turns): Promise<TrailReport> {
     await this.maintain()
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
@@ -165,9 +269,12 @@ export class AuditTrail {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#beside
     await this.written()
     await this.#maintaining
     await this.written()
+    this.#options.running?.close()
     await this.#options.store.close()
   }
 
@@ -191,7 +298,11 @@ export class AuditTrail {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, COMMIT_RECORDS_MAX)
       const isWritten = await this.#append(batch)
-      for (const { resolve } of batch) resolve(isWritten)
+      for (const { event, resolve } of batch) {
+        // Also if the record is lost: the next record says so, and the service has seen the end.
+        if (event.phase !== 'start' && event.invocationId) this.#options.running?.end(event.invocationId)
+        resolve(isWritten)
+      }
     }
     // In the same turn as the last look at the queue. Later, an event could be added that nothing would write.
     this.#writing = undefined
@@ -206,7 +317,7 @@ export class AuditTrail {
       const records = this.#sealedAfter(before ?? null, batch)
       await store.append(records)
       const last = records.at(-1)
-      if (last) this.#head = last
+      if (last) this.#lastKnown = this.#head = last
       // Events can be lost during the commit. The next record says so.
       this.#lostSinceRecord -= told
       if (this.#isFailing) log.info('audit records can be kept again')
@@ -226,7 +337,7 @@ export class AuditTrail {
     const { store } = this.#options
     const [manifest] = (await store.manifests()).slice(-1)
     if (manifest !== undefined) this.#sealedDay = dayOfManifest(manifest)
-    this.#head = (await store.head()) ?? null
+    this.#lastKnown = this.#head = (await store.head()) ?? null
   }
 
   #sealedAfter(head: ChainHead | null, batch: readonly Waiting[]): readonly SealedRecord[] {

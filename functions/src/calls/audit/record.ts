@@ -1,11 +1,21 @@
 import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { hash } from 'node:crypto'
+import type { Principal } from '../../access/principal.ts'
 
 /**
- * What a record is about: a call, a decision about an approval, a write (of a definition, a module, a rule, a job token, or the folder
- * of modules), an erasure of a user's records, or the end of the time for which days are kept.
+ * What a record is about: a call, a decision about an approval, a write (of a definition, a module, a rule, a session, a scope or a job
+ * token), a simulation of a call, a refresh of the folder of modules, an erasure of a user's records, or the end of the time for which
+ * days are kept.
  */
-export const AUDIT_KINDS = ['call', 'approval', 'write', 'erasure', 'retention'] as const
+export const AUDIT_KINDS = [
+  'call',
+  'approval',
+  'write',
+  'simulation',
+  'refresh',
+  'erasure',
+  'retention',
+] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 /**
@@ -14,11 +24,14 @@ export type AuditKind = (typeof AUDIT_KINDS)[number]
  */
 export type AuditPhase = 'start' | 'end'
 
+/** Who has done something. `token` tells the two tokens of the embedded server apart. */
+type Sender = Pick<Principal, 'uid' | 'token'> & { readonly kind: Principal['kind'] | 'service' }
+
 /** What a caller of the trail knows about an event. Absent fields become null in the record. */
 export type AuditEvent = {
   readonly kind: AuditKind
   readonly phase?: AuditPhase
-  readonly principal: { readonly kind: string; readonly uid: string }
+  readonly principal: Sender
   /** `ok`, `pending`, `started`, or an error code. */
   readonly outcome: string
   readonly agent?: string | null
@@ -30,6 +43,8 @@ export type AuditEvent = {
   readonly revision?: string | null
   readonly rule?: JsonValue
   readonly decision?: string | null
+  /** The id of the approval with which a call went on, for which it waits, or about which was decided. */
+  readonly approval?: string | null
   /** Redacted and bounded (`recordedArguments`). */
   readonly arguments?: JsonValue
   readonly argumentsHash?: string | null
@@ -37,6 +52,8 @@ export type AuditEvent = {
   /** True if the caller has run the tool and reports how it ended. */
   readonly isReported?: boolean
   readonly replayed?: boolean
+  /** True if the service was killed while it ran. Nothing is known of its end. */
+  readonly isLost?: boolean
   readonly durationMs?: number | null
   readonly usage?: JsonValue
   readonly isolation?: string | null
@@ -75,7 +92,18 @@ export function firstPrev({ instance, day }: ChainName): string {
  * added at the end: the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
-  { kind, principal, phase = 'end', outcome, subject, isDryRun, isReported, replayed, ...known }: AuditEvent,
+  {
+    kind,
+    principal,
+    phase = 'end',
+    outcome,
+    subject,
+    isDryRun,
+    isReported,
+    replayed,
+    isLost,
+    ...known
+  }: AuditEvent,
   chain: ChainName & { readonly seq: number; readonly prev: string; readonly at: string },
   lostBefore: number,
 ): SealedRecord {
@@ -92,10 +120,11 @@ export function sealed(
     kind,
     phase,
     outcome,
-    principal: { kind: principal.kind, uid: principal.uid },
+    principal: senderOf(principal),
     ...(isDryRun === true && { dryRun: true }),
     ...(isReported === true && { reported: true }),
     ...(replayed === true && { replayed: true }),
+    ...(isLost === true && { lost: true }),
     ...(subject !== undefined && { subject }),
     ...(lostBefore > 0 && { lostBefore }),
   }
@@ -115,7 +144,13 @@ export function sealed(
   }
 }
 
+/** What a record says of a sender. */
+export function senderOf({ kind, uid, token }: Sender): { kind: string; uid: string; token?: string } {
+  return token === undefined ? { kind, uid } : { kind, uid, token }
+}
+
 const NOTHING_KNOWN = {
+  approval: null,
   agent: null,
   session: null,
   workflow: null,

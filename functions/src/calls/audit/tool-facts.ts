@@ -5,10 +5,9 @@ import { recordedArguments } from './redact.ts'
 import { marksOf } from './sensitive.ts'
 
 /** What a record says of the tool of a call, and of its arguments. */
-export function toolFacts(
-  entry: CatalogEntry,
-  args: JsonObject | undefined,
-): Pick<AuditEvent, 'tool' | 'layer' | 'digest' | 'arguments' | 'argumentsHash'> {
+export type ToolFacts = Pick<AuditEvent, 'tool' | 'layer' | 'digest' | 'arguments' | 'argumentsHash'>
+
+export function toolFacts(entry: CatalogEntry, args: JsonObject | undefined): ToolFacts {
   const { name: tool, layer, digest, stored } = entry
   return { tool, layer, digest, ...(args && recordedArguments(args, marksOf(stored))) }
 }

@@ -28,6 +28,10 @@ type Expected = {
   readonly isPart?: boolean
   /** A day whose records must be among the lines, also if `isPart` is set, unless they were removed because they were too old. */
   readonly day?: string | undefined
+  /** Records that are not among the lines, after which their chains go on. */
+  readonly after?: readonly ChainHead[]
+  /** True if there are manifests before the first one of the lines. */
+  readonly hasEarlier?: boolean
 }
 
 type Chain = { head: ChainHead; line: number }
@@ -48,6 +52,7 @@ export class TrailVerifier {
   constructor(expected: Expected = {}) {
     this.#expected = expected
     this.#wantedHeads = new Set(expected.heads)
+    for (const head of expected.after ?? []) this.#chains.set(firstPrev(head), { head, line: 0 })
   }
 
   get hasFault(): boolean {
@@ -163,7 +168,8 @@ export class TrailVerifier {
       if (!isSigned(manifest, publicKey))
         return this.#fail(place, 'its signature is not that of the key', line)
       // Manifests are never removed, so the first one has none before it.
-      if (manifest.prev !== (before ? manifestHash(before.text) : null))
+      const isFirst = !before && this.#expected.hasEarlier === true
+      if (!isFirst && manifest.prev !== (before ? manifestHash(before.text) : null))
         return this.#fail(place, 'the manifest before it was removed or replaced', line)
       this.#checkChains(each)
       if (this.#fault) return

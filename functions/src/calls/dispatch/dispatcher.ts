@@ -151,7 +151,7 @@ function argumentsIn(text: string): JsonObject {
   if (bytes.length > ARGUMENTS_BYTES_MAX)
     throw new ToolrackError(
       'BODY_TOO_LARGE',
-      `The arguments have ${bytes.length} bytes; at most ${ARGUMENTS_BYTES_MAX} are allowed.`,
+      `The arguments have ${bytes.length} bytes; at most ${ARGUMENTS_BYTES_MAX} are allowed. Let the tool work on a part of the data at a time, or read it from a place that the arguments name.`,
     )
   const json = readJson(bytes, Infinity)
   if ('value' in json) return callArguments(json.value)

@@ -61,7 +61,10 @@ export type Asked = {
   readonly isDryRun?: boolean
   /** The id of the call that makes this one, if a step makes it. */
   readonly parentInvocationId?: string
-  /** Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check is refused. */
+  /**
+   * Aborted when the caller has disconnected. Then a waiting check is not made, a tool is not begun, and the runner kills the call's
+   * process. The call ends with CANCELLED.
+   */
   readonly signal: AbortSignal
   /**
    * Receives the events of the call. If it returns a promise, the tool's next events wait for it. An error that it throws is
@@ -106,6 +109,8 @@ export type Authorised = Resolved & {
   readonly decision: RuleDecision
   /** Every rule that asks about the call. */
   readonly asks?: readonly AskingRule[]
+  /** The id of the approval with which the call goes on, whether the call or the service has named it. */
+  readonly usedApproval?: string
 }
 
 /** A rule that asks about a call, or the default of an owner. `says` is equal for equal rules only. */
@@ -135,6 +140,8 @@ export type CallOutcome = {
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
   /** The time after which the same call may succeed, if it is known. */
   readonly retryAfterSeconds: number | null
+  /** True if the caller disconnected when the call had been sent to a runner. */
+  readonly mayHaveRun?: boolean
 }
 
 /** An answered call: its outcome, and the result with its `meta`. */

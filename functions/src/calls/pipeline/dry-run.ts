@@ -1,9 +1,12 @@
 import { effectsOf, toolResult, type RuleDecision, type ToolClass, type ToolLimits } from '@toolrack/contract'
+import type { ApprovalState } from '../approvals/approval.ts'
+import { foreseeApproval, type ApprovalStepParts } from '../approvals/approval-steps.ts'
+import type { ForeseenApproval } from '../approvals/approvals.ts'
 import { outcomeOf, type Authorised } from './call.ts'
 import type { Step } from './onion.ts'
-import { limitsOf, refuseToRun, type RunParts } from './run-tool.ts'
+import { limitsOf, type RunParts } from './run-tool.ts'
 
-/** What a call would be answered by the rules, and what its tool may do. */
+/** What a call would be answered by the rules and its approval, and what its tool may do. */
 export type DryRun = {
   readonly decision: RuleDecision['effect']
   readonly rule: RuleDecision['rule']
@@ -11,23 +14,41 @@ export type DryRun = {
   readonly reason: string
   readonly effects: readonly ToolClass[]
   readonly limits: ToolLimits
+  /** The approval with which the call would run, or for which it would wait. Missing if there is none. */
+  readonly approval?: ForeseenApproval['approval']
 }
 
+export type DryRunParts = ApprovalStepParts & Pick<RunParts, 'deadlineMsMax' | 'callLimits'>
+
 /**
- * Ends a dry run. Everything that refuses a call before it takes a key or asks for an approval lies outside this step, and what
- * `run the tool` refuses because of the definition is refused here. So no handler of a dry run ever runs.
+ * Ends a dry run. Everything that refuses a call before it takes a key or asks for an approval lies outside this step, and what the
+ * step that awaits the approval would find is looked up here and not used up. So no handler of a dry run ever runs.
  */
-export function endDryRun(parts: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>): Step<Authorised> {
-  return (call, next) => {
-    if (!call.isDryRun) return next(call)
-    refuseToRun(call)
-    return Promise.resolve(outcomeOf(call, toolResult(dryRunOf(call, parts))))
+export function endDryRun(parts: DryRunParts): Step<Authorised> {
+  return (call, next) =>
+    call.isDryRun
+      ? dryRunOf(call, parts).then((foreseen) => outcomeOf(call, toolResult(foreseen)))
+      : next(call)
+}
+
+/** What would become of a call that no step has refused. Throws as the step that awaits the approval does. */
+export async function dryRunOf(call: Authorised, parts: DryRunParts): Promise<DryRun> {
+  const { decision, entry } = call
+  const { effect, rule, owner, reason } = decision
+  const foreseen = await foreseeApproval(parts, call)
+  const { isWaiting, approval }: ForeseenApproval = foreseen ?? { isWaiting: effect === 'ask' }
+  return {
+    decision: isWaiting ? 'ask' : 'allow',
+    rule,
+    owner,
+    reason: isWaiting || effect === 'allow' ? reason : `${reason} ${answerOf(approval?.status)}`,
+    effects: effectsOf(entry.classes),
+    limits: limitsOf(call, parts),
+    ...(approval && { approval }),
   }
 }
 
-function dryRunOf(call: Authorised, parts: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>): DryRun {
-  const { decision, entry } = call
-  const { effect, rule, owner, reason } = decision
-  const effects = effectsOf(entry.classes)
-  return { decision: effect, rule, owner, reason, effects, limits: limitsOf(call, parts) }
+function answerOf(status: ApprovalState | undefined): string {
+  if (status === 'approved') return 'This call was approved.'
+  return status === 'session' ? 'It is answered for the session.' : 'It is answered for always.'
 }

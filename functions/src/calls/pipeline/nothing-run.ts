@@ -18,11 +18,12 @@ const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
   'ARGUMENTS_INVALID',
   'KIND_NOT_SERVED',
   'RUNS_AT_CLIENT',
+  'CANCELLED',
 ])
 
 /** True if the tool has certainly not begun to run. Then the key of the call is free again, and its approval can be used again. */
-export function hasRunNothing({ result, usage }: CallOutcome): boolean {
+export function hasRunNothing({ result, usage, mayHaveRun }: CallOutcome): boolean {
   // The runner measures the usage only of what it has run.
-  if (result.resultType === 'success' || usage !== null) return false
+  if (result.resultType === 'success' || usage !== null || mayHaveRun) return false
   return NOTHING_RUN.has(result.code) || result.code.startsWith('APPROVAL_')
 }

@@ -81,10 +81,13 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
     return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${toolNameFault(name)}`)
   const denied = whyNotCalled(principal, name)
   if (denied) return denied
+  if (view.lostLayers.length > 0) {
+    // The lost layer may also have the definition that a job token names.
+    const lost = `the layer ${view.lostLayers.join(' and ')}, which may define it, could not be read`
+    return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
+  }
   if (view.hasChanged(name)) return refusalOf(changed(name))
-  if (view.lostLayers.length === 0) return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
-  const lost = `the layer ${view.lostLayers.join(' and ')}, which may define it, could not be read`
-  return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
+  return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
 }
 
 /**

@@ -40,7 +40,8 @@ export type RunParts = {
 export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcome> {
   return async (call) => {
     refuseToRun(call)
-    const { howRun, request } = call
+    const { howRun, request, signal } = call
+    if (signal.aborted) throw new ToolrackError('CANCELLED', GONE)
     const startedMs = performance.now()
     using start = startOf(call)
     if (howRun.by === 'builtin') start.now()
@@ -51,6 +52,8 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
     return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
   }
 }
+
+const GONE = 'The caller disconnected before the tool was begun; nothing was run.'
 
 /** What a built-in tool may use: no more than the caller may see. */
 function contextOf(
@@ -72,7 +75,7 @@ function selectedIn(session: SessionSelection): ListFilter {
   return { leavesOut: (entry) => (whyNotInSession(session, entry) ? NOT_CALLABLE : undefined) }
 }
 
-/** Throws if the definition does not let the service run the tool, whatever its arguments are. */
+/** Throws if the definition does not let the service run the tool, whatever its arguments are. A step asks before the run, too. */
 export function refuseToRun(call: Resolved): asserts call is Runnable {
   const { howRun, entry } = call
   if (howRun.by === 'client')
@@ -200,8 +203,9 @@ function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined
 function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): CallOutcome {
   const { isolation = null, usage = null, log = null } = answer
   if ('code' in answer) {
-    const { code, error, retryAfterSeconds = null } = answer
-    return { ...outcomeOf(call, toolFailure(code, error)), isolation, usage, log, retryAfterSeconds }
+    const { code, error, retryAfterSeconds = null, mayHaveRun = false } = answer
+    const outcome = outcomeOf(call, toolFailure(code, error))
+    return { ...outcome, isolation, usage, log, retryAfterSeconds, mayHaveRun }
   }
   const result = 'json' in answer ? toolResultOfJson(answer.json) : toolResult(answer.text)
   return { ...outcomeOf(call, result), isolation, usage, log }

@@ -3,22 +3,20 @@ import type { ArgumentValidator } from '../../tools/schemas/argument-validator.t
 import { auditCall, auditStart } from '../audit/audit-call.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
-import { awaitApproval, takeEditedArguments, type ApprovalStepParts } from '../approvals/approval-steps.ts'
+import { awaitApproval, takeEditedArguments } from '../approvals/approval-steps.ts'
 import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
-import { endDryRun } from './dry-run.ts'
+import { makeArgumentsCanonical } from './canonical-arguments.ts'
+import { endDryRun, type DryRunParts } from './dry-run.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
-import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
+import { refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
-export type StepParts = ResolveParts &
-  AuthoriseParts &
+export type StepParts = DecideParts &
   KeepParts &
   RunParts &
-  OnceParts &
-  ApprovalStepParts & {
-    readonly validator: ArgumentValidator
+  OnceParts & {
     readonly showCall?: ShowCall | undefined
     readonly audit?: AuditTrail | undefined
   }
@@ -28,20 +26,39 @@ export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 
 /** The steps of one call, from the outside in. Each wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
+  return runningSteps(decidingSteps(keepingSteps(parts, failures), parts), parts)
+}
+
+/** The steps that see every call, whatever becomes of it. */
+function keepingSteps(parts: StepParts, failures: StepFailures): Onion<Received> {
   const onion = Onion.withoutSteps(failures)
   const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
   const audited = parts.audit ? shown.step('audit the call', auditCall(parts.audit)) : shown
-  const checked = audited
-    .step('keep the call', keepCall(parts))
+  return audited.step('keep the call', keepCall(parts))
+}
+
+export type DecideParts = ResolveParts &
+  AuthoriseParts &
+  DryRunParts & { readonly validator: ArgumentValidator }
+
+/** The steps that decide whether a call may run. They change nothing, so that a simulation takes the same. */
+export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion<Authorised> {
+  return onion
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
+    .step('make the arguments canonical', makeArgumentsCanonical)
     .step('take edited arguments', takeEditedArguments(parts))
     .step('authorise the call', authoriseCall(parts))
     .step('validate the arguments', validateArguments<Authorised>(parts))
+}
+
+/** The steps of a call that has been decided about. */
+function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Received> {
+  const checked = decided
     .step('end a dry run', endDryRun(parts))
     .step('run at most once', atMostOnce<Authorised>(parts))
     .step('await the approval', awaitApproval(parts))
-  const recorded = parts.audit?.isRequired
+  const recorded = parts.audit?.wantsStarts
     ? checked.step('record the start', auditStart(parts.audit))
     : checked
   return recorded.step('bound the result', boundResult).run('run the tool', runTool(parts))
@@ -65,7 +82,10 @@ export const readRequest: Step<Received, Requested> = (call, next) => {
   return request instanceof Promise ? request.then(proceed) : proceed(request)
 }
 
-/** Checks the arguments if the service runs the tool. Calls of other tools fail in the last step. */
+/**
+ * Checks the arguments if the service runs the tool, and refuses what its definition does not let the service run. So nobody is
+ * asked about a call that cannot run.
+ */
 export function validateArguments<Call extends Resolved>({
   validator,
 }: Pick<StepParts, 'validator'>): Step<Call> {
@@ -77,6 +97,7 @@ export function validateArguments<Call extends Resolved>({
       if (faults.length > 0)
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }
+    refuseToRun(call)
     return next(call)
   }
 }

@@ -1,20 +1,17 @@
 import {
   jsonPointer,
-  nameMatcher,
+  parseRuleSet,
+  readingsOfTool,
+  ToolrackError,
   undeclaredArguments,
-  valueAt,
-  type Rule,
-  type RuleSet,
 } from '@toolrack/contract'
-import { isJsonObject, parseRuleSet, ToolrackError, type JsonValue, type RuleFault } from '@toolrack/contract'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { JsonValue, Rule, RuledTool, RuleFault, RuleSet } from '@toolrack/contract'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { Pieces } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { ruledTool } from './rules-in-force.ts'
-
-/** The most tools whose schemas are read to find the arguments of one rule. With more tools the arguments are not checked. */
-const SCHEMAS_READ_MAX = 500
+import { metTools, ReadSchemas, type MetTool } from './met-tools.ts'
+import { SCHEMAS_READ_MAX, targetsOf, type RuleTargets } from './rule-targets.ts'
+import { writtenRule } from './written-rule.ts'
 
 /** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
 const SUGGESTED_MAX = 3
@@ -28,44 +25,59 @@ export function parsedRules(value: JsonValue): RuleSet {
   throw invalid(parsed.faults)
 }
 
-/**
- * Throws RULE_INVALID for rules that apply to nothing in the view, unless they have `future: true`: a misspelt `deny` would
- * protect nobody. Throws LAYER_UNAVAILABLE if it cannot be known.
- */
-export function* refuseIdleRules({ rules }: RuleSet, view: CatalogView): Pieces<void> {
-  const faults: Fault[] = []
-  for (const [index, rule] of rules.entries())
-    if (rule.future !== true) faults.push(...(yield* idleFaults(rule, index, view)))
-  if (faults.length === 0) return
-  if (view.lostLayers.length === 0) throw invalid(yield* suggested(faults, rules, view))
-  const lost = view.lostLayers.join(' and ')
-  throw new ToolrackError(
-    'LAYER_UNAVAILABLE',
-    `The layer ${lost}, whose tools the rules may be about, could not be read; try again.`,
-  )
+/** Rules as they are stored, and how the tools that they meet read their arguments. `more` counts the tools that are not listed. */
+export type CheckedRules = {
+  readonly set: RuleSet
+  readonly meets: readonly MetTool[]
+  readonly more: number
 }
 
-function* idleFaults(rule: Rule, index: number, view: CatalogView): Pieces<Fault[]> {
-  const tools = yield* toolsOf(rule, view)
-  if (tools.length === 0) {
-    const { class: toolClass, args: _args, ...anyClass } = rule
-    const isKnown = toolClass !== undefined && (yield* toolsOf(anyClass, view)).length > 0
+/**
+ * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match, and for rules that apply to
+ * nothing in the view, unless they have `future: true`: a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if it
+ * cannot be known. Other requests get turns, because there can be many tools.
+ */
+export async function checkedRules(set: RuleSet, view: CatalogView, turns: Turns): Promise<CheckedRules> {
+  const { byRule, shown, more } = await targetsOf(set, view, turns)
+  const schemas = new ReadSchemas()
+  const rules: Rule[] = []
+  const faults: Fault[] = []
+  const idle: Fault[] = []
+  for (const [index, rule] of set.rules.entries()) {
+    const targets = byRule[index] ?? { tools: [], isNamed: false }
+    const tools: RuledTool[] = []
+    if (targets.tools.length <= SCHEMAS_READ_MAX && rule.args !== undefined)
+      for (const entry of targets.tools) {
+        if (turns.isDue) await turns.give()
+        tools.push(schemas.of(entry))
+      }
+    if (rule.future !== true) idle.push(...idleFaults(rule, index, targets, tools))
+    const written = await writtenRule(rule, index, { targets, tools }, turns)
+    rules.push(written.rule)
+    faults.push(...written.faults)
+  }
+  if (idle.length > 0 && view.lostLayers.length > 0) {
+    const lost = view.lostLayers.join(' and ')
+    const message = `The layer ${lost}, whose tools the rules may be about, could not be read; try again.`
+    throw new ToolrackError('LAYER_UNAVAILABLE', message)
+  }
+  if (idle.length > 0 || faults.length > 0)
+    throw invalid([...(await suggested(idle, set.rules, view, turns)), ...faults])
+  return { set: { ...set, rules }, meets: await metTools(shown, set, schemas, turns), more }
+}
+
+function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: readonly RuledTool[]): Fault[] {
+  if (targets.tools.length === 0) {
     return [
-      isKnown
+      targets.isNamed
         ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
         : { pointer: jsonPointer(['rules', index, 'tool']), message: NO_TOOL },
     ]
   }
-  if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
-  let nowhere = Object.keys(rule.args)
-  const declared = new Set<string>()
-  for (const entry of tools) {
-    yield
-    const tool = ruledTool(entry)
-    const undeclared = undeclaredArguments(rule, tool)
-    nowhere = nowhere.filter((name) => undeclared.includes(name))
-    for (const name of declaredIn(valueAt(tool.parameters, ['properties']))) declared.add(name)
-  }
+  const [first = [], ...others] = tools.map((tool) => undeclaredArguments(rule, tool))
+  const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
+  if (nowhere.length === 0) return []
+  const declared = new Set(tools.flatMap((tool) => [...readingsOfTool(tool).names]))
   return nowhere.map((name) => ({
     pointer: jsonPointer(['rules', index, 'args', name]),
     message: NO_ARGUMENT,
@@ -77,32 +89,13 @@ const NO_TOOL = 'matches no tool that you can list; correct it, or say "future":
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
-/** The tools that a rule is about: all of them, or one more than SCHEMAS_READ_MAX. A rule without wildcards needs no search. */
-function* toolsOf(rule: Rule, view: CatalogView): Pieces<readonly CatalogEntry[]> {
-  const found: CatalogEntry[] = []
-  const { tool, class: toolClass } = rule
-  const matches = nameMatcher(tool)
-  for (const entry of /[*?]/.test(tool) ? view.candidates() : exactly(view, tool)) {
-    yield
-    if (!view.shows(entry)) continue
-    if ((toolClass === undefined || entry.classes.includes(toolClass)) && matches(entry.name))
-      found.push(entry)
-    if (found.length > SCHEMAS_READ_MAX || (found.length > 0 && rule.args === undefined)) break
-  }
-  return found
-}
-
-function exactly(view: CatalogView, name: string): readonly CatalogEntry[] {
-  const entry = view.winner(name)
-  return entry ? [entry] : []
-}
-
 /** The faults, the first of those that name no tool with the tool that was probably meant. */
-function* suggested(
+async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],
   view: CatalogView,
-): Pieces<readonly Fault[]> {
+  turns: Turns,
+): Promise<readonly Fault[]> {
   const all = [...faults]
   let left = SUGGESTED_MAX
   for (const [at, fault] of faults.entries()) {
@@ -110,7 +103,7 @@ function* suggested(
     if (index === undefined) continue
     if (left === 0) break
     left -= 1
-    yield
+    if (turns.isDue) await turns.give()
     all[at] = { ...fault, suggestion: nearMiss(rules[Number(index)]?.tool ?? '', namesIn(view)) }
   }
   return all
@@ -118,10 +111,6 @@ function* suggested(
 
 function* namesIn(view: CatalogView): Generator<string> {
   for (const { name } of view.entries()) yield name
-}
-
-function declaredIn(properties: JsonValue | undefined): readonly string[] {
-  return isJsonObject(properties) ? Object.keys(properties) : []
 }
 
 function invalid(faults: readonly Fault[]): ToolrackError {

@@ -3,11 +3,11 @@ import {
   jsonPointer,
   parseRuleSet,
   type Digest,
-  type OwnedRules,
   type RuleOwner,
   type RuleSet,
 } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
+import type { MarkedRules, RuleMarks } from './rule-marks.ts'
 import type { RuleScope } from './rule-store.ts'
 
 /** The rule set of one owner. Its digest is its entity tag. `updatedAt` is ISO 8601, UTC. */
@@ -16,6 +16,7 @@ export type KeptRules = {
   readonly digest: Digest
   readonly updatedAt: string
   readonly updatedBy: string
+  readonly marks?: RuleMarks | undefined
 }
 
 /** The rule sets of a scope by owner, `KIND/ID`. */
@@ -29,6 +30,11 @@ export const RULE_OWNERS_MAX = 100
 
 export function ownerKey({ kind, id }: RuleOwner): string {
   return `${kind}/${id}`
+}
+
+/** True for the owner of the rules in the operator's file, which are in no store. */
+export function isOperator({ kind, id }: RuleOwner): boolean {
+  return kind === 'everybody' && id === 'file'
 }
 
 /** The scope in which the rules of an owner are kept. The rules of a workflow belong to `uid`. */
@@ -63,7 +69,7 @@ export function readRuleSets(text: string | undefined): RuleSets {
 }
 
 /** The rules of one owner among the sets, as decisions need them. */
-export function ownedRules(sets: RuleSets, owner: RuleOwner): readonly OwnedRules[] {
+export function ownedRules(sets: RuleSets, owner: RuleOwner): readonly MarkedRules[] {
   const kept = sets.get(ownerKey(owner))
-  return kept ? [{ owner, set: kept.set }] : []
+  return kept ? [{ owner, set: kept.set, marks: kept.marks }] : []
 }

@@ -3,6 +3,7 @@ import { holds, type Precondition } from '../../tools/definitions/definition-cha
 import { ownerKey, readRuleSets, ruleSetDigest, ruleSetsText, scopeOf } from './kept-rules.ts'
 import { RULE_OWNERS_MAX, RULES_BYTES_MAX, type KeptRules, type RuleSets } from './kept-rules.ts'
 import type { RuleBook } from './rule-book.ts'
+import { marksAfter } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 
 type Parts = { readonly store: RuleStore; readonly book: RuleBook; readonly now: () => number }
@@ -36,7 +37,8 @@ export class RuleWriter {
     return this.#change(target, (kept) => {
       if (kept?.digest === digest) return { kept, outcome: 'unchanged', digest }
       const outcome = kept ? 'updated' : 'created'
-      return { kept: { set, digest, updatedAt, updatedBy: target.uid }, outcome, digest }
+      const marks = marksAfter(kept, set)
+      return { kept: { set, digest, updatedAt, updatedBy: target.uid, marks }, outcome, digest }
     })
   }
 

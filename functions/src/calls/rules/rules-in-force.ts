@@ -4,28 +4,30 @@ import {
   decideCall,
   matchedRules,
   type JsonObject,
-  type OwnedRules,
   type RuledTool,
   type RuleDecision,
 } from '@toolrack/contract'
 import type { AskingRule } from '../pipeline/call.ts'
-import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { HidingRules } from '../../tools/catalog/catalog-view.ts'
 import { sha256 } from './kept-rules.ts'
+import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
+import { ruledTool } from './ruled-tool.ts'
 
 /** The rules that apply to the calls of one principal. They never change: other rules are another object. */
 export class RulesInForce implements HidingRules {
-  readonly owned: readonly OwnedRules[]
+  readonly owned: readonly MarkedRules[]
   /** False if there may be more rules, which could not be read. Then no call is allowed. */
   readonly isWhole: boolean
   /** Equal for equal rules of the same owners. */
   readonly revision: string
   readonly #known = new WeakMap<CatalogEntry, RuleDecision | null>()
 
-  constructor(owned: readonly OwnedRules[], isWhole = true) {
+  constructor(owned: readonly MarkedRules[], isWhole = true) {
     this.owned = owned
     this.isWhole = isWhole
-    this.revision = `${sha256(JSON.stringify(owned)).slice(0, 16)}${isWhole ? '' : '-lost'}`
+    const content = owned.map(({ owner, set }) => ({ owner, set }))
+    this.revision = `${sha256(JSON.stringify(content)).slice(0, 16)}${isWhole ? '' : '-lost'}`
   }
 
   hides(entry: CatalogEntry): RuleDecision | undefined {
@@ -47,48 +49,22 @@ export class RulesInForce implements HidingRules {
   }
 }
 
-/** The tool as rules see it. Its schema is parsed only if a rule about it has arguments. */
-export function ruledTool(entry: CatalogEntry): RuledTool {
-  return new EntryTool(entry)
-}
-
-class EntryTool implements RuledTool {
-  readonly #entry: CatalogEntry
-  #parameters: JsonObject | undefined
-
-  constructor(entry: CatalogEntry) {
-    this.#entry = entry
-  }
-
-  get name(): string {
-    return this.#entry.name
-  }
-
-  get classes(): RuledTool['classes'] {
-    return this.#entry.classes
-  }
-
-  get parameters(): JsonObject {
-    return (this.#parameters ??= definitionOf(this.#entry).function.parameters ?? {})
-  }
-}
-
 /** Nobody's rules. Every call is allowed, and a view of the catalog stays as it is. */
 export const NO_RULES = new RulesInForce([])
 
 /** A book without any rules, for calls outside of a service. */
 export const EMPTY_BOOK = { of: () => NO_RULES }
 
-function asksOfOwner(one: OwnedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
-  const { owner, set } = one
+function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
+  const { owner, set, marks } = one
   const matched = matchedRules(set, tool, args)
   const { effect, ...decision } = decideBy([one], tool, (rule) => matched.has(rule))
   if (effect !== 'ask') return []
-  if (decision.rule === null) return [{ ...decision, says: 'default' }]
-  return set.rules.flatMap((rule) => {
+  if (decision.rule === null) return [{ ...decision, says: markedText(marks, 'default', 'default') }]
+  return set.rules.flatMap((rule, index) => {
     if (rule.effect !== 'ask' || !matched.has(rule)) return []
     // Only this rule matches. The others stay in the list, so that the decision has the index of the rule.
     const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
-    return own === 'ask' ? [{ ...asked, says: JSON.stringify(rule) }] : []
+    return own === 'ask' ? [{ ...asked, says: markedText(marks, index, ruleText(rule)) }] : []
   })
 }

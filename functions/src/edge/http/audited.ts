@@ -1,7 +1,7 @@
 import { isToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
-import type { AuditEvent } from '../../calls/audit/record.ts'
+import type { AuditEvent, AuditKind } from '../../calls/audit/record.ts'
 import { redact, redactText } from '../../calls/audit/redact.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import type { Action, Principal } from '../../access/principal.ts'
@@ -9,15 +9,23 @@ import type { FoundRequest, Noted, Route } from './route.ts'
 import { requestError } from './send-error.ts'
 
 /** What reads only, and calls, which have records of their own with what they did. */
-const NOT_WRITES: ReadonlySet<Action['verb']> = new Set(['read', 'call', 'read-audit'])
+const NOT_RECORDED: ReadonlySet<Action['verb']> = new Set(['read', 'call', 'read-audit'])
 
-/** True for a route that changes something or decides something. */
+/** What changes nothing that is kept, and what an auditor looks for all the same: who tries out rules, and who loads modules again. */
+const OWN_KINDS: Partial<Record<Action['verb'], AuditKind>> = { simulate: 'simulation', refresh: 'refresh' }
+
+/** True for a route that changes or decides something, and for those of OWN_KINDS. */
 export function isAudited({ method, action }: Route): boolean {
-  return method !== 'GET' && (typeof action === 'function' || !NOT_WRITES.has(action.verb))
+  return method !== 'GET' && (typeof action === 'function' || !NOT_RECORDED.has(action.verb))
+}
+
+function kindOf({ path, action }: Route): AuditKind {
+  const own = typeof action === 'function' ? undefined : OWN_KINDS[action.verb]
+  return own ?? (path.startsWith('/approvals') ? 'approval' : 'write')
 }
 
 /**
- * Runs the handler of a write and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required it is recorded before
+ * Runs the handler of a request that is recorded, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required it is recorded before
  * too, and is not done if it cannot be recorded.
  */
 export async function audited(
@@ -26,15 +34,15 @@ export async function audited(
   act: (note: (noted: Noted) => void) => void | Promise<void>,
 ): Promise<void> {
   const { req, res, params, search } = found
-  const { kind, uid, workflowId = null } = principal
+  const { workflowId = null } = principal
   const names = Object.values<string>(params)
   let noted: Noted = {}
   // Pairs the record of the start with that of the end.
   const invocationId = randomUUID()
   const event = (phase: 'start' | 'end', outcome: string): AuditEvent => ({
-    kind: route.path.startsWith('/approvals') ? 'approval' : 'write',
+    kind: kindOf(route),
     phase,
-    principal: { kind, uid },
+    principal,
     workflow: workflowId,
     outcome,
     tool: route.path.startsWith('/tools/defs/') ? redactText(names[0] ?? '') : null,
@@ -52,7 +60,7 @@ export async function audited(
       ...(redact(noted.subject ?? {}) as JsonObject),
     },
   })
-  if (trail.isRequired) await trail.require(() => event('start', 'started'))
+  await trail.begin(() => event('start', 'started'))
   const startedMs = performance.now()
   const end = (outcome: string): Promise<void> => {
     const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000

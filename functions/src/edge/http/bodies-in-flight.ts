@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
-import { FairQueue, type NotRun, type QueueState } from '../../fair-queue.ts'
+import { FairQueue, type QueueState } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
@@ -61,7 +61,7 @@ export class BodiesInFlight {
   take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
     if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
-    if (this.#bytes.total + bytes > this.#bytesMax) throw refusal('full')
+    if (this.#bytes.total + bytes > this.#bytesMax) throw refusal()
     this.#set(request, { user, bytes })
   }
 
@@ -80,7 +80,7 @@ export class BodiesInFlight {
   /**
    * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and between the pieces
    * of a parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not
-   * wait. Rejects with the error of the parse, or with SERVICE_BUSY if the caller disconnects before its end.
+   * wait. Rejects with the error of the parse, or with CANCELLED if the caller disconnects before its end.
    */
   async parseInTurn<Value>(
     user: string,
@@ -99,7 +99,7 @@ export class BodiesInFlight {
     return promise
   }
 
-  /** Discards a user's refused bodies one by one. Rejects with SERVICE_BUSY if too many wait, or if the caller disconnects. */
+  /** Discards a user's refused bodies one by one. Rejects with SERVICE_BUSY if too many wait, and with CANCELLED if the caller disconnects. */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,
@@ -120,6 +120,6 @@ const AGAIN = 'nothing was done. Try again, or send less at a time.'
 const USER_FULL = `The service is working on too many large bodies of yours; ${AGAIN}`
 const ALL_FULL = `The service is working on too many large bodies; ${AGAIN}`
 
-function refusal(why: NotRun): ToolrackError {
-  return new ToolrackError('SERVICE_BUSY', why === 'full' ? ALL_FULL : 'The caller has gone.')
+function refusal(): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', ALL_FULL)
 }

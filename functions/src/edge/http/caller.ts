@@ -4,18 +4,15 @@ import type { ServerResponse } from 'node:http'
 /** If a client reads nothing of an answer for so many milliseconds, the connection is closed and the answer's memory is freed. */
 export const READER_PATIENCE_MS = 30_000
 
-/**
- * Returns a signal that is aborted if the connection ends before the whole answer was sent. Its reason is SERVICE_BUSY; nobody reads
- * this error.
- */
+/** Returns a signal that is aborted, with CANCELLED as its reason, if the connection ends before the whole answer was sent. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  const abort = (): void => {
-    if (!res.writableFinished) gone.abort(new ToolrackError('SERVICE_BUSY', 'The caller has gone.'))
+  function look(): void {
+    if (!res.writableFinished) gone.abort(new ToolrackError('CANCELLED'))
   }
   // If the caller has already disconnected, no 'close' event will come.
-  if (res.closed) abort()
-  else res.once('close', abort)
+  if (res.closed) look()
+  res.once('close', look)
   return gone.signal
 }
 

@@ -53,7 +53,7 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
   }
   // Node calls this before it has parsed the body. The body is read first, so that malformed HTTP changes nothing.
   if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
-    return readBytes(request, 'single').then(() => route.handle(request))
+    return readBytes(request, 'none').then(() => route.handle(request))
   return route.handle(request)
 }
 

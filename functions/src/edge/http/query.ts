@@ -13,6 +13,13 @@ export class Query {
     }
   }
 
+  /** Ignores unknown parameters, as the routes of the original service do. */
+  static ofKnown(search: string, known: readonly string[]): Query {
+    const sent = new URLSearchParams(search)
+    for (const name of new Set(sent.keys())) if (!known.includes(name)) sent.delete(name)
+    return new Query(sent.toString(), known)
+  }
+
   all(name: string): readonly string[] {
     return this.#values.getAll(name)
   }

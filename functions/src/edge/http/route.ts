@@ -41,7 +41,15 @@ export type FoundRequest<Path extends string = string> = {
 export type Noted = Partial<
   Pick<
     AuditEvent,
-    'layer' | 'digest' | 'revision' | 'workflow' | 'rule' | 'decision' | 'arguments' | 'argumentsHash'
+    | 'layer'
+    | 'digest'
+    | 'revision'
+    | 'workflow'
+    | 'rule'
+    | 'decision'
+    | 'approval'
+    | 'arguments'
+    | 'argumentsHash'
   >
 > & { readonly tool?: string | null; readonly subject?: JsonObject }
 

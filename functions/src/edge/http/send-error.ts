@@ -62,6 +62,7 @@ const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate,
 /** The error of a request that Express or its body parser refused. Undefined for other errors. */
 export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
+  if (type === 'request.aborted') return new ToolrackError('CANCELLED')
   if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
   if (type === 'encoding.unsupported') return new ToolrackError('BODY_INVALID', ENCODING_UNKNOWN)
   if (status !== undefined && status >= 400 && status < 500) return new ToolrackError('REQUEST_MALFORMED')

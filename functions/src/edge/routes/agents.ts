@@ -1,14 +1,12 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import { redactText } from '../../calls/audit/redact.ts'
+import type { Principal } from '../../access/principal.ts'
+import { whyNotCalled } from '../../access/visible.ts'
 import { AGENTS_PER_USER, isOuterId, OUTER_ID_RULE } from '../../tools/agents/agent.ts'
+import type { Agent, FixedAgent } from '../../tools/agents/agent.ts'
 import type { LinkedSession } from '../../tools/agents/agent-store.ts'
-import {
-  agentFaultText,
-  ANSWERED_FIELDS,
-  checkAgent,
-  checkToolNames,
-} from '../../tools/agents/check-agent.ts'
-import { invalidParameter, Query, refuseParameters } from '../http/query.ts'
+import { agentFaultText, checkAgent, checkToolNames } from '../../tools/agents/check-agent.ts'
+import { invalidParameter, Query } from '../http/query.ts'
 import { bodyInvalid, readObject, type Sent } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -24,7 +22,10 @@ const SESSION = '/agents/session/:sessionId'
 /** The most agents of a list whose query does not say it. */
 const LISTED = 50
 
-/** The agents as the clients of the original service know them: the same requests, answers and form of errors. */
+/**
+ * The agents as the clients of the original service know them: the same requests, answers and form of errors. As there, parameters and
+ * fields that are not known are ignored, also a `userId`: the token says who the user is.
+ */
 export function agentRoutes({ agents }: RouteParts): readonly Route[] {
   return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
 }
@@ -37,54 +38,52 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'GET',
       path: '/agents',
       ask({ search }) {
-        const query = new Query(search, ['limit', 'order'])
+        const query = Query.ofKnown(search, ['limit', 'order'])
         const limit = query.integer('limit', 1, AGENTS_PER_USER) ?? LISTED
         return { limit, order: query.choice('order', ['desc', 'asc'], 'desc') }
       },
       action: READ,
       async handle({ principal, asked: { limit, order }, res }) {
-        sendJson(res, 200, { agents: await agents.list(principal.uid, limit, order) })
+        const found = await agents.list(principal.uid, limit, order)
+        sendJson(res, 200, { agents: found.map((agent) => shownTo(principal, agent)) })
       },
     }),
     original({
       method: 'POST',
       path: '/agents',
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
-        const { name, ...fields } = fieldsIn(await readObject(request, 'single'))
+        const { name, ...fields } = fieldsIn(await readObject(request, 'agent'))
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
         const agent = await agents.create(request.principal.uid, { name, ...fields })
         request.note?.({ subject: { agent: redactText(agent.id) } })
-        sendJson(request.res, 201, { agent })
+        sendJson(request.res, 201, { agent: shownTo(request.principal, agent) })
       },
     }),
     original({
       method: 'GET',
       path: ONE,
-      ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { agent: await agents.find(principal.uid, id) })
+        sendJson(res, 200, { agent: shownTo(principal, await agents.find(principal.uid, id)) })
       },
     }),
     original({
       method: 'PATCH',
       path: ONE,
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         const { principal, params, res } = request
-        const fields = fieldsIn(await readObject(request, 'single'))
-        sendJson(res, 200, { agent: await agents.change(principal.uid, params.id, fields) })
+        const fields = fieldsIn(await readObject(request, 'agent'))
+        const agent = await agents.change(principal.uid, params.id, fields)
+        sendJson(res, 200, { agent: shownTo(principal, agent) })
       },
     }),
     original({
       method: 'DELETE',
       path: ONE,
-      ask: refuseParameters,
       action: WRITE,
       async handle({ principal, params: { id }, res }) {
         await agents.delete(principal.uid, id)
@@ -99,10 +98,9 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: TOOLS,
-      ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
-        sendJson(res, 200, { tools: await agents.tools(principal.uid, id) })
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, id)) })
       },
     }),
     changeTools('POST', (uid, id, names) => agents.addTools(uid, id, names)),
@@ -119,12 +117,12 @@ function changeTools(
     method,
     path: TOOLS,
     takesBody: true,
-    ask: refuseParameters,
     action: WRITE,
     async handle(request) {
       const { principal, params, res } = request
       const names = await namesIn(request)
-      sendJson(res, 200, { tools: await change(principal.uid, params.id, names) })
+      const tools = await change(principal.uid, params.id, names)
+      sendJson(res, 200, { tools: namesFor(principal, tools) })
     },
   })
 }
@@ -136,14 +134,12 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       method: 'PUT',
       path: SESSION,
       takesBody: true,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         const session = sessionOf(request)
-        const { agentId: sent, ...rest } = await readObject(request, 'single')
+        const { agentId: sent } = await readObject(request, 'agent')
         const agentId = typeof sent === 'string' ? sent.trim() : ''
-        if (agentId === '' || Object.keys(rest).length > 0)
-          throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
+        if (agentId === '') throw bodyInvalid('The body must be {"agentId": "…"}, with the id of an agent.')
         await agents.link(session, agentId)
         request.note?.({ subject: { agent: redactText(agentId) } })
         sendJson(request.res, 200, { sessionId: session.sessionId, agentId })
@@ -152,7 +148,6 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: SESSION,
-      ask: refuseParameters,
       action: READ,
       async handle(request) {
         const session = sessionOf(request)
@@ -163,7 +158,6 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: SESSION,
-      ask: refuseParameters,
       action: WRITE,
       async handle(request) {
         await agents.unlink(sessionOf(request))
@@ -173,14 +167,24 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: '/agents/session/:sessionId/tools',
-      ask: refuseParameters,
       action: READ,
       async handle(request) {
         const agentId = await agents.linked(sessionOf(request))
-        sendJson(request.res, 200, { tools: await agents.tools(request.principal.uid, agentId) })
+        const { principal, res } = request
+        sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, agentId)) })
       },
     }),
   ]
+}
+
+/** The agent without the names of tools that a job token does not name. */
+function shownTo<Shown extends Agent | FixedAgent>(principal: Principal, agent: Shown): Shown {
+  return agent.tools ? { ...agent, tools: namesFor(principal, agent.tools) } : agent
+}
+
+/** Those of the names and aliases that the principal may see. Only a job token may not see all. */
+function namesFor(principal: Principal, names: readonly string[]): readonly string[] {
+  return names.filter((name) => !whyNotCalled(principal, name))
 }
 
 /** A route that the original service has too. */
@@ -191,14 +195,13 @@ function original<const Path extends string, Asked = undefined>(
 }
 
 function fieldsIn(body: JsonObject) {
-  const checked = checkAgent(body, ANSWERED_FIELDS)
+  const checked = checkAgent(body)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
   return checked.fields
 }
 
 async function namesIn(request: Sent): Promise<readonly string[]> {
-  const { tools, ...rest } = await readObject(request, 'single')
-  if (Object.keys(rest).length > 0) throw bodyInvalid('The body takes tools, and nothing else.')
+  const { tools } = await readObject(request, 'agent')
   const checked = checkToolNames(tools)
   if ('fault' in checked) throw bodyInvalid(agentFaultText('The body', checked.fault))
   if (checked.names.length === 0)

@@ -27,7 +27,14 @@ export function approvalRoutes({
   /** Adds the call that an approval is about to the record of what was decided. */
   async function noteApproval(
     { note, principal }: KnownRequest,
-    { tool, digest, asked, workflow, arguments: args }: Awaited<ReturnType<typeof approvals.findReadable>>,
+    {
+      id,
+      tool,
+      digest,
+      asked,
+      workflow,
+      arguments: args,
+    }: Awaited<ReturnType<typeof approvals.findReadable>>,
     edited = args?.edited,
   ): Promise<void> {
     if (!note) return
@@ -35,7 +42,7 @@ export function approvalRoutes({
     const entry = view.meaning(tool)
     // Which arguments are sensitive is known only as long as the tool is the one that was called.
     const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent) : { tool, digest }
-    note({ ...facts, workflow, revision: view.revision, rule: recordedRule(asked) })
+    note({ ...facts, approval: id, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
 
   return [
@@ -80,7 +87,7 @@ export function approvalRoutes({
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
-        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'single'))
+        const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'decision'))
         await noteApproval(request, await approvals.findReadable(principal.uid, id), edited)
         request.note?.({ decision: decision.decision })
         // Nobody approves arguments that could not be shown.

@@ -50,8 +50,8 @@ export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Rout
       path: '/audit',
       ask: ({ search }) => uidIn(new Query(search, ['uid']).required('uid')),
       action: { verb: 'erase-audit' },
-      async handle({ principal: { kind, uid }, asked, res }) {
-        sendJson(res, 200, await present(audit).erase({ kind, uid }, asked), NOT_STORED)
+      async handle({ principal, asked, res }) {
+        sendJson(res, 200, await present(audit).erase(principal, asked), NOT_STORED)
       },
     }),
   ]

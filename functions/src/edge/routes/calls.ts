@@ -1,7 +1,7 @@
 import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
-import type { JsonObject, JsonValue, ToolCall } from '@toolrack/contract'
+import type { JsonObject, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
-import { auditReported } from '../../calls/audit/audit-reported.ts'
+import { auditReported, refusedReport } from '../../calls/audit/audit-reported.ts'
 import { validTraceparent } from '../../calls/audit/traceparent.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls, requestOf } from '../../calls/dispatch/dispatcher.ts'
@@ -52,10 +52,17 @@ export function callRoutes({
       takesBody: true,
       action: { verb: 'call' },
       async handle(request) {
-        const { answer, reported } = completeCalls(await readResults(request))
         const { principal, req, res } = request
+        const { traceparent } = callHeaders(req)
+        const { answer, reported } = await readBody(request, 'results', CALL_DEPTH_MAX)
+          .then(completeCalls)
+          .catch(async (error: unknown) => {
+            const refused = requestError(error) ?? error
+            const code = isToolrackError(refused) ? refused.code : 'INTERNAL'
+            await audit?.record(() => refusedReport(principal, traceparent, code))
+            throw error
+          })
         if (audit) {
-          const { traceparent } = callHeaders(req)
           const reporter = { principal, traceparent, view: await listed.view(principal) }
           const calls = reported.map(({ call, result }) => ({ call, result, arguments: readArguments(call) }))
           await auditReported(audit, reporter, calls)
@@ -89,7 +96,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
           throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
         if (isToolrackError(asked)) throw asked
         checkIdempotencyKey(req)
-        return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
+        return parseCallRequest(await readBody(request, 'call', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
@@ -136,13 +143,14 @@ function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<v
 /** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
-  const sessionId = sessionIn(new Query(request.search, ['session']))
-  checkIdempotencyKey(req)
-  const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
-  const held = results.begin(principal.uid)
+  const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
+  const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
+    // One call of which nothing is known. So the refusal is recorded, kept and shown as that of a single call is.
+    await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
+    throw error
+  })
   try {
-    const sender = { principal, headers: callHeaders(req), signal: callerGone(res), sessionId }
-    const answer = await dispatch(pipeline, sender, calls, held)
+    const answer = await dispatch(pipeline, { ...caller, sessionId }, calls, held)
     const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
     // Waits until the client has read the answer, because the answer is in memory until then.
@@ -150,6 +158,13 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   } finally {
     held.giveBack()
   }
+}
+
+async function readDispatch(request: KnownRequest, results: HeldResults) {
+  const sessionId = sessionIn(new Query(request.search, ['session']))
+  checkIdempotencyKey(request.req)
+  const calls = parseCalls(await readBody(request, 'calls', CALL_DEPTH_MAX))
+  return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
 /** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call all the same. */
@@ -161,21 +176,6 @@ function readArguments(call: ToolCall): JsonObject | undefined {
     throw error
   }
 }
-
-/** The body of a complete. The results of one dispatch can be larger than it, so the error says how to send fewer bytes. */
-async function readResults(request: KnownRequest): Promise<JsonValue> {
-  try {
-    return await readBody(request, 'bulk', CALL_DEPTH_MAX)
-  } catch (error) {
-    const known = requestError(error) ?? error
-    throw isToolrackError(known) && known.code === 'BODY_TOO_LARGE'
-      ? new ToolrackError('BODY_TOO_LARGE', RESULTS_TOO_LARGE)
-      : error
-  }
-}
-
-const RESULTS_TOO_LARGE =
-  'The body is above 1 MB. Leave out the data of the results, or complete only some of the calls at a time.'
 
 /** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
 const CALL_DEPTH_MAX = 64

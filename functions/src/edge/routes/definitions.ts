@@ -51,7 +51,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       action: write,
       async handle(request) {
         const { principal, asked, res } = request
-        const sent = sentDefinitions(await readBody(request, 'bulk'))
+        const sent = sentDefinitions(await readBody(request, 'definitions'))
         const { layer, ...options } = { ...asked, signal: callerGone(res) }
         const answer = await writer.putAll(principal, layer, sent, options)
         const written = answer.results.filter(({ outcome }) => outcome !== 'unchanged')
@@ -83,7 +83,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       action: write,
       async handle(request) {
         const { principal, res } = request
-        const sent = await readObject(request, 'single')
+        const sent = await readObject(request, 'definition')
         const answer = await writer.put(principal, targetOf(request), sent)
         noteWrite(request, answer)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
@@ -126,7 +126,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const choice = versionChoice(await readObject(request, 'single'), 'digest', 'sha256:…')
+        const choice = versionChoice(await readObject(request, 'version'), 'digest', 'sha256:…')
         const answer = await writer.rollback(request.principal, targetOf(request), choice)
         noteWrite(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.digest}"` })

@@ -42,7 +42,9 @@ export function healthRoute({
         bodies: bodies.state,
         answers: unread.state,
       }
-      const records = audit?.state ?? { mode: 'off' }
+      const records = audit
+        ? { ...audit.state, ...(principal.isAdmin && { fault: audit.fault }) }
+        : { mode: 'off' }
       sendJson(res, 200, {
         ...head,
         revision: view.revision,

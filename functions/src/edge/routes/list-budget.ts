@@ -1,10 +1,10 @@
-import { dialectRules } from '@toolrack/contract'
 import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { countedAnswer, type CountedAnswer } from '../../tools/catalog/counted-answer.ts'
 import type { PlacedTool, ToolBounds } from '../../tools/catalog/place-tools.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
+import { listRules } from '../../tools/catalog/list-rules.ts'
 import type { Rung } from '../../tools/tokens/rungs.ts'
 import { tokenCounter } from '../../tools/tokens/token-counter.ts'
 import type { UsageRank } from '../../tools/usage/usage-rank.ts'
@@ -51,7 +51,7 @@ export async function countedAnswerOf(
   turns: Turns,
   bounds?: ToolBounds,
 ): Promise<CountedAnswer> {
-  const dialect = query.dialect === undefined ? undefined : dialectRules(query.dialect)
+  const dialect = listRules(query)
   const counting = {
     rungs: parts.catalog.rungs,
     count: await tokenCounter(),

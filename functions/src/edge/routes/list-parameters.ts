@@ -5,12 +5,13 @@ import {
   PAGE_MAX,
   readCursor,
   type Envelope,
+  type ListDefaults,
   type ListQuery,
 } from '../../tools/catalog/list-query.ts'
-import { QUERY_LENGTH_MAX } from '../../tools/search/read-query.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { countingIn } from './list-budget.ts'
 import { NARROWING_PARAMETERS } from './list-narrowing.ts'
+import { explainsScoresIn } from './list-search.ts'
 
 const FILTERS = [
   'names',
@@ -27,15 +28,27 @@ const FILTERS = [
 ] as const
 /** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
-export const LIST_PARAMETERS = [...FILTERS, ...NARROWING_PARAMETERS, 'limit', 'cursor', 'budget', 'tokens']
+export const LIST_PARAMETERS = [
+  ...FILTERS,
+  ...NARROWING_PARAMETERS,
+  'limit',
+  'cursor',
+  'budget',
+  'tokens',
+  'explain',
+]
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
-export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], envelope)
+export function parseListQuery(search: string, defaults: ListDefaults): ListQuery {
+  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], defaults)
 }
 
 /** Reads the query of a list whose names are in these parameters. */
-export function listQueryIn(query: Query, nameParameters: readonly string[], envelope: Envelope): ListQuery {
+export function listQueryIn(
+  query: Query,
+  nameParameters: readonly string[],
+  { envelope, itemNames = 'canonical' }: ListDefaults,
+): ListQuery {
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
@@ -47,19 +60,24 @@ export function listQueryIn(query: Query, nameParameters: readonly string[], env
   const loaded = parseLoaded(query)
   if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
     throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
+  const shape = {
+    dialect,
+    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
+    q,
+    ...countingIn(query),
+  }
   return {
+    ...shape,
     names: parseNames(query, nameParameters),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
-    dialect,
-    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
+    itemNames,
     strict: query.flag('strict'),
     limit,
-    q,
+    explainsScores: explainsScoresIn(query, shape),
     withSearch: parseWithSearch(query),
     loaded,
     after,
-    ...countingIn(query),
   }
 }
 
@@ -77,8 +95,6 @@ function parseSearchText(query: Query): string | undefined {
   const q = query.one('q')
   if (q === undefined) return undefined
   if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
-  if (q.length > QUERY_LENGTH_MAX)
-    throw invalidParameter('q', `has ${q.length} characters; at most ${QUERY_LENGTH_MAX} are allowed`)
   return q
 }
 

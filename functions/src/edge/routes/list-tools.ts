@@ -1,4 +1,4 @@
-import { dialectRules, isToolName, ToolrackError } from '@toolrack/contract'
+import { isToolName, ToolrackError } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
@@ -6,6 +6,7 @@ import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { dialectAnswer, layersText, listAnswer, namesText } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
+import { listRules } from '../../tools/catalog/list-rules.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../loop-turn.ts'
 import { SharedWork } from '../../shared-work.ts'
@@ -13,6 +14,8 @@ import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { billText } from '../../tools/catalog/counted-answer.ts'
+import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import { whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
 import { NO_RANK, type UsageRank } from '../../tools/usage/usage-rank.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
@@ -31,6 +34,7 @@ import {
 import { checkedSession } from './asked-session.ts'
 import { countedAnswerOf, explainBudget, MAY_HAVE_BUDGET } from './list-budget.ts'
 import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, parseListQuery } from './list-parameters.ts'
+import { foundList, type FoundList } from './list-search.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
@@ -127,9 +131,7 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     const { principal } = request
     const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
     const list = askedList(parts, whole, request, narrowing, narrowed, rank)
-    const { q } = list.query
-    const found =
-      q === undefined ? undefined : await parts.search.find(list.view, principal.uid, q, undefined, allLeft)
+    const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
     const sent = list.query.countsTokens
       ? await countedList(parts, list, found, turns)
       : sentList(parts, list, await turns.run(answerTo(parts, list, found)))
@@ -163,7 +165,7 @@ export function explainRoute(parts: RouteParts): Route {
       const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-      return { name, query, list: listQueryIn(query, ['names', 'only'], parts.envelope) }
+      return { name, query, list: listQueryIn(query, ['names', 'only'], parts) }
     },
     action: { verb: 'read' },
     async handle({ principal, asked: { name, query, list }, res }) {
@@ -177,16 +179,20 @@ export function explainRoute(parts: RouteParts): Route {
           ? (await turns.run(narrowedList(view, narrowing, principal))).view
           : narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
-      const found =
-        list.q === undefined
-          ? undefined
-          : await parts.search.find(listed, principal.uid, list.q, undefined, gone)
-      const counted = { view: listed, query: list, narrowing, rank }
-      const budget = await explainBudget(parts, counted, found, name, turns)
-      const explained = await turns.run(explainName(listed, name))
-      sendJson(res, 200, { ...explained, ...(budget && { budget }) })
+      const found = await foundList(parts, listed, principal.uid, list, gone)
+      const asked = { view: listed, query: list, narrowing, rank }
+      const budget = await explainBudget(parts, asked, found?.entries, name, turns)
+      const explained = await turns.run(explainName(narrowedView(view, narrowing), name))
+      const refused = whyRefused(view.meaning(name), narrowing?.session)
+      sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
     },
   })
+}
+
+/** Why a selected tool cannot be called through the session: its definition has changed since the lock. */
+function whyRefused(entry: CatalogEntry | undefined, session: SessionSelection | undefined) {
+  const why = entry && session && whyNotInSession(session, entry)
+  return why?.reason === 'DIGEST_CHANGED' ? why : undefined
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
@@ -222,7 +228,7 @@ type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
 }
 
 function askedList(
-  { envelope }: RouteParts,
+  defaults: RouteParts,
   whole: CatalogView,
   { path, search }: FoundRequest,
   narrowing: ListNarrowing | undefined,
@@ -230,7 +236,7 @@ function askedList(
   rank: UsageRank,
 ): AskedList {
   const { view = whole, unmatched, changed = [] } = narrowed ?? {}
-  const query = parseListQuery(search, envelope)
+  const query = parseListQuery(search, defaults)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
@@ -241,30 +247,31 @@ function askedList(
 function answerTo(
   parts: RouteParts,
   { view, query }: AskedList,
-  found: readonly CatalogEntry[] | undefined,
+  found: FoundList | undefined,
 ): Pieces<ListAnswer> {
-  if (query.dialect === undefined) return listAnswer(view, query, parts, found)
-  return dialectAnswer(view, query, dialectRules(query.dialect), parts, parts.catalog.fragments, found)
+  const rules = listRules(query)
+  if (!rules) return listAnswer(view, query, parts, found?.entries, found?.notes)
+  return dialectAnswer(view, query, rules, parts, parts.catalog.fragments, found?.entries)
 }
 
 async function countedList(
   parts: RouteParts,
   asked: AskedList,
-  found: readonly CatalogEntry[] | undefined,
+  found: FoundList | undefined,
   turns: Turns,
 ): Promise<SentList> {
-  const answer = await countedAnswerOf(parts, asked, found, turns)
+  const answer = await countedAnswerOf(parts, asked, found?.entries, turns)
   return sentList(parts, asked, answer, billText(answer.bill))
 }
 
 function sentList(
-  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
+  { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: RouteParts,
   { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
   { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
   tokens?: string,
 ): SentList {
   const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
-  const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
+  const settings = [envelope, itemNames, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {

@@ -2,7 +2,8 @@ import { isJsonObject, ToolrackError, type JsonValue } from '@toolrack/contract'
 import { filesOf, type ModuleContent } from '../../tools/modules/module-content.ts'
 import { refuseManyFiles } from '../../tools/modules/module-files.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
+import { BODY_BYTES_MAX, bodyTooLarge } from '../http/body-kinds.ts'
+import { bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
 
 /** The content types with which clients send files. `curl --data-binary` sends the type of a form. */
 const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
@@ -23,7 +24,7 @@ export async function readModule(sent: Sent, name: string): Promise<ModuleConten
     const remedy = 'or be left out: send the file itself, as curl -T does.'
     throw new ToolrackError('HEADER_INVALID', `The Content-Type must be ${types}, ${remedy}`)
   }
-  const source = await readBytes(sent, 'single')
+  const source = await readBytes(sent, 'source')
   if (JSON_MODULE.test(Buffer.from(source.subarray(0, 64)).toString('latin1')))
     throw new ToolrackError('HEADER_INVALID', 'A module in JSON needs the Content-Type application/json.')
   return { source }
@@ -31,13 +32,13 @@ export async function readModule(sent: Sent, name: string): Promise<ModuleConten
 
 /** JSON may take more bytes than the files in it, so a bulk body is allowed. */
 async function moduleInJson(sent: Sent, name: string): Promise<ModuleContent<Uint8Array>> {
-  const { source, files, ...rest } = await readObject(sent, 'bulk')
+  const { source, files, ...rest } = await readObject(sent, 'files')
   refuseUnknown(Object.keys(rest))
   if ((source === undefined) === (files === undefined))
     throw bodyInvalid(`The body must be ${SHAPES}, or the Python source itself.`)
   if (files !== undefined) return filesIn(name, files)
   const bytes = bytesOf(source, 'source')
-  if (bytes.length > BODY_BYTES_MAX.single) throw new ToolrackError('BODY_TOO_LARGE')
+  if (bytes.length > BODY_BYTES_MAX.single) throw bodyTooLarge('source')
   return { source: bytes }
 }
 

@@ -107,7 +107,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const choice = versionChoice(await readObject(request, 'single'), 'sha256', '…')
+        const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
         const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
         noteWrite(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })

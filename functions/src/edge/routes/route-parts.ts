@@ -7,6 +7,7 @@ import type { ShowArguments } from '../../calls/approvals/show-arguments.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { Simulate } from '../../calls/pipeline/simulate.ts'
 import type { RuleBook } from '../../calls/rules/rule-book.ts'
 import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
 import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
@@ -18,10 +19,10 @@ import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
 import type { Narrowed, PastViews } from '../../tools/changes/past-views.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
-import type { Envelope } from '../../tools/catalog/list-query.ts'
+import type { Envelope, ItemNames } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
-import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
+import type { FolderLayers } from '../../tools/folder/folder-layers.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { UsageRanks } from '../../tools/usage/usage-ranks.ts'
@@ -51,7 +52,10 @@ export type RouteParts = ItemWorkflows & {
   readonly scopes: StoredScopes
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
+  /** Which names the items of a list have. By default the canonical ones. */
+  readonly itemNames?: ItemNames | undefined
   readonly invoker: Invoker
+  readonly simulate: Simulate
   readonly logs: InvocationLogs
   /** Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined
@@ -66,7 +70,7 @@ export type RouteParts = ItemWorkflows & {
   readonly writer: DefinitionWriter
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
   /** The watched folder of modules, as a part of the file layer. */
-  readonly folder?: FolderLayer | undefined
+  readonly folder?: FolderLayers | undefined
   /** Undefined on a server that has no keys for job tokens. */
   readonly signJobToken?: SignJobToken | undefined
   /** Milliseconds since 1970. */

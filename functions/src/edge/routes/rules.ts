@@ -1,25 +1,32 @@
-import { isJsonObject, OWNER_KINDS, ToolrackError, type JsonObject, type RuleOwner } from '@toolrack/contract'
+import {
+  isJsonObject,
+  OWNER_KINDS,
+  ToolrackError,
+  type JsonObject,
+  type RuleDecision,
+  type RuleOwner,
+} from '@toolrack/contract'
 import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
+import { recordedRule } from '../../calls/audit/audit-call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
-import { parsedRules, refuseIdleRules } from '../../calls/rules/check-rules.ts'
+import { checkedRules, parsedRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
-import type { CallingSession } from '../../calls/rules/rule-book.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
-import { simulate } from '../../calls/rules/simulate.ts'
 import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
-import { refuseParameters } from '../http/query.ts'
+import { Query, refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
+import { sessionIn } from './asked-session.ts'
 import type { RouteParts } from './route-parts.ts'
 
 const PATH = '/rules/:kind/:id'
 
-export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): readonly Route[] {
+export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RouteParts): readonly Route[] {
   /** Adds the written rules, and the revision of the rules that now apply to the writer, to the record of the write. */
   async function noteWrite(
     { note, principal }: KnownRequest,
@@ -51,13 +58,14 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const set = parsedRules(await readBody(request, 'single'))
+        const sent = parsedRules(await readBody(request, 'rules'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        await new Turns(callerGone(res)).run(refuseIdleRules(set, await catalog.view(ofWhom)))
+        const turns = new Turns(callerGone(res))
+        const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom), turns)
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
-        const answer = { owner, outcome, digest, ...set }
+        const answer = { owner, outcome, digest, ...set, meets, ...(more > 0 && { more }) }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${digest}"` })
       },
     }),
@@ -73,24 +81,37 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: RouteParts): reado
         sendJson(res, 200, { owner: asked.owner, outcome, digest })
       },
     }),
-    // What the rules would say of a call. Nothing is run.
+    // What would become of a call. Nothing is run.
     route({
       method: 'POST',
       path: '/permissions/simulate',
       takesBody: true,
-      ask: refuseParameters,
+      ask: ({ search }: FoundRequest) => ({ session: sessionIn(new Query(search, ['session'])) }),
       action: { verb: 'simulate' },
       async handle(request) {
-        const { principal, res } = request
-        const { name, args, as } = askedCall(await readObject(request, 'single'))
-        const { uid = principal.uid, workflow: workflowId, ...lineage } = as
+        const { principal, asked, res } = request
+        const { as, ...call } = askedCall(await readObject(request, 'simulation'))
+        const { uid = principal.uid, session, ...through } = as
         if (uid !== principal.uid && !principal.isAdmin)
           throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')
-        sendJson(res, 200, await simulate({ catalog, ruleBook }, { uid, workflowId, ...lineage }, name, args))
+        if (session !== undefined && asked.session !== undefined) throw bodyInvalid(TWO_SESSIONS)
+        const caller = uid === principal.uid ? principal : ({ kind: 'user', uid, isAdmin: false } as const)
+        const sessionId = asked.session ?? session
+        const simulated = await simulate({ ...call, ...through, sessionId, principal: caller })
+        noteSimulation(request, uid, simulated)
+        sendJson(res, 200, simulated)
       },
     }),
   ]
 }
+
+/** Adds what was simulated, for whom, and what the rules said to the record of a simulation. */
+function noteSimulation({ note }: Pick<FoundRequest, 'note'>, uid: string, simulated: Simulated): void {
+  const { name: tool, effect: decision, ...decided } = simulated
+  note?.({ tool, decision, rule: recordedRule(decided), subject: { as: uid } })
+}
+
+type Simulated = Pick<RuleDecision, 'effect' | 'owner' | 'rule'> & { readonly name: string }
 
 function ruleAction({ kind, id }: RuleOwner): Action {
   return { verb: 'rules', owner: kind, id }
@@ -124,17 +145,19 @@ function shownRules(owner: RuleOwner, { set, digest, updatedAt, updatedBy }: Kep
   return { owner, digest, updatedAt, updatedBy, ...set }
 }
 
+const TWO_SESSIONS = 'The body at /as/session: the address names the session already; leave one of them out.'
+
 function askedCall(body: JsonObject) {
-  const { name, arguments: args = {}, as = {}, ...rest } = body
+  const { name, arguments: args = {}, approval, as = {}, ...rest } = body
   if (Object.keys(rest).length > 0)
-    throw bodyInvalid('The body takes name, arguments and as, and nothing else.')
+    throw bodyInvalid('The body takes name, arguments, approval and as, and nothing else.')
   if (typeof name !== 'string') throw bodyInvalid('The body at /name: it must be the name of a tool.')
-  return { name, args: callArguments(args), as: askedAs(as) }
+  if (approval !== undefined && typeof approval !== 'string')
+    throw bodyInvalid('The body at /approval: it must be the id of an approval.')
+  return { name, arguments: callArguments(args), approval, as: askedAs(as) }
 }
 
-type AskedAs = { readonly uid?: string; readonly workflow?: string; readonly session?: CallingSession }
-
-function askedAs(as: JsonObject[string]): AskedAs {
+function askedAs(as: JsonObject[string]) {
   const { uid, workflow, session, agent, ...rest } = isJsonObject(as) ? as : { wrong: as }
   if (Object.keys(rest).length > 0)
     throw bodyInvalid(
@@ -147,11 +170,5 @@ function askedAs(as: JsonObject[string]): AskedAs {
     throw bodyInvalid(`The body at /as/session: ${SESSION_ID_RULE}.`)
   if (agent !== undefined && !isWorkflowId(agent))
     throw bodyInvalid(`The body at /as/agent: it ${WORKFLOW_ID_RULE}.`)
-  // No session has an empty id, so an agent without a session gets the rules of the agent only.
-  const lineage = [{ id: session ?? '', agent: agent ?? null }]
-  return {
-    ...(uid !== undefined && { uid }),
-    ...(workflow !== undefined && { workflow }),
-    ...((session ?? agent) !== undefined && { session: { lineage } }),
-  }
+  return { uid, workflow, session, agent }
 }

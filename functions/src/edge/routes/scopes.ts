@@ -14,7 +14,7 @@ import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
 import { leftIn, scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
-import { scopeNotFound } from '../../tools/scopes/stored-scopes.ts'
+import { scopeNotFound, type WrittenScope } from '../../tools/scopes/stored-scopes.ts'
 import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { refuseParameters } from '../http/query.ts'
@@ -84,10 +84,11 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       action: { verb: 'write-scopes' },
       async handle(request) {
         const { principal, asked, res } = request
-        const { scope, pinned } = parsedBody(await readObject(request, 'single'))
+        const { scope, pinned } = parsedBody(await readObject(request, 'scope'))
         const items = await unmatched(principal, scope, new Turns(callerGone(res)))
         const target = { uid: principal.uid, ...asked }
-        const { outcome, present } = await scopes.write(target, () => scopeContent(scope, pinned))
+        const written = await scopes.write(target, () => scopeContent(scope, pinned))
+        const { outcome, present } = noted(request, written)
         const answer = { owner: asked.owner, outcome, ...present, ...items }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${present.digest}"` })
       },
@@ -97,8 +98,9 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       path: PATH,
       ask: askedWrite,
       action: { verb: 'write-scopes' },
-      async handle({ principal, asked, res }) {
+      async handle({ principal, asked, res, note }) {
         const digest = await scopes.delete({ uid: principal.uid, ...asked })
+        note?.({ digest, subject: { outcome: 'deleted' } })
         sendJson(res, 200, { owner: asked.owner, outcome: 'deleted', digest })
       },
     }),
@@ -112,28 +114,26 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked
-        const command = parsedCommand(await readObject(request, 'single'))
+        const command = parsedCommand(await readObject(request, 'scope'))
         const turns = new Turns(callerGone(res))
         if (command.does === 'show') {
           const kept = await scopes.find(principal.uid, owner)
           const present = kept?.present ?? scopeContent({ kind: 'all' }, [])
           const items = kept ? await unmatched(principal, kept.scope, turns) : { unmatched: [] }
           const tools = await toolsIn(principal, present, turns)
+          request.note?.({ subject: { outcome: 'shown' } })
           return sendJson(res, 200, { owner, outcome: 'shown', ...present, ...items, ...tools })
         }
         const items = await unmatched(principal, command.scope, turns)
         const target = { uid: principal.uid, ...asked }
-        const { outcome, present } = await scopes.write(target, (before) =>
+        const written = await scopes.write(target, (before) =>
           scopeContent(command.scope, before?.pinned ?? []),
         )
+        const { outcome, present } = noted(request, written)
         // The scope is written, so the answer is made also if the caller leaves.
         const tools = await toolsIn(principal, present, new Turns())
-        sendJson(
-          res,
-          200,
-          { owner, outcome, ...present, ...items, ...tools },
-          { ETag: `"${present.digest}"` },
-        )
+        const answer = { owner, outcome, ...present, ...items, ...tools }
+        sendJson(res, 200, answer, { ETag: `"${present.digest}"` })
       },
     }),
   ]
@@ -152,6 +152,13 @@ export function* entriesIn(
   const parsed = parseScope(scope)
   const leavesOut = scopeFilter('fault' in parsed ? [] : [{ from: scope, scope: parsed }], new Set(pinned))
   return yield* leftIn(yield* view.shown(), leavesOut)
+}
+
+/** Adds the digest of what was written, and of what was there before, to the record of the write. */
+function noted({ note }: Pick<FoundRequest, 'note'>, written: WrittenScope): WrittenScope {
+  const { outcome, present, before = null } = written
+  note?.({ digest: present.digest, subject: { outcome, before } })
+  return written
 }
 
 type OwnerPath = { readonly kind: string; readonly id: string }

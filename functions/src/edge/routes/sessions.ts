@@ -68,10 +68,10 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       ask: askedWrite,
       action: WRITE,
       async handle(request) {
-        const { principal, asked, res } = request
-        const body = sessionInBody(await readObject(request, 'bulk'))
+        const { principal, asked } = request
+        const body = sessionInBody(await readObject(request, 'session'))
         const target = targetOf(principal, asked.id)
-        sendWritten(res, await sessionWriter.put(target, { ...DEFAULTS, ...body }, asked.precondition))
+        sendWritten(request, await sessionWriter.put(target, { ...DEFAULTS, ...body }, asked.precondition))
       },
     }),
     route({
@@ -79,8 +79,9 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       path: PATH,
       ask: askedWrite,
       action: WRITE,
-      async handle({ principal, asked: { id, precondition }, res }) {
-        const { key } = await sessionWriter.delete(principal.uid, id, precondition)
+      async handle({ principal, asked: { id, precondition }, res, note }) {
+        const { key, digest } = await sessionWriter.delete(principal.uid, id, precondition)
+        note?.({ digest, subject: { outcome: 'deleted' } })
         await approvals.forgetSession(principal.uid, key)
         res.writeHead(204, NOT_STORED).end()
       },
@@ -93,10 +94,12 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       ask: askedId,
       action: WRITE,
       async handle(request) {
-        const { principal, asked, res } = request
-        const { id, ...body } = await readObject(request, 'bulk')
+        const { principal, asked } = request
+        const { id, ...body } = await readObject(request, 'session')
         if (!isSessionId(id)) throw bodyInvalid(`The body at /id: ${SESSION_ID_RULE}.`)
-        sendWritten(res, await sessionWriter.fork(targetOf(principal, id), asked.id, sessionInBody(body)))
+        const forked = await sessionWriter.fork(targetOf(principal, id), asked.id, sessionInBody(body))
+        request.note?.({ subject: { session: id, ...notedSelection(forked.session) } })
+        sendWritten(request, forked)
       },
     }),
     // The first message of a session. It locks the selection. No text is stored.
@@ -108,13 +111,18 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       action: WRITE,
       async handle(request) {
         const { principal, asked, res } = request
-        const { selection, ...rest } = await readObject(request, 'bulk')
+        const { selection, ...rest } = await readObject(request, 'session')
         if (Object.keys(rest).length > 0)
           throw bodyInvalid(
             'The body takes selection, and nothing else: the text of a message is not stored.',
           )
         const wanted = selection === undefined ? undefined : selectionIn(selection)
-        const { lockedAt, tools } = await sessionWriter.lock(targetOf(principal, asked.id), wanted)
+        const locked = await sessionWriter.lock(targetOf(principal, asked.id), wanted)
+        const { lockedAt, tools, digest } = locked
+        request.note?.({
+          digest,
+          subject: { lockedAt, ...notedSelection(locked), tools: tools.length },
+        })
         sendJson(res, 200, { lockedAt, tools }, NOT_STORED)
       },
     }),
@@ -131,7 +139,19 @@ const DEFAULTS: AskedSession = {
   selection: 'all',
 }
 
-function sendWritten(res: FoundRequest['res'], { outcome, session }: WrittenSession): void {
+/** The most names of tools in a record. A record of a longer selection has their number too. */
+const NAMES_NOTED_MAX = 100
+
+/** The selection of a session as a record has it. */
+function notedSelection(session: Session): JsonObject {
+  const selection = namesOf(session)
+  if (typeof selection === 'string') return { selection }
+  return { selection: selection.slice(0, NAMES_NOTED_MAX), tools: selection.length }
+}
+
+function sendWritten({ res, note }: Pick<FoundRequest, 'res' | 'note'>, written: WrittenSession): void {
+  const { outcome, session, before = null } = written
+  note?.({ digest: session.digest, subject: { outcome, before } })
   const headers = { ETag: `"${session.digest}"` }
   sendJson(res, outcome === 'created' ? 201 : 200, { outcome, ...shown(session) }, headers)
 }

@@ -27,7 +27,7 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Route
     action: { verb: 'mint' },
     async handle(request) {
       const { principal, res } = request
-      const wanted = mintRequest(await readObject(request, 'single'))
+      const wanted = mintRequest(await readObject(request, 'token'))
       if (!sign) throw new ToolrackError('KEYS_UNAVAILABLE', NO_KEY)
       // A token is not made by rules that could not be read: it lives longer than the fault.
       const view = (await catalog.view(principal)).ruledBy(await ruleBook.of(principal))

@@ -49,7 +49,7 @@ export function wrapRoute(parts: RouteParts): Route {
     action: { verb: 'read' },
     async handle(request) {
       const { principal, res } = request
-      const asked = wrapInBody(await readObject(request, 'bulk'))
+      const asked = wrapInBody(await readObject(request, 'wrap'))
       const gone = callerGone(res)
       const compose = () => wrapped(parts, answers, asked, principal, new Turns(gone))
       const { wrap, headers } = await composing.run(principal.uid, compose, gone)
@@ -88,7 +88,7 @@ async function wrapped(
     const search = searchOf(tokens, dialect, asked.more)
     const revisions = [whole.revision, narrowing?.revision, rank.revision]
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
-    const query = parseListQuery(search, parts.envelope)
+    const query = parseListQuery(search, parts)
     const answer =
       answers.get(key) ??
       (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, turns, bounds))
@@ -113,8 +113,8 @@ async function wrapped(
   return { wrap: answerOf(composed), headers }
 }
 
-function answerOf({ text, tools: { list, counts }, bill: { total, layers } }: Wrap<WrappedTools>) {
-  return { text, tools: list, bill: { total, layers, tools: counts } }
+function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }: Wrap<WrappedTools>) {
+  return { ...texts, tools: list, bill: { total, layers, tools: counts } }
 }
 
 /** The model of the request, or else of the session. */

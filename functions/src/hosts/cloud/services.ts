@@ -13,7 +13,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
-import type { Config } from '../config.ts'
+import { OWN_DEFS_DIR, type Config } from '../config.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
@@ -27,7 +27,7 @@ const DEADLINE_MS_MAX = 50_000
 /** The change feeds of an instance, which serves 80 requests at once: most of these are kept for calls and lists. */
 const FEEDS_MAX = { perUser: 10, all: 20 } as const
 
-const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
+const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and TOOLRACK_REGION.'
 const NO_RUNNER_IN_EMULATOR =
   'The emulators have no runner: start them with npm run dev, or set RUNNER_URL and RUNNER_SECRET of a runner.'
 
@@ -38,7 +38,9 @@ export function cloudServices(config: Config, log: Log): Services {
   return createServices({
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
     files: (compilers) =>
-      isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
+      isBuilt
+        ? builtFileLayer(BUILT_FILE_LAYER)
+        : new FileLayer(config.definitionsFolder, compilers, { ownFolder: OWN_DEFS_DIR }),
     agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     governance: firestoreGovernance(connection, config.sealing),
@@ -53,6 +55,7 @@ export function cloudServices(config: Config, log: Log): Services {
     operatorRules: config.operatorRules,
     webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
     envelope: config.envelope,
+    itemNames: config.itemNames,
     defaultWorkflow: config.defaultWorkflow,
     invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,

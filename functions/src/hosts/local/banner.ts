@@ -4,35 +4,39 @@ import { VERSION } from '../../version.ts'
 
 export type Served = {
   readonly url: string
-  /** The local token. Undefined if users have Firebase tokens. */
+  /** The local token. Undefined if there is more than one user. */
   readonly token: string | undefined
+  /** True if the users have the tokens that `npm run users` has printed. */
+  readonly hasUsersFile?: boolean
   /** The path of the file with the token that may also decide approvals and write rules. */
   readonly approverFile?: string | undefined
   /** Why Python tools cannot run here. Undefined if they can. */
   readonly withoutRunner?: string | undefined
-  /** The path of the watched folder of modules. */
-  readonly watched?: string | undefined
+  /** The paths of the watched folders of modules that exist. */
+  readonly watched?: readonly string[]
 }
 
 /** An example module. A bundle does not contain it. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
+const USERS = 'Users have the tokens that npm run users has printed. There is no other token.'
+
 /** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
 export function banner(
-  { url, token, approverFile, withoutRunner, watched }: Served,
+  { url, token, hasUsersFile = false, approverFile, withoutRunner, watched = [] }: Served,
   readyMs: number,
 ): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
   if (token === undefined)
-    return `\n${head}\nUsers need Firebase ID tokens. There is no local token.\n${missing}\nCtrl-C stops the server.\n`
+    return `\n${head}\n${hasUsersFile ? USERS : 'Users need Firebase ID tokens. There is no local token.'}\n${missing}\nCtrl-C stops the server.\n`
   const runsPython = withoutRunner === undefined && existsSync(EXAMPLE)
   return `
 ${head}
 token: ${token}
 ${approverFile === undefined ? '' : `To approve calls and to write rules, use the token in ${approverFile}\n`}${missing}
 ${runsPython ? pythonLines(url, token) : definitionLines(url, token)}
-${watched === undefined ? '' : folderLines(url, watched)}
+${watched.length === 0 ? '' : folderLines(url, watched)}
 Ctrl-C stops the server.
 `
 }
@@ -64,9 +68,9 @@ function definitionLines(url: string, token: string): string {
   ${CURL} '${url}/workflows/tools/list?names=SAY_HELLO'`
 }
 
-function folderLines(url: string, folder: string): string {
+function folderLines(url: string, folders: readonly string[]): string {
   return `
-The tools of Python files in ${folder} are loaded automatically. To see what is loaded, and what is not and why:
+The tools of Python files in ${folders.join(' and ')} are loaded automatically. To see what is loaded, and what is not and why:
 
   ${CURL} ${url}/api/tools
 `

@@ -2,21 +2,37 @@ import { chmodSync, closeSync, lstatSync, openSync, readdirSync, statSync } from
 import { join } from 'node:path'
 import { TOKEN_FILES } from '../../access/local-token.ts'
 import type { Log } from '../../log.ts'
+import { UNFINISHED } from '../../write-whole-file.ts'
+import { DATABASE_LIST, DATABASE_NAMES } from './lost-database.ts'
+import { RUNNING_CALLS } from './running-calls-file.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-const DATABASES = ['in-use', 'toolrack.db', 'governance.sqlite', 'audit.sqlite', 'invocations.db']
+const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
 
 /** What admission found for the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
 
-const FILES = [
-  ...DATABASES.flatMap((name) => ['', '-wal', '-shm', '-journal'].map((end) => name + end)),
+/** The users of the server, if it has more than one. */
+export const USERS_FILE = 'users.json'
+
+/** The other files of the server. */
+const OTHERS = [
   ...Object.values(TOKEN_FILES),
   'job-keys.json',
   'audit-key.json',
   'sealing-key',
+  DATABASE_LIST,
+  RUNNING_CALLS,
   KEPT_ADMISSIONS,
-  `${KEPT_ADMISSIONS}.new`,
+  USERS_FILE,
+]
+
+const withUnfinished = (name: string): string[] => [name, name + UNFINISHED]
+const FILES = [
+  ...DATABASES.flatMap(withUnfinished).flatMap((name) =>
+    ['', '-wal', '-shm', '-journal'].map((end) => name + end),
+  ),
+  ...OTHERS.flatMap(withUnfinished),
 ]
 
 /** The names in a folder that only the server uses. `emulators` has the logs of `npm run dev`; a new disk has `lost+found`. */

@@ -8,7 +8,6 @@ import { AuthorError } from './author/author-error.ts'
 import { openSession, type AuthorSession } from './author/author-session.ts'
 import { callTool } from './author/call-tool.ts'
 import { checkModule, type Checked } from './author/check-module.ts'
-import { newModule, writeNewModule } from './author/new-module.ts'
 import { PrintedLines } from './author/printed-lines.ts'
 import { readModule } from './author/read-module.ts'
 import { isAllGood, reportLines } from './author/report-lines.ts'
@@ -17,7 +16,7 @@ import { toolNamed } from './author/tool-named.ts'
 
 /** The request of `scripts/tool.mjs`, which has checked its shape. */
 type Request = {
-  readonly action: 'check' | 'call' | 'new'
+  readonly action: 'check' | 'call'
   readonly file: string
   /** The name of the tool, and arguments such as `days=3`. */
   readonly words: readonly string[]
@@ -33,11 +32,11 @@ type Said = { readonly code: number; readonly stdout?: string; readonly stderr?:
 /** The part of a command that needs the runner. What needs no runner is done before one is started. */
 type Work = (session: AuthorSession) => Promise<Said>
 
-const ACTIONS = { check, call, new: create }
+const ACTIONS = { check, call }
 
 const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** `npm run tool -- check|call|new <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
+/** `npm run tool -- check|call <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
 async function main(): Promise<number> {
   const request = requestIn(process.argv)
   const stopped = interrupted()
@@ -105,11 +104,6 @@ async function call(request: Request): Promise<Work> {
     // A program gets the text as it is. A person's terminal must not obey it.
     return { code, stdout: process.stdout.isTTY ? terminalText(text) : text }
   }
-}
-
-async function create({ file }: Request): Promise<Work> {
-  const made = newModule(file)
-  return async (session) => ({ code: 0, stdout: (await writeNewModule(session, made)).join('\n') })
 }
 
 /** The part of an upload's answer that is about the module, or the body of the error. */

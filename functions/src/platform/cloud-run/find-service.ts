@@ -54,7 +54,7 @@ async function lookUp({ projectId, region, service }: ServiceName, endpoint: Clo
 function notFound(cause: Error & { readonly code?: unknown }): ServiceNotFoundError {
   if (cause.code === NOT_FOUND)
     return new ServiceNotFoundError(
-      'There is no service RUNNER_SERVICE in RUNNER_REGION: deploy the runner, or correct the two variables.',
+      'There is no service RUNNER_SERVICE in the region RUNNER_REGION, or else TOOLRACK_REGION: deploy the runner, or correct the variables.',
       { cause, isGone: true },
     )
   if (cause.code === PERMISSION_DENIED)

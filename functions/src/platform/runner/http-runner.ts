@@ -15,7 +15,7 @@ import type { CheckReport } from '../../tools/modules/check-report.ts'
 import { EventReader } from './event-reader.ts'
 import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
-import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
+import { cancelled, readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
 
@@ -126,6 +126,7 @@ export class HttpRunner implements Runner {
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {
     const endpoint = await this.#options.endpoint()
+    if (signal.aborted) return cancelled(false)
     if ('status' in endpoint)
       return {
         code: 'RUNNER_UNAVAILABLE',
@@ -150,6 +151,7 @@ const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being
 
 function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if ('httpStatus' in answer) return readOutcome(answer)
+  if (answer.isCancelled) return cancelled(answer.wasSent)
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 

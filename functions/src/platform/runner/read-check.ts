@@ -6,7 +6,7 @@ import type { ModuleFault, ModuleNote } from '../../tools/modules/check-report.t
 import { contentSha256, mapContent, sentContent } from '../../tools/modules/module-content.ts'
 import type { ModuleContent } from '../../tools/modules/module-content.ts'
 import type { ModuleCheck } from '../../tools/modules/runner.ts'
-import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
+import { either, isNull, isText, listOf, object, recordOf, type Test } from '../../value-shape.ts'
 import { isCode, reasonIn } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
@@ -89,6 +89,7 @@ const isSpec: Test<CheckedSpec> = either(
     timeoutSeconds: either(isNumber, isNull),
     secrets: listOf(isText),
     network: listOf(isText),
+    kinds: either(recordOf(listOf(isText)), isMissing),
   }),
   object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),
 )

@@ -86,6 +86,15 @@ export function uncertain(how: string): RunnerFailure {
   }
 }
 
+/** The failure of a call whose caller has disconnected. `wasSent` is true if the call may have been run. */
+export function cancelled(wasSent: boolean): RunnerFailure {
+  return wasSent
+    ? { code: 'CANCELLED', error: `${GONE}, and the tool was stopped; it may have run.`, mayHaveRun: true }
+    : { code: 'CANCELLED', error: `${GONE}; nothing was run.` }
+}
+
+const GONE = 'The caller disconnected before the call had ended'
+
 /** The reason and the message of a runner's error. Undefined if the answer comes from something else, such as a proxy. */
 export function reasonIn(body: Fields = {}): { readonly code: string; readonly message: string } | undefined {
   const { details, message } = fields(body['error'])

@@ -53,9 +53,6 @@ export const ANSWER_BYTES_MAX = {
  */
 const IDLE_MS = 4_000
 
-/** The text follows the words "The runner". */
-const STOPPED = 'was told to stop, because the caller has gone'
-
 type RunnerRequest = {
   readonly path: keyof typeof ANSWER_BYTES_MAX
   readonly body: string
@@ -74,8 +71,17 @@ export type RunnerAnswer = {
   readonly refusal: string
 }
 
-/** There is no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". */
-export type NoAnswer = { readonly wasSent: boolean; readonly how: string }
+/**
+ * There is no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". `isCancelled` is true if
+ * the caller has disconnected.
+ */
+export type NoAnswer = {
+  readonly wasSent: boolean
+  readonly how: string
+  readonly isCancelled?: boolean
+}
+
+const STOPPED = { how: 'was told to stop, because the caller has gone', isCancelled: true }
 
 /** The connections to a runner, which are kept open between calls. No request is ever sent twice. */
 export class RunnerConnections {
@@ -85,7 +91,7 @@ export class RunnerConnections {
   async post(endpoint: RunnerEndpoint, request: RunnerRequest): Promise<RunnerAnswer | NoAnswer> {
     const credential = await credentialFor(endpoint)
     if ('how' in credential) return { wasSent: false, how: credential.how }
-    if (request.signal?.aborted) return { wasSent: false, how: STOPPED }
+    if (request.signal?.aborted) return { wasSent: false, ...STOPPED }
     const target = new URL(request.path, endpoint.url)
     const isSecure = target.protocol === 'https:'
     const sent = (isSecure ? https : http).request(target, {
@@ -116,8 +122,9 @@ export class RunnerConnections {
       return { httpStatus, text, retryAfterSeconds, refusal: refusalBy(endpoint, httpStatus) }
     } catch (error) {
       sent.destroy()
-      const how = request.signal?.aborted ? STOPPED : whyNoAnswer(error as NodeJS.ErrnoException)
-      return { wasSent: wasSent(), how }
+      // When the caller disconnects, `stop` ends the request at once, whatever its error is.
+      const why = request.signal?.aborted ? STOPPED : { how: whyNoAnswer(error as NodeJS.ErrnoException) }
+      return { wasSent: wasSent(), ...why }
     } finally {
       clock.stop()
       request.signal?.removeEventListener('abort', stop)

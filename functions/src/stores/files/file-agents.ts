@@ -9,7 +9,7 @@ import {
   type FixedAgent,
 } from '../../tools/agents/agent.ts'
 import type { AgentFiles, AgentFilesRead } from '../../tools/agents/agent-files.ts'
-import { ANSWERED_FIELDS, checkAgent } from '../../tools/agents/check-agent.ts'
+import { checkAgent } from '../../tools/agents/check-agent.ts'
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 import { lastingFault } from './find-files.ts'
@@ -85,7 +85,7 @@ function readAgentFile(path: string): AgentFile {
 
 function agentOf(value: JsonValue): AgentFile {
   if (!isJsonObject(value)) return wrong('is not an object; an agent is {"name": "…", "tools": [ … ]}')
-  const checked = checkAgent(value, ANSWERED_FIELDS)
+  const checked = checkAgent(value)
   if ('fault' in checked) return checked
   const { name, description = null, workflowName = null, ...more } = checked.fields
   if (name === undefined) return wrong('has no name; an agent is {"name": "…", "tools": [ … ]}')

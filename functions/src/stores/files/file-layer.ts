@@ -13,30 +13,51 @@ const FILES_AT_ONCE = 64
 /** `stamp` is undefined for a file that must be read again. */
 type StampedFile = { readonly stamp?: string | undefined; readonly content: DefinitionFile }
 
+type Options = {
+  readonly kept?: KeptAdmissions | undefined
+  /** The folder of the service's own definitions. They are in the layer whichever folder is read, unless it defines their names. */
+  readonly ownFolder?: string
+}
+
+/** Stands before the names of the service's own files. */
+const OWN = 'toolrack:'
+
 /** The file layer: the `*.json` files of one folder and its subfolders. A file is read again if its size, times or inode have changed. */
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
   readonly #kept: KeptAdmissions | undefined
-  #files = new Map<string, StampedFile>()
+  readonly #ownFolder: string | undefined
+  #files: ReadonlyMap<string, StampedFile> = new Map()
 
-  constructor(folder: string, compilers: SchemaCompilers, kept?: KeptAdmissions) {
+  constructor(folder: string, compilers: SchemaCompilers, { kept, ownFolder }: Options = {}) {
     this.#folder = folder
     this.#compilers = compilers
     this.#kept = kept
+    this.#ownFolder = ownFolder
   }
 
   /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
   async read(since?: string): Promise<LayerRead> {
     const found = await findFiles(this.#folder)
     const files = await this.#readFiles(found.files)
-    const { definitions, skipped: faults } = mergeFiles([...files.values()])
-    const skipped = [...found.skipped, ...faults, ...nothingServed(definitions.length, files.size)]
-    this.#files = files
-    this.#kept?.keep([...files.values()].map(({ content }) => content))
+    const { definitions: given, skipped: faults } = mergeFiles([...files.values()])
+    const own = await this.#readOwn()
+    const taken = new Set(given.map(nameOf))
+    const added = mergeFiles([...own.values()]).definitions.filter((one) => !taken.has(nameOf(one)))
+    const definitions = [...given, ...added]
+    const skipped = [...found.skipped, ...faults, ...nothingServed(given.length, files.size)]
+    this.#files = new Map([...files, ...own])
+    this.#kept?.keep([...this.#files.values()].map(({ content }) => content))
     const revision = revisionOf(definitions, skipped)
     const whole = revision !== since
     return { revision, whole, definitions: whole ? definitions.map(stored) : [], deleted: [], skipped }
+  }
+
+  async #readOwn(): Promise<Map<string, StampedFile>> {
+    if (this.#ownFolder === undefined) return new Map()
+    const { files } = await findFiles(this.#ownFolder)
+    return this.#readFiles(files.map((name) => `${OWN}${name}`))
   }
 
   async #readFiles(names: readonly string[]): Promise<Map<string, StampedFile>> {
@@ -51,7 +72,9 @@ export class FileLayer implements LayerSource {
   }
 
   async #readFile(name: string): Promise<StampedFile> {
-    const path = join(this.#folder, name)
+    const path = name.startsWith(OWN)
+      ? join(this.#ownFolder ?? '', name.slice(OWN.length))
+      : join(this.#folder, name)
     const stats = await stat(path, { bigint: true }).catch(() => undefined)
     if (stats && !stats.isFile()) {
       const message = 'is not a file; a definitions file is wanted here'
@@ -69,7 +92,7 @@ function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
   const byName = new Map<string, FiledDefinition>()
   const skipped = files.flatMap(({ content }) => content.skipped)
   for (const definition of files.flatMap(({ content }) => content.definitions)) {
-    const { name } = definition.definition.function
+    const name = nameOf(definition)
     const first = byName.get(name)
     if (!first) byName.set(name, definition)
     else {
@@ -78,6 +101,10 @@ function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
     }
   }
   return { definitions: [...byName.values()], skipped }
+}
+
+function nameOf({ definition }: FiledDefinition): string {
+  return definition.function.name
 }
 
 /** The fault of a folder without a definition that can be served, because this is hardly what its owner wants. */

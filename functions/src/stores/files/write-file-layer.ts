@@ -7,7 +7,8 @@ import { FileLayer } from './file-layer.ts'
 /** A step of the build: reads and admits the file layer once, so that a cold start only loads the result. */
 const functions = join(import.meta.dirname, '../../..')
 const compilers = new SchemaCompilers()
-const layer = await new FileLayer(join(functions, 'workflows/tools/defs'), compilers).read()
+const tools = join(functions, 'workflows/tools')
+const layer = await new FileLayer(join(tools, 'defs'), compilers, { ownFolder: join(tools, 'own') }).read()
 await compilers.close()
 writeFileSync(join(functions, 'dist/file-layer.json'), `${JSON.stringify(layer)}\n`)
 for (const item of layer.skipped) process.stderr.write(`Not served: ${placeOf(item)}: ${item.message}\n`)

@@ -7,8 +7,13 @@ import type { StoreDeadlines } from './connect-firestore.ts'
 import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
 import type { LayerLook, LayerReader } from './layer-readers.ts'
 import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
-import { storedDefinition } from '../../tools/records/stored-records.ts'
-import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
+import { deletionOf, storedDefinition } from '../../tools/records/stored-records.ts'
+import {
+  forgottenRevision,
+  revisionNumber,
+  revisionText,
+  type LayerState,
+} from '../../tools/records/layer-state.ts'
 
 /** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
@@ -74,26 +79,32 @@ export class FirestoreLayerSource implements LayerSource {
     const items = await look.items(signal, known)
     if (items.some(({ id }) => touched.has(id))) return undefined
     const changed = items.flatMap((item) => itemDocument(item) ?? [])
+    const deletions = changed.flatMap((item) => deletionOf(item, state.epoch) ?? [])
     return {
       revision,
       whole: false,
       definitions: changed.flatMap((item) => storedDefinition(item, state.epoch) ?? []),
-      deleted: changed.flatMap((item) => (item.text === null ? item.name : [])),
+      deleted: deletions.map(({ name }) => name),
+      deletions,
+      forgotten: forgottenRevision(state),
       skipped,
     }
   }
 
   async #whole(look: LayerLook, signal: AbortSignal): Promise<LayerRead> {
     this.#postponeWhole()
-    const { own, seen } = await this.#readAll(look, signal)
+    const { own, tombstones, seen } = await this.#readAll(look, signal)
     this.#seen = seen
     this.#isOutdated = false
-    const ours = own.flatMap((item) => storedDefinition(item, look.state?.epoch ?? '') ?? [])
+    const { epoch = '' } = look.state ?? {}
+    const ours = own.flatMap((item) => storedDefinition(item, epoch) ?? [])
     return {
       revision: `${revisionOf(look.state)}${seen.marker}`,
       whole: true,
       definitions: [...ours, ...seen.definitions],
       deleted: [],
+      deletions: tombstones.flatMap((item) => deletionOf(item, epoch) ?? []),
+      forgotten: look.state && forgottenRevision(look.state),
       skipped: seen.skipped,
     }
   }
@@ -101,16 +112,18 @@ export class FirestoreLayerSource implements LayerSource {
   async #readAll(
     { state, items }: LayerLook,
     signal: AbortSignal,
-  ): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
+  ): Promise<{ own: readonly ItemDocument[]; tombstones: readonly ItemDocument[]; seen: Seen }> {
     const own: ItemDocument[] = []
+    const tombstones: ItemDocument[] = []
     const others: FoundDocument[] = []
     for (const document of await items(signal)) {
       const item = itemDocument(document)
       if (!item) others.push(document)
-      else if (item.text !== null) own.push(item)
+      else if (item.text === null) tombstones.push(item)
+      else own.push(item)
     }
     const foreign = await this.#readForeign(others, new Set(own.map(({ name }) => name)))
-    return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
+    return { own, tombstones, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
   /** Reads the whole layer in the background. If other programs have changed something, the next `read` is a whole one. */

@@ -1,4 +1,4 @@
-import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import type { PlannedText, TextScope, RuleStore } from '../../calls/rules/rule-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
@@ -7,7 +7,7 @@ import { restData } from './rest-data.ts'
 
 const TEXT = 'text'
 
-/** Rule sets in the document `tools/rules`, or `users/{uid}/tools/rules`. They are read by REST where layers are. */
+/** Rule sets in the document `tools/rules`, or `users/{uid}/tools/rules`, and marks in `tools/marks`. They are read by REST where layers are. */
 export class FirestoreRuleStore implements RuleStore {
   readonly #connection: FirestoreConnection
   readonly #changes: DocumentChanges
@@ -21,7 +21,7 @@ export class FirestoreRuleStore implements RuleStore {
     if (!this.#connection.rest) await this.#connection.client().catch(() => undefined)
   }
 
-  read = async (scope: RuleScope): Promise<string | undefined> => {
+  read = async (scope: TextScope): Promise<string | undefined> => {
     const { calls } = this.#connection
     try {
       return await calls.within(STORE_DEADLINES.readMs, (signal) => this.#read(scope, signal))
@@ -31,7 +31,7 @@ export class FirestoreRuleStore implements RuleStore {
   }
 
   change = <Result>(
-    scope: RuleScope,
+    scope: TextScope,
     plan: (text: string | undefined) => PlannedText<Result>,
   ): Promise<Result> =>
     this.#changes.change(
@@ -46,7 +46,7 @@ export class FirestoreRuleStore implements RuleStore {
       },
     )
 
-  async #read(scope: RuleScope, signal: AbortSignal): Promise<string | undefined> {
+  async #read(scope: TextScope, signal: AbortSignal): Promise<string | undefined> {
     const { rest } = this.#connection
     if (!rest) return textIn((await (await this.#document(scope)).get()).data())
     const [element] = await rest.ask({
@@ -60,16 +60,20 @@ export class FirestoreRuleStore implements RuleStore {
     return element.found && textIn(restData(element.found.fields))
   }
 
-  async #document(scope: RuleScope) {
+  async #document(scope: TextScope) {
     // The path is built segment by segment, so that no uid can change which document it names.
     const firestore = await this.#connection.client()
-    const owner = scope.kind === 'everybody' ? firestore : firestore.collection('users').doc(scope.uid)
-    return owner.collection('tools').doc('rules')
+    const owner = scope.kind === 'user' ? firestore.collection('users').doc(scope.uid) : firestore
+    return owner.collection('tools').doc(documentOf(scope))
   }
 }
 
-function segmentsOf(scope: RuleScope): readonly string[] {
-  return [...(scope.kind === 'everybody' ? [] : ['users', scope.uid]), 'tools', 'rules']
+function segmentsOf(scope: TextScope): readonly string[] {
+  return [...(scope.kind === 'user' ? ['users', scope.uid] : []), 'tools', documentOf(scope)]
+}
+
+function documentOf({ kind }: TextScope): string {
+  return kind === 'marks' ? 'marks' : 'rules'
 }
 
 /** The text of a document. A document without one is refused, because calls must not go on without its rules. */

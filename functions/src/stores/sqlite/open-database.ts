@@ -1,10 +1,6 @@
-import { statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
-import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
-
-/** The version of the tables. If a file has a higher number, a newer version of Toolrack has written it. */
-const SCHEMA_VERSION = 5
+import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 const DEFINITIONS = `
   CREATE TABLE layers (
@@ -130,42 +126,14 @@ const FILES = 'ALTER TABLE blobs ADD COLUMN has_files INTEGER NOT NULL DEFAULT 0
 /** The tokens of a definition, as `storedTokens` writes them. Null if they were not counted. */
 const TOKENS = 'ALTER TABLE definitions ADD COLUMN tokens TEXT;'
 
-/** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [DEFINITIONS, MODULES, TOTALS, FILES, TOKENS]
-
-/** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
-const PAGE_BYTES_MIN = 512
-
-/** The file is damaged, or is not a database of this service or this version. Thrown only at the start. */
-export class DatabaseFileError extends Error {}
-
-/**
- * Opens the database and makes its tables. A commit returns only after its data is on the disk (WAL, synchronous FULL).
- * The busy timeout is zero, because node:sqlite would block the event loop while it waits for a lock. Callers try again instead.
- */
-export function openDatabase(path: string): DatabaseSync {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (size > 0 && size < PAGE_BYTES_MIN)
-    throw new DatabaseFileError('the database file is damaged: its end is missing')
-  const database = new DatabaseSync(path, { timeout: 0 })
-  try {
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
-    const check = database.prepare('PRAGMA quick_check(1)').get()
-    if (check?.['quick_check'] !== 'ok') throw new DatabaseFileError('the database file is damaged')
-    const version = tablesVersion(database)
-    if (version > SCHEMA_VERSION)
-      throw new DatabaseFileError('the database was written by a newer version of Toolrack')
-    if (version < SCHEMA_VERSION) upgrade(database, version)
-    return database
-  } catch (error) {
-    database.close()
-    if (isDamaged(error))
-      throw new DatabaseFileError('the database file is damaged or is not a database', { cause: error })
-    throw error instanceof DatabaseFileError ? error : sqliteError(error)
-  }
+const DEFINITION_STORE: DatabaseKind = {
+  // "TRdf"
+  applicationId: 0x54_52_64_66,
+  steps: [DEFINITIONS, MODULES, TOTALS, FILES, TOKENS],
+  settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
 }
 
-function upgrade(database: DatabaseSync, version: number): void {
-  const steps = STEPS.slice(version).join('')
-  database.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+/** Opens the database of definitions and modules. A commit returns only after its data is on the disk (WAL, synchronous FULL). */
+export function openDatabase(path: string): DatabaseSync {
+  return openDatabaseFile(path, DEFINITION_STORE)
 }

@@ -1,6 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
-import { DatabaseFileError } from './open-database.ts'
-import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /** The rule sets of everybody (the scope is empty) or of one user and that user's workflows, as one JSON text. */
 const RULES = `
@@ -162,31 +161,25 @@ const ARGUMENTS_END = `
   CREATE INDEX approval_arguments_by_end ON approval_arguments (erase_at);
 `
 
-/** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END]
+/** Finds the links of one session in all projects. */
+const LINKS_BY_SESSION = `
+  CREATE INDEX IF NOT EXISTS agent_links_by_session ON agent_links (uid, session);
+`
+
+const GOVERNANCE: DatabaseKind = {
+  // "TRgv"
+  applicationId: 0x54_52_67_76,
+  steps: [RULES, CALL_KEYS, APPROVALS, AGENTS, SESSIONS, SCOPES, TOOL_USAGE, ARGUMENTS_END, LINKS_BY_SESSION],
+  // Arguments and results that are erased are overwritten in the file.
+  settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
+  // Without the results and arguments, which can be hundreds of megabytes. Damage in them shows when they are read.
+  checkedTables: ['rules', 'call_keys', 'approvals', 'agents', 'agent_links', 'sessions', 'scopes'],
+}
 
 /**
- * Opens the database of what governs calls, and makes its tables. A commit does not wait for the disk (WAL, synchronous NORMAL):
- * a killed process loses nothing, but a power cut may lose the last moments. The busy timeout is zero, as in `openDatabase`.
- * A test passes `:memory:`.
+ * Opens the database of what governs calls. A commit does not wait for the disk (WAL, synchronous NORMAL): a killed process loses
+ * nothing, but a power cut may lose the last moments.
  */
 export function openGovernance(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: 0 })
-  try {
-    // Arguments and results that are erased are overwritten in the file.
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;')
-    const version = tablesVersion(database)
-    if (version > STEPS.length)
-      throw new DatabaseFileError('the database was written by a newer version of Toolrack')
-    if (version < STEPS.length) {
-      const steps = STEPS.slice(version).join('')
-      database.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${STEPS.length}; COMMIT;`)
-    }
-    return database
-  } catch (error) {
-    database.close()
-    if (isDamaged(error))
-      throw new DatabaseFileError('the database file is damaged or is not a database', { cause: error })
-    throw error instanceof DatabaseFileError ? error : sqliteError(error)
-  }
+  return openDatabaseFile(path, GOVERNANCE)
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { LINKS_PER_USER, type Agent } from '../../tools/agents/agent.ts'
+import { LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from '../../tools/agents/agent.ts'
 import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../tools/agents/agent-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
@@ -12,6 +12,8 @@ const SQL = {
     ON CONFLICT DO UPDATE SET created = excluded.created, text = excluded.text`,
   drop: 'DELETE FROM agents WHERE uid = ? AND id = ?',
   linked: 'SELECT agent FROM agent_links WHERE uid = ? AND project = ? AND session = ?',
+  linkedAgents: 'SELECT DISTINCT agent FROM agent_links WHERE uid = ? AND session = ? ORDER BY agent',
+  countOfSession: 'SELECT count(*) AS count FROM agent_links WHERE uid = ? AND session = ?',
   countLinks: 'SELECT count(*) AS count FROM agent_links WHERE uid = ?',
   link: `INSERT INTO agent_links (uid, project, session, agent, created, updated) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET agent = excluded.agent, updated = excluded.updated`,
@@ -53,11 +55,21 @@ export class SqliteAgentStore implements AgentStore {
   linked = async (session: LinkedSession): Promise<string | undefined> =>
     this.#read(() => this.#linked(session))
 
+  linkedAgents = async (uid: string, sessionId: string): Promise<readonly string[]> =>
+    this.#read(() =>
+      (this.#statements.linkedAgents.all(uid, sessionId) as { readonly agent: string }[]).map(
+        ({ agent }) => agent,
+      ),
+    )
+
   link = (session: LinkedSession, agentId: string, nowMs: number): Promise<boolean> =>
     this.#write(() => {
-      const { countLinks, link } = this.#statements
-      const isNew = this.#linked(session) === undefined
-      if (isNew && countIn(countLinks.get(session.uid)) >= LINKS_PER_USER) return false
+      const { countLinks, countOfSession, link } = this.#statements
+      const { uid, sessionId } = session
+      if (this.#linked(session) === undefined) {
+        if (countIn(countLinks.get(uid)) >= LINKS_PER_USER) return false
+        if (countIn(countOfSession.get(uid, sessionId)) >= LINKED_PROJECTS_MAX) return false
+      }
       link.run(...keyOf(session), agentId, nowMs, nowMs)
       return true
     })

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   erasedPlace,
   LOOKED_AT_MAX,
@@ -17,14 +16,14 @@ import {
   type ChainName,
   type SealedRecord,
 } from '../../calls/audit/record.ts'
-import { inTransaction, prepareAll, sqliteError, tablesVersion } from './transaction.ts'
+import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
 import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
-
-const SCHEMA_VERSION = 1
+import { DatabaseFileError, fillLog, openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /** A row in `opened` lets a transaction change records: that of an erasure, and that which removes whole days. */
 const SCHEMA = `
   CREATE TABLE writer (instance TEXT NOT NULL) STRICT;
+  INSERT INTO writer VALUES ('local-' || lower(hex(randomblob(6))));
   CREATE TABLE records (
     day TEXT NOT NULL,
     instance TEXT NOT NULL,
@@ -56,11 +55,28 @@ const SCHEMA = `
   END;
 `
 
+const AUDIT: DatabaseKind = {
+  // "TRau"
+  applicationId: 0x54_52_61_75,
+  steps: [SCHEMA],
+  // What is erased or removed is overwritten in the file.
+  settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
+  // Without the records, which can be gigabytes. Their hashes are verified after the start.
+  checkedTables: ['writer', 'manifests'],
+}
+
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
-  days: 'SELECT DISTINCT day FROM records WHERE day < ? ORDER BY day',
-  chains: 'SELECT instance, max(seq) AS seq FROM records WHERE day = ? GROUP BY instance ORDER BY instance',
+  // Each step finds the next day or instance in the index. To go through all records would take long.
+  days: `WITH RECURSIVE found(day) AS (SELECT min(day) FROM records UNION ALL
+    SELECT (SELECT min(day) FROM records WHERE records.day > found.day) FROM found WHERE found.day < $before)
+    SELECT day FROM found WHERE day < $before`,
+  chains: `WITH RECURSIVE found(instance) AS (SELECT min(instance) FROM records WHERE day = $day UNION ALL
+    SELECT (SELECT min(instance) FROM records WHERE day = $day AND records.instance > found.instance)
+    FROM found WHERE found.instance IS NOT NULL)
+    SELECT instance, (SELECT max(seq) FROM records WHERE day = $day AND records.instance = found.instance) AS seq
+    FROM found WHERE instance IS NOT NULL`,
   one: 'SELECT text FROM records WHERE day = ? AND instance = ? AND seq = ?',
   texts: `SELECT ${CHECKED_TEXT} FROM records WHERE day = ? AND instance = ? AND seq > ? ORDER BY seq LIMIT ?`,
   pageOfAll:
@@ -68,7 +84,8 @@ const SQL = {
   pageOfUser:
     'SELECT place, tool, outcome, text FROM records WHERE uid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
   manifests: `SELECT ${CHECKED_MANIFEST} FROM manifests ORDER BY day`,
-  count: 'SELECT count(*) AS count FROM records WHERE ? IS NULL OR day = ?',
+  count: 'SELECT count(*) AS count FROM records',
+  countOfDay: 'SELECT count(*) AS count FROM records WHERE day = ?',
   keepManifest: 'INSERT OR IGNORE INTO manifests VALUES (?, ?)',
   ofUser: `SELECT day, instance, seq FROM records WHERE uid = ? AND kind NOT IN ('erasure', 'retention') ORDER BY day, instance, seq`,
   erasures: `SELECT text FROM records WHERE kind = 'erasure' ORDER BY place`,
@@ -93,13 +110,9 @@ export class SqliteAuditStore implements AuditStore {
   readonly #sql: ReturnType<typeof prepareAll<keyof typeof SQL>>
 
   constructor(path: string) {
-    this.#database = new DatabaseSync(path, { timeout: 0 })
+    this.#database = openDatabaseFile(path, AUDIT)
     try {
-      // What is erased or removed is overwritten in the file.
-      this.#database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-      )
-      this.instance = openTables(this.#database)
+      this.instance = instanceIn(this.#database)
       this.#sql = prepareAll(this.#database, SQL)
     } catch (error) {
       this.#database.close()
@@ -146,17 +159,18 @@ export class SqliteAuditStore implements AuditStore {
 
   days = async (before = NO_END): Promise<readonly string[]> => {
     await Promise.resolve()
-    return this.#sql.days.all(before).map((row) => String(row['day']))
+    return this.#sql.days.all({ before }).map((row) => String(row['day']))
   }
 
   count = async (day?: string): Promise<number> => {
     await Promise.resolve()
-    return Number(this.#sql.count.get(day ?? null, day ?? null)?.['count'])
+    const { count, countOfDay } = this.#sql
+    return Number((day === undefined ? count.get() : countOfDay.get(day))?.['count'])
   }
 
   chains = async (day: string): Promise<readonly ChainHead[]> => {
     await Promise.resolve()
-    const rows = this.#sql.chains.all(day) as { instance: string; seq: number }[]
+    const rows = this.#sql.chains.all({ day }) as { instance: string; seq: number }[]
     return rows.map(({ instance, seq }) => {
       const { text } = this.#sql.one.get(day, instance, seq) as { text: string }
       return { instance, day, seq, hash: hashIn(text) }
@@ -203,6 +217,7 @@ export class SqliteAuditStore implements AuditStore {
     })
     // The journal has the old content until it is emptied.
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    fillLog(this.#database)
   }
 
   erasures = async (): Promise<readonly string[]> => {
@@ -238,12 +253,8 @@ function hashIn(text: string): string {
   return partsOf(text)?.hash ?? ''
 }
 
-function openTables(database: DatabaseSync): string {
-  if (tablesVersion(database) > SCHEMA_VERSION)
-    throw new Error('the file was written by a newer version of Toolrack')
-  if (tablesVersion(database) < SCHEMA_VERSION) {
-    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
-    database.prepare('INSERT INTO writer VALUES (?)').run(`local-${randomBytes(6).toString('hex')}`)
-  }
-  return String(database.prepare('SELECT instance FROM writer').get()?.['instance'])
+function instanceIn(database: DatabaseSync): string {
+  const row = database.prepare('SELECT instance FROM writer').get()
+  if (!row) throw new DatabaseFileError('is a database without the name of its writer')
+  return String(row['instance'])
 }

@@ -3,9 +3,14 @@ import type { LayerRead } from '../../tools/catalog/layer-source.ts'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import type { ModuleFile } from '../../tools/modules/module-content.ts'
 import type { StoredModule } from '../../tools/modules/module-store.ts'
-import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
+import {
+  forgottenRevision,
+  revisionNumber,
+  revisionText,
+  type LayerState,
+} from '../../tools/records/layer-state.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
-import { definitionVersion, moduleSummary } from '../../tools/records/stored-records.ts'
+import { definitionVersion, deletionOf, moduleSummary } from '../../tools/records/stored-records.ts'
 import { moduleVersion, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { DefinitionRecord, DefinitionVersionRecord } from '../../tools/records/stored-records.ts'
 import type { BlobRow, LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
@@ -36,11 +41,14 @@ export function sqliteLayer(statements: Statements, key: string): SqliteLayer {
       const { epoch, revision } = present
       const known = since === undefined ? undefined : revisionNumber(since, present)
       const rows = statements.changed.all(key, known ?? -1) as DefinitionRecord[]
+      const deletions = rows.flatMap((row) => deletionOf(row, epoch) ?? [])
       return {
         revision: revisionText(revision, epoch),
         whole: known === undefined,
         definitions: rows.flatMap((row) => storedDefinition(row, epoch) ?? []),
-        deleted: known === undefined ? [] : rows.flatMap(({ name, text }) => (text === null ? name : [])),
+        deleted: known === undefined ? [] : deletions.map(({ name }) => name),
+        deletions,
+        forgotten: forgottenRevision(present),
         skipped: [],
       }
     },

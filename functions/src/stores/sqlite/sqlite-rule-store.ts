@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PlannedText, RuleScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import type { PlannedText, TextScope, RuleStore } from '../../calls/rules/rule-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {
@@ -18,7 +18,7 @@ export class SqliteRuleStore implements RuleStore {
     this.#statements = prepareAll(database, SQL)
   }
 
-  read = async (scope: RuleScope): Promise<string | undefined> => {
+  read = async (scope: TextScope): Promise<string | undefined> => {
     await Promise.resolve()
     try {
       return this.#read(scope)
@@ -28,16 +28,16 @@ export class SqliteRuleStore implements RuleStore {
   }
 
   change = <Result>(
-    scope: RuleScope,
+    scope: TextScope,
     plan: (text: string | undefined) => PlannedText<Result>,
   ): Promise<Result> => inTransactionWhenFree(this.#database, 'IMMEDIATE', () => this.#change(scope, plan))
 
-  #read(scope: RuleScope): string | undefined {
+  #read(scope: TextScope): string | undefined {
     const row = this.#statements.read.get(keyOf(scope)) as { readonly text: string } | undefined
     return row?.text
   }
 
-  #change<Result>(scope: RuleScope, plan: (text: string | undefined) => PlannedText<Result>): Result {
+  #change<Result>(scope: TextScope, plan: (text: string | undefined) => PlannedText<Result>): Result {
     const before = this.#read(scope)
     const { text, result } = plan(before)
     if (text === undefined) this.#statements.remove.run(keyOf(scope))
@@ -46,7 +46,8 @@ export class SqliteRuleStore implements RuleStore {
   }
 }
 
-/** No user id is empty. */
-function keyOf(scope: RuleScope): string {
-  return scope.kind === 'everybody' ? '' : scope.uid
+/** No user id is empty or has a blank. */
+function keyOf(scope: TextScope): string {
+  if (scope.kind === 'everybody') return ''
+  return scope.kind === 'user' ? scope.uid : ` ${scope.kind}`
 }

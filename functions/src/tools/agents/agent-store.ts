@@ -14,6 +14,8 @@ export type PlannedAgent<Result> = { readonly agent: Agent | undefined; readonly
 
 /** Keeps the agents of each user, and which session has which agent. Every store passes `test/support/agent-store.contract.ts`. */
 export type AgentStore = {
+  /** Prepares the reads of linked agents. Never rejects. */
+  readonly open?: () => Promise<void>
   readonly find: (uid: string, id: string) => Promise<Agent | undefined>
   /** The agents by the time of their creation. */
   readonly list: (uid: string, limit: number, order: ListOrder) => Promise<readonly Agent[]>
@@ -30,7 +32,12 @@ export type AgentStore = {
   ) => Promise<Result>
   /** The id of the session's agent. */
   readonly linked: (session: LinkedSession) => Promise<string | undefined>
-  /** False if the user has LINKS_PER_USER links and none of this session; then nothing is written. */
+  /** The ids of the agents to which `link` has linked the session, in whatever project, each once, by code unit. */
+  readonly linkedAgents: (uid: string, sessionId: string) => Promise<readonly string[]>
+  /**
+   * False if the user has LINKS_PER_USER links, or the session has LINKED_PROJECTS_MAX in other projects, and there is none for this
+   * session and project; then nothing is written.
+   */
   readonly link: (session: LinkedSession, agentId: string, nowMs: number) => Promise<boolean>
   /** False if the session had no link. */
   readonly unlink: (session: LinkedSession) => Promise<boolean>

@@ -4,6 +4,8 @@ import type { JsonObject } from '@toolrack/contract'
 export const AGENTS_PER_USER = 200
 /** The most links of a user from sessions to agents, in all projects. */
 export const LINKS_PER_USER = 10_000
+/** The most projects in which one session is linked to an agent, because each call through the session looks at all of them. */
+export const LINKED_PROJECTS_MAX = 100
 /** The most tools of an agent. A list takes no more `names`. */
 export const AGENT_TOOLS_MAX = 200
 

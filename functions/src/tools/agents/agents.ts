@@ -1,12 +1,19 @@
 import { ToolrackError } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { AGENT_TOOLS_MAX, AGENTS_PER_USER, DEFAULT_AGENT, DEFAULT_TOOLS, LINKS_PER_USER } from './agent.ts'
+import { AGENT_TOOLS_MAX, AGENTS_PER_USER, DEFAULT_AGENT, DEFAULT_TOOLS } from './agent.ts'
+import { LINKED_PROJECTS_MAX, LINKS_PER_USER } from './agent.ts'
 import { agentIdOf, isAgentId, isReservedId, type Agent, type FixedAgent } from './agent.ts'
 import type { AgentFiles } from './agent-files.ts'
 import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from './agent-store.ts'
 import type { AgentFields } from './check-agent.ts'
 
-type Parts = { readonly store: AgentStore; readonly files: AgentFiles; readonly now: () => number }
+type Parts = {
+  readonly store: AgentStore
+  readonly files: AgentFiles
+  readonly now: () => number
+  /** Called after a change of a session's link by this instance. */
+  readonly relinked?: (uid: string, sessionId: string) => void
+}
 
 /** The agents of users, in the store and in files. An agent in the store hides one in a file with the same id, but never `default`. */
 export class Agents {
@@ -97,6 +104,7 @@ export class Agents {
     const { store, now } = this.#parts
     await this.find(session.uid, agentId)
     if (!(await store.link(session, agentId, now()))) throw new ToolrackError('AGENTS_FULL', TOO_MANY_LINKS)
+    this.#parts.relinked?.(session.uid, session.sessionId)
   }
 
   /** The id of the session's agent. Throws AGENT_NOT_FOUND if the session has no link. */
@@ -108,6 +116,7 @@ export class Agents {
 
   async unlink(session: LinkedSession): Promise<void> {
     if (!(await this.#parts.store.unlink(session))) throw new ToolrackError('AGENT_NOT_FOUND', NOT_LINKED)
+    this.#parts.relinked?.(session.uid, session.sessionId)
   }
 
   async #changeTools(
@@ -154,4 +163,4 @@ const IS_DEFAULT = 'The agent default always exists and cannot be changed; creat
 const NOT_LINKED = 'The session is not linked to an agent.'
 const TOO_MANY_AGENTS = `You have ${AGENTS_PER_USER} agents, which is the most; delete one first.`
 const TOO_MANY_TOOLS = `An agent may have ${AGENT_TOOLS_MAX} tools; remove some first. Nothing was changed.`
-const TOO_MANY_LINKS = `You have ${LINKS_PER_USER} links of sessions to agents, which is the most; delete some first.`
+const TOO_MANY_LINKS = `You have ${LINKS_PER_USER} links of sessions to agents, or ${LINKED_PROJECTS_MAX} of this session, which is the most; delete some first.`

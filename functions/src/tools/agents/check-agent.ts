@@ -16,19 +16,8 @@ export type AgentFields = Partial<
 
 export type CheckedFields = { readonly fields: AgentFields } | { readonly fault: JsonFault }
 
-const SETTABLE = ['name', 'description', 'workflowName', 'tools', 'inputSchema']
-
-/** The fields of an answer that a client may send back. They are not changed by a request. */
-export const ANSWERED_FIELDS: readonly string[] = ['id', 'created', 'updated', 'source']
-
-/**
- * Reads the fields of an agent. A field that is null counts as not sent, as in the original service. `ignored` are other keys
- * that the object may have.
- */
-export function checkAgent(sent: JsonObject, ignored: readonly string[]): CheckedFields {
-  const known = new Set([...SETTABLE, ...ignored])
-  if (Object.keys(sent).some((key) => !known.has(key)))
-    return { fault: faultAt([], `it has a field that is not known; an agent has ${SETTABLE.join(', ')}`) }
+/** Reads the fields of an agent. As in the original service, a field that is null counts as not sent, and others are ignored. */
+export function checkAgent(sent: JsonObject): CheckedFields {
   const { name, description, workflowName, tools, inputSchema } = sent
   const fault =
     textFault('name', name, NAME_LENGTH_MAX) ??

@@ -1,6 +1,6 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
-import { maySee } from '../../access/visible.ts'
+import { maySee, whyNotCalled } from '../../access/visible.ts'
 import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
@@ -10,7 +10,7 @@ import { inOrder, type Position } from './list-query.ts'
 type Layers = Readonly<Record<Layer, LayerState>>
 
 /** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
-type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
+type Narrowing = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** Rules that hide tools. Without rules, `owned` is empty. */
 export type HidingRules = {
@@ -63,7 +63,7 @@ export class CatalogView {
     this.layers = layers
     this.#rules = rules
     this.#filter = filter
-    const ids = [narrowing?.grantId, rules?.revision].filter((id) => id !== undefined)
+    const ids = [narrowing?.grant.id, rules?.revision].filter((id) => id !== undefined)
     this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.hasLostRules = rules?.isWhole === false
@@ -93,7 +93,7 @@ export class CatalogView {
     }
     const { user, global, file } = this.layers
     const layers = { user: only(user, seen), global: only(global, seen), file: only(file, seen) }
-    const view = new CatalogView(layers, { grantId: grant.id, of: this, changed })
+    const view = new CatalogView(layers, { grant, of: this, changed })
     this.#narrowed.set(grant, view)
     return view
   }
@@ -127,6 +127,17 @@ export class CatalogView {
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
+  }
+
+  /** As `leftOut`, also for a tool that rules hide. */
+  filteredOut(nameOrAlias: string): LeftOut | undefined {
+    const meant = this.meaning(nameOrAlias)
+    return meant && this.#filter?.leavesOut(meant)
+  }
+
+  /** Why a grant does not let its holder see a tool with this name or alias, whether there is one or not. */
+  notGranted(nameOrAlias: string): string | undefined {
+    return whyNotCalled({ grant: this.#narrowing?.grant }, nameOrAlias)?.message
   }
 
   /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */

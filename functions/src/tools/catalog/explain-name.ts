@@ -28,14 +28,14 @@ export type Explanation = {
   /** The side that runs the tool. Null if there is no such tool, or if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   /**
-   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `DENIED`: the rule of `decision`
-   * denies every call. `OUT_OF_SCOPE`: the scope of `scope` leaves it out of the list, but it can be called. `NOT_SELECTED`: it is
-   * not in the selection of the session.
+   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does not
+   * name it. `DENIED`: the rule of `decision` denies every call. `OUT_OF_SCOPE`: the scope of `scope` leaves it out of the list, but
+   * it can be called. `NOT_SELECTED`: it is not in the selection of the session.
    */
   readonly hidden:
     | LeftOut
     | {
-        readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED' | 'DENIED'
+        readonly reason: 'NOT_DEFINED' | 'NOT_GRANTED' | 'LAYER_LOST' | 'DIGEST_CHANGED' | 'DENIED'
         readonly message: string
         readonly decision?: RuleDecision
       }
@@ -98,15 +98,19 @@ function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerEx
   return isBelow ? 'sealed-out' : 'shadowed'
 }
 
+/** The reasons are in the order in which a call is refused. What a scope leaves out can be called, so it comes after the rules. */
 function whyHidden(
   view: CatalogView,
   name: string,
   layers: readonly LayerExplanation[],
 ): Explanation['hidden'] {
+  const leftOut = view.filteredOut(name)
+  if (leftOut?.reason === 'NOT_SELECTED') return leftOut
   const decision = view.hiddenBy(name)
   if (decision) return { reason: 'DENIED', message: decision.reason, decision }
-  const leftOut = view.leftOut(name)
   if (leftOut) return leftOut
+  const notGranted = view.notGranted(name)
+  if (notGranted !== undefined) return { reason: 'NOT_GRANTED', message: notGranted }
   if (view.lostLayers.length > 0) {
     const lost = view.lostLayers.join(' and ')
     const message = `No layer that could be read defines this name; ${lost} could not be read.`

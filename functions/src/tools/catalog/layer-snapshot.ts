@@ -5,6 +5,12 @@ import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts
 
 /** Bytes of an entry without its texts. Measured: a small definition with its texts takes 2 KB. */
 const ENTRY_BYTES = 1_024
+/** Bytes of a deleted name with its revision. */
+const DELETION_BYTES = 300
+
+/** The revisions of the deletions of names, and of the newest one whose name is no longer known. */
+type Deletions = { readonly byName: ReadonlyMap<string, string>; readonly forgotten: string | undefined }
+const NO_DELETIONS: Deletions = { byName: new Map(), forgotten: undefined }
 
 /** One layer at one revision. A snapshot never changes. */
 export class LayerSnapshot {
@@ -12,6 +18,7 @@ export class LayerSnapshot {
   readonly revision: string
   readonly byName: ReadonlyMap<string, CatalogEntry>
   readonly skipped: readonly SkippedItem[]
+  readonly deletions: Deletions
   #sorted: readonly CatalogEntry[] | undefined
   /** The entries whose aliases were read, from the last one on. */
   readonly #byAlias = new Map<string, CatalogEntry>()
@@ -21,16 +28,27 @@ export class LayerSnapshot {
     layer: Layer,
     byName: ReadonlyMap<string, CatalogEntry>,
     { revision, skipped }: Pick<LayerRead, 'revision' | 'skipped'>,
+    deletions: Deletions = NO_DELETIONS,
   ) {
     this.layer = layer
     this.revision = revision
     this.byName = byName
     this.skipped = skipped
+    this.deletions = deletions
+  }
+
+  /**
+   * The revision at which a name was written or deleted last. Of a name that is not known, the newest one at which it may have been
+   * deleted. Undefined if the layer never had it.
+   */
+  writtenAt(name: string): string | undefined {
+    const { byName, forgotten } = this.deletions
+    return this.byName.get(name)?.stored.revision ?? byName.get(name) ?? forgotten
   }
 
   /** The approximate bytes of the snapshot in memory. */
   get bytes(): number {
-    let bytes = 0
+    let bytes = this.deletions.byName.size * DELETION_BYTES
     for (const { stored, fragment } of this.byName.values())
       bytes += stored.text.length + fragment.length + ENTRY_BYTES
     return bytes
@@ -70,7 +88,7 @@ export class LayerSnapshot {
       byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
     }
     for (const name of read.deleted) byName.delete(name)
-    return new LayerSnapshot(layer, byName, read)
+    return new LayerSnapshot(layer, byName, read, deletionsAfter(previous, read))
   }
 }
 
@@ -84,6 +102,17 @@ export function aliasOfEntry(entry: CatalogEntry): string {
   const alias = aliasOf(entry.name)
   HASHED.set(entry, alias)
   return alias
+}
+
+/** The same object as before if nothing was deleted. A name that is defined again stays in it, and its definition counts. */
+function deletionsAfter(
+  previous: LayerSnapshot | undefined,
+  { whole, deletions = [], forgotten }: LayerRead,
+): Deletions {
+  const before = (whole ? undefined : previous?.deletions) ?? NO_DELETIONS
+  if (deletions.length === 0 && forgotten === before.forgotten) return before
+  const made = deletions.map(({ name, revision }) => [name, revision] as const)
+  return { byName: new Map([...before.byName, ...made]), forgotten }
 }
 
 function isSame(a: StoredDefinition, b: StoredDefinition): boolean {

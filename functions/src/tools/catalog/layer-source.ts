@@ -26,8 +26,17 @@ export type LayerRead = {
   readonly definitions: readonly StoredDefinition[]
   /** Names that were deleted since the revision that the reader has. Empty if `whole` is true. */
   readonly deleted: readonly string[]
+  /**
+   * Deleted names, each with the layer's revision of its deletion: if `whole` is true, those that the store still knows, and otherwise
+   * those of `deleted`. Missing for a layer that numbers nothing.
+   */
+  readonly deletions?: readonly Deletion[]
+  /** The revision of the newest deletion that the store no longer knows. Missing if it knows all. */
+  readonly forgotten?: string | undefined
   readonly skipped: readonly SkippedItem[]
 }
+
+export type Deletion = { readonly name: string; readonly revision: string }
 
 /** Reads one layer: the whole layer the first time, and only the changes afterwards. */
 export interface LayerSource {

@@ -1,4 +1,4 @@
-import { isToolName, LAYERS, type DialectRules } from '@toolrack/contract'
+import { isToolName, LAYERS, type DialectRules, type JsonObject } from '@toolrack/contract'
 import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
@@ -32,14 +32,23 @@ export type ItemWorkflows = {
   readonly invokeWorkflow?: string | undefined
 }
 
-/** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
+/**
+ * Makes a list from the fragments of definitions, which were serialised when the definitions were read. `notes` has what the list says
+ * of a tool, under a key that no definition has.
+ */
 export function* listAnswer(
   view: CatalogView,
   query: ListQuery,
   workflows: ItemWorkflows,
   found?: readonly CatalogEntry[],
+  notes?: ReadonlyMap<CatalogEntry, JsonObject>,
 ): Pieces<ListAnswer> {
-  return yield* answer(view, query, workflows, found, (entry) => entry)
+  function shape(entry: CatalogEntry): Listed {
+    const note = notes?.get(entry)
+    return note ? withEnding(entry, `,"x-toolrack":${JSON.stringify(note)}}`) : entry
+  }
+
+  return yield* answer(view, query, workflows, found, shape)
 }
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
@@ -97,7 +106,7 @@ export function joinedAnswer(
         ? joinItems(listed, (one) => workflowOf(one, workflows))
         : joinFragments(ends, listed),
     layers: layersText(view),
-    unknown: namesText(unknown),
+    unknown: namesText([...new Set(unknown)]),
     leftOut: namesText(leftOut),
     quarantined: namesText(quarantined),
     omitted: namesText(omitted),
@@ -132,14 +141,14 @@ export function withSearch(
   const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
   if (!deferral) return [...finders, ...listed, ...loaded]
   const ending = markOf(deferral)
-  const mark = Buffer.from(ending)
-  const deferred = listed.map((one) => ({
-    ...one,
-    ending,
-    fragment: Buffer.concat([one.fragment.subarray(0, -1), mark]),
-  }))
+  const deferred = listed.map((one) => withEnding(one, ending))
   const searchTool = Buffer.from(JSON.stringify(deferral.searchTool))
   return [{ fragment: searchTool, workflowName: undefined, callable: 'client' }, ...deferred, ...loaded]
+}
+
+/** The tool with one more key. `ending` replaces the last brace of its fragment. */
+function withEnding(one: Listed, ending: string): Listed {
+  return { ...one, ending, fragment: Buffer.concat([one.fragment.subarray(0, -1), Buffer.from(ending)]) }
 }
 
 /** What replaces the last brace of a fragment that is deferred for the vendor's own search. */

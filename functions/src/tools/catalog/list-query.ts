@@ -3,6 +3,13 @@ import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
+/** Which names the items of a list have. An alias is a name that every vendor takes. */
+export const ITEM_NAMES = ['canonical', 'alias'] as const
+export type ItemNames = (typeof ITEM_NAMES)[number]
+
+/** What a list has if its query does not say it. */
+export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
+
 export const PAGE_MAX = 1_000
 /** How many different tags, and how many different categories, one query may name. */
 export const FILTER_VALUES_MAX = 50
@@ -14,10 +21,13 @@ export type ListQuery = {
   /** The vendor whose dialect the list has. Undefined for a list without conversion. */
   readonly dialect: Dialect | undefined
   readonly envelope: Envelope
+  readonly itemNames: ItemNames
   readonly strict: boolean
   readonly limit: number | undefined
   /** The words that the tools must fit. The list is then in the order of how well they fit. */
   readonly q: string | undefined
+  /** True if each found tool says how well it fits, and names its twins. */
+  readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean
   /** Names that stand at the end of the list, in this order, whatever the other filters say. */

@@ -112,15 +112,20 @@ export function* selectEntries(
   }
   // Pages after the first do not begin with them again.
   if (query.withSearch && query.after === undefined)
-    for (const entry of FINDER_NAMES.map((name) => view.resolve(name)))
-      if (entry && isFinder(entry)) {
-        inList.add(entry)
-        put(entry, finders)
-      }
+    for (const name of FINDER_NAMES) {
+      const entry = resolved(view, name, missing)
+      // A definition of the operator's or the user's can have this name.
+      if (entry && !isFinder(entry)) missing.unknown.push(name)
+      if (!entry || !isFinder(entry)) continue
+      inList.add(entry)
+      put(entry, finders)
+    }
+  let hasMore = false
   for (const entry of candidates) {
     yield
     if (!matches(entry, query) || inList.has(entry) || !view.shows(entry)) continue
-    if (listed.length === query.limit) return done(true)
+    hasMore = listed.length === query.limit
+    if (hasMore) break
     if (!put(entry, listed)) return done(true)
     if (query.loaded.length > 0) inList.add(entry)
     last = entry
@@ -132,7 +137,7 @@ export function* selectEntries(
     inList.add(entry)
     put(entry, loaded)
   }
-  return done(false)
+  return done(hasMore)
 }
 
 /** True for a tool by which a model finds other tools. It is in a list only if the list is asked for it. */

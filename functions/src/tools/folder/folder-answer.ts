@@ -1,5 +1,7 @@
 import { aliasOf } from '@toolrack/contract'
-import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
+import type { FolderSkip, FolderTool } from './folder-layer.ts'
+import type { FolderLayers } from './folder-layers.ts'
+import type { ModuleFolder } from './module-folder.ts'
 
 /** More time than the check of a module that hangs, and less than a client or a proxy waits for an answer. */
 const REFRESH_MS_MAX = 30_000
@@ -7,33 +9,42 @@ const REFRESH_MS_MAX = 30_000
 const NO_FOLDER = {
   status: 'none',
   reason:
-    'No folder of modules is watched here; the embedded server (npm start) watches ~/.toolrack/tools, or the folder that TOOLRACK_TOOLS_DIR names.',
+    'No folder of modules is watched here; the embedded server (npm start) watches ~/.toolrack/tools and ~/.copilot-web/tools, or the folder that TOOLRACK_TOOLS_DIR names.',
   checking: [],
   tools: [],
   skipped: [],
 } as const
 
-/** The tools of the folder, and the skipped and unchecked files. Only an `operator` sees the folder's path and tracebacks. */
-export async function folderAnswer(layer: FolderLayer | undefined, operator: boolean) {
-  if (!layer) return { ...(operator && { folder: null }), ...NO_FOLDER }
-  const { path, state, checking } = layer.folder
-  const { tools, skipped } = await layer.modules()
+/**
+ * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists, and `others` has those
+ * of further ones. Only an `operator` sees paths and tracebacks.
+ */
+export async function folderAnswer(folders: FolderLayers | undefined, operator: boolean) {
+  const watched = folders?.layers.map(({ folder }) => folder) ?? []
+  const found = watched.filter(({ state }) => state.status !== 'missing')
+  const [first = watched[0], ...others] = found
+  if (!folders || !first) return { ...(operator && { folder: null }), ...NO_FOLDER }
+  const { tools, skipped } = await folders.modules()
   return {
-    ...(operator && { folder: path }),
-    status: state.status,
-    reason: 'reason' in state ? state.reason : null,
-    checking,
+    ...stateAnswer(first, operator),
+    ...(others.length > 0 && { others: others.map((folder) => stateAnswer(folder, operator)) }),
+    checking: [first, ...others].flatMap(({ checking }) => checking),
     tools: tools.map(toolAnswer),
     skipped: skipped.map((skip) => skipAnswer(skip, operator)),
   }
 }
 
-/** Reads the folder again, waits at most `REFRESH_MS_MAX` for the checks, and names the tools that have changed. */
-export async function refreshed(layer: FolderLayer | undefined, operator: boolean) {
-  const before = await digests(layer)
-  await layer?.folder.refresh(REFRESH_MS_MAX)
-  const after = await digests(layer)
-  const { tools: _tools, ...answer } = await folderAnswer(layer, operator)
+function stateAnswer({ path, state }: ModuleFolder, operator: boolean) {
+  const reason = 'reason' in state ? state.reason : null
+  return { ...(operator && { folder: path }), status: state.status, reason }
+}
+
+/** Reads the folders again, waits at most `REFRESH_MS_MAX` for the checks, and names the tools that have changed. */
+export async function refreshed(folders: FolderLayers | undefined, operator: boolean) {
+  const before = await digests(folders)
+  await folders?.refresh(REFRESH_MS_MAX)
+  const after = await digests(folders)
+  const { tools: _tools, ...answer } = await folderAnswer(folders, operator)
   const names = [...after.keys()]
   const kept = names.filter((name) => before.has(name))
   return {
@@ -47,8 +58,8 @@ export async function refreshed(layer: FolderLayer | undefined, operator: boolea
   }
 }
 
-async function digests(layer: FolderLayer | undefined): Promise<ReadonlyMap<string, string>> {
-  const tools = (await layer?.modules())?.tools ?? []
+async function digests(folders: FolderLayers | undefined): Promise<ReadonlyMap<string, string>> {
+  const tools = (await folders?.modules())?.tools ?? []
   return new Map(tools.map(({ name, admitted }) => [name, admitted.digest]))
 }
 

@@ -65,6 +65,12 @@ export class FolderLayer implements LayerSource {
     this.#report = report
   }
 
+  /** False as long as modules may come that were not read or checked yet. */
+  get isComplete(): boolean {
+    const { state, checking } = this.folder
+    return state.status !== 'starting' && checking.length === 0
+  }
+
   async open(): Promise<void> {
     await this.#files.open?.()
   }

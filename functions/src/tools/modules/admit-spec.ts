@@ -25,13 +25,23 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
 }
 
+/** The most arguments whose kinds a definition keeps. Of a tool with more, rules take each argument for `other`. */
+const KINDS_MAX = 100
+
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
 function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
-  const { name, description, parameters, annotations, timeoutSeconds, network } = spec
+  const { name, description, parameters, annotations, timeoutSeconds, network, kinds } = spec
+  const isKept = kinds !== undefined && Object.keys(kinds).length <= KINDS_MAX
   return {
     type: 'function',
     function: { name, description, parameters },
-    runner: { kind: 'python', module, sha256, ...(network.length > 0 && { network }) },
+    runner: {
+      kind: 'python',
+      module,
+      sha256,
+      ...(network.length > 0 && { network }),
+      ...(isKept && { kinds }),
+    },
     category: module,
     ...(annotations && { annotations }),
     ...(timeoutSeconds !== null && { limits: { timeoutSeconds } }),

@@ -30,6 +30,8 @@ export type AcceptedSpec = SpecFacts & {
   readonly timeoutSeconds: number | null
   readonly secrets: readonly string[]
   readonly network: readonly string[]
+  /** How a text is read in each argument that is not a text as it is sent. Missing in the report of an older runner. */
+  readonly kinds?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
 type SpecFacts = {

@@ -118,6 +118,8 @@ export type RunnerFailure = {
   readonly usage?: ResourceUsage
   readonly log?: PrintedLog
   readonly retryAfterSeconds?: number
+  /** True if the call was CANCELLED after it was sent. */
+  readonly mayHaveRun?: boolean
 }
 
 /** Used in place of a runner if there is none. */

@@ -25,6 +25,11 @@ export function newEpoch(): string {
   return randomBytes(6).toString('hex')
 }
 
+/** The revision of the newest deletion whose record was removed. Undefined if there is none. */
+export function forgottenRevision({ floor, epoch }: LayerState): string | undefined {
+  return floor > 0 ? revisionText(floor, epoch) : undefined
+}
+
 /** The layer's revision and its epoch, for example `7-9f2c1a7b3d5e`. */
 export function revisionText(revision: number, epoch: string): string {
   return `${revision}-${epoch}`

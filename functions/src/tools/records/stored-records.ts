@@ -1,5 +1,5 @@
 import type { Digest } from '@toolrack/contract'
-import type { StoredDefinition } from '../catalog/layer-source.ts'
+import type { Deletion, StoredDefinition } from '../catalog/layer-source.ts'
 import type { DefinitionVersion } from '../definitions/definition-store.ts'
 import type { ModuleSummary, ModuleVersion } from '../modules/module-store.ts'
 import { revisionText } from './layer-state.ts'
@@ -34,6 +34,11 @@ export function storedDefinition(record: DefinitionRecord, epoch: string): Store
   if (text === null) return undefined
   const stored = { name, text, digest, revision: revisionText(revision, epoch), updatedAt, updatedBy }
   return typeof tokens === 'string' ? { ...stored, tokens } : stored
+}
+
+/** The deletion in a tombstone. Undefined for a definition. */
+export function deletionOf({ name, text, revision }: DefinitionRecord, epoch: string): Deletion | undefined {
+  return text === null ? { name, revision: revisionText(revision, epoch) } : undefined
 }
 
 export function definitionVersion(record: DefinitionVersionRecord, epoch: string): DefinitionVersion {

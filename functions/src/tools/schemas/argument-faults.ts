@@ -116,6 +116,6 @@ function takes(known: readonly string[]): string {
 }
 
 /** The name in quotes. A text that does not look like a name is not repeated, because it could be a value. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }

@@ -28,18 +28,31 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
     const other = folded(same === undefined ? candidate : candidate.slice(same.length))
-    const [from, to] = withoutCommonEnds(sent, other)
     const third = Math.floor(Math.max(sent.length, other.length) / 3)
     const distanceMax = Math.min(third, leastDistance - 1)
-    // The distance is never below the difference of the lengths.
-    if (Math.abs(from.length - to.length) > distanceMax) continue
-    steps += from.length * Math.min(to.length, 2 * distanceMax + 1)
-    const distance = areSwapped(from, to) ? 1 : editDistance(from, to, distanceMax)
-    if (distance > distanceMax) continue
+    const { slips, steps: taken } = slipsBetween(sent, other, distanceMax)
+    steps += taken
+    if (slips > distanceMax) continue
     nearest = candidate
-    leastDistance = distance
+    leastDistance = slips
   }
   return nearest
+}
+
+/**
+ * How many slips of the fingers are between two texts, or a number above `max`: characters that were added, left out or changed, and
+ * neighbours that changed places. `steps` is the number of pairs of characters that were compared.
+ */
+export function slipsBetween(
+  a: string,
+  b: string,
+  max: number,
+): { readonly slips: number; readonly steps: number } {
+  // There are never fewer slips than the difference of the lengths.
+  if (Math.abs(a.length - b.length) > max) return { slips: max + 1, steps: 0 }
+  const [from, to] = withoutCommonEnds(a, b)
+  const steps = from.length * Math.min(to.length, 2 * max + 1)
+  return { slips: areSwapped(from, to) ? 1 : editDistance(from, to, max), steps }
 }
 
 function folded(name: string): string {

@@ -1,6 +1,6 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './enforceable-schema.ts'
-import { notAsked, WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
+import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
 /** Milliseconds that one schema may take to compile. 600 properties take 800 ms in a new process on a busy machine. */
 const DEADLINE_MS = 2_000
@@ -37,7 +37,7 @@ export class SchemaCompilers extends WorkerPool<string, CompileReport> {
     return {
       compile: (schema) => this.#compile(schema, { ...caller, spent }),
       goOn: (checked, all) => {
-        if (caller.signal?.aborted) throw notAsked('gone')
+        if (caller.signal?.aborted) throw new ToolrackError('CANCELLED')
         if (spentMs < REQUEST_MS_MAX) return
         const spent = `${checked} of ${all} definitions were checked in ${REQUEST_MS_MAX / 1_000} s`
         const message = `${spent}, which is all that one request may take. Nothing was written. Send fewer definitions at a time, or simplify their schemas.`

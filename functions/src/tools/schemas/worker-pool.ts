@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Serializable } from 'node:child_process'
-import { FairQueue, type NotRun, type QueueState, type QueueUser } from '../../fair-queue.ts'
+import { FairQueue, type QueueState, type QueueUser } from '../../fair-queue.ts'
 import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
 /** `nowMs` is the clock that measures the checks, in milliseconds since any moment. */
@@ -53,8 +53,8 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 
   /**
-   * Asks when it is the user's turn. Rejects with SERVICE_BUSY if too many questions wait, no process can be started, the
-   * signal is aborted while the question waits, or the pool is closed before the answer.
+   * Asks when it is the user's turn. Rejects with SERVICE_BUSY if too many questions wait, no process can be started, or the
+   * pool is closed before the answer. Rejects with CANCELLED if the signal is aborted while the question waits.
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
     if (this.#isClosed) throw stopping()
@@ -98,10 +98,6 @@ export function workerUrlOf(name: string): URL {
 }
 
 /** The error of a question that was not asked: a ToolrackError, because other errors are logged as failures of the service. */
-export function notAsked(why: NotRun): ToolrackError {
-  const message =
-    why === 'full'
-      ? 'As many of your checks wait as may; nothing was done. Try again.'
-      : 'The caller has gone, so nothing was checked.'
-  return new ToolrackError('SERVICE_BUSY', message)
+function notAsked(): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', 'As many of your checks wait as may; nothing was done. Try again.')
 }

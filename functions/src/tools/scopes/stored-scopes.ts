@@ -30,6 +30,8 @@ export type ScopeTarget = {
 export type WrittenScope = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly present: ScopeVersion
+  /** The digest of the scope as it was. Undefined for a new one. */
+  readonly before: Digest | undefined
 }
 
 /** The stored scopes of users: their reads for lists, and their writes. The caller has been authorised. */
@@ -90,13 +92,14 @@ export class StoredScopes {
       refuseOtherState(precondition, kept?.present.digest)
       const content = decide(kept?.present)
       const digest = scopeDigest(content)
-      if (kept?.present.digest === digest)
-        return { text, result: { outcome: 'unchanged', present: kept.present } }
+      const before = kept?.present.digest
+      if (kept && before === digest)
+        return { text, result: { outcome: 'unchanged', present: kept.present, before } }
       const version = (kept?.present.version ?? 0) + 1
       const present = { version, digest, updatedAt, ...content }
       return {
         text: boundedText([present, ...(kept?.versions ?? [])], totals, text),
-        result: { outcome: kept ? 'updated' : 'created', present },
+        result: { outcome: kept ? 'updated' : 'created', present, before },
       }
     })
   }

@@ -1,52 +1,65 @@
-import { hintsOf, mayNameDate, numbersIn, properNamesIn, synonymsOf } from './meanings.ts'
-import { isTelling, splitWords, termsOf } from './words.ts'
+import { DATE, namesDay, valuesIn, type Needs } from './needs.ts'
+import { isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
-/** The most UTF-16 code units of a query. Requests of people in real data have at most 600. */
+/** UTF-16 code units of a query that count. Requests of people in real data have at most 1,200. */
 export const QUERY_LENGTH_MAX = 1_000
 
 /** The most different terms of a query, in the order in which it has them. Each costs a look at every tool that has it. */
 const TERMS_MAX = 64
 
-/** A query with this many words is a whole request, and not keywords. */
-const SENTENCE = 8
+/** What a term counts that the query only has in quotation marks: it is a value more often than what the tool does. */
+const QUOTED = 0.5
+/** At most 100 code units, so that the time for a query grows with its length only. */
+const QUOTATION = /(?<![\p{L}\p{N}])(?:'[^']{1,100}'|"[^"]{1,100}"|“[^”]{1,100}”)(?![\p{L}\p{N}])/gu
 
-const SYNONYM_FACTOR = 0.35
-const HINT_FACTOR = 0.6
+/** A request that names a day is probably for a tool that takes a date. */
+const HINT = { term: DATE, factor: 0.5 }
 
-/** A term that is looked up. `isWritten` is false for synonyms and hints, which count less. */
-type QueryTerm = { readonly term: string; readonly factor: number; readonly isWritten: boolean }
+export type QueryTerm = { readonly term: string; readonly factor: number }
 
 export type ReadQuery = {
-  /** All words of the query in their order. */
-  readonly words: readonly string[]
   /** Empty for a query without words. */
   readonly terms: readonly QueryTerm[]
-  readonly numbers: number
-  /** How many values the query has that can be arguments: numbers, proper names and quoted texts. */
-  readonly values: number
-  readonly mayNameDate: boolean
-  /** True for a whole request. Keywords have no numbers and no dates, whatever the tool needs. */
-  readonly isRequest: boolean
+  /** Terms of what the query does not say, but is about. */
+  readonly hints: readonly QueryTerm[]
+  /** Undefined if nothing can be said of them. */
+  readonly values: Needs | undefined
+  /** Hashes of the pairs of neighbouring words. */
+  readonly phrases: ReadonlySet<number>
+  /** The words, if all of them are words that tell little: only a tool with such a name can be meant. */
+  readonly littleTelling: ReadonlySet<string> | undefined
+  /** What may be the name of a tool, as it is written. */
+  readonly names: readonly string[]
 }
 
-export function readQuery(query: string): ReadQuery {
+/** Reads a query. Of a long one, the middle is left out: people ask before or after what they have pasted. */
+export function readQuery(whole: string): ReadQuery {
+  const half = QUERY_LENGTH_MAX / 2
+  const query = whole.length <= QUERY_LENGTH_MAX ? whole : `${whole.slice(0, half)} ${whole.slice(-half)}`
   const words = splitWords(query)
   const telling = words.filter(isTelling)
-  const written = [...new Set(termsOf(telling.length > 0 ? telling : words))].slice(0, TERMS_MAX)
-  const terms = new Map<string, QueryTerm>()
-  const add = (term: string, factor: number, isWritten: boolean): void => {
-    if (!terms.has(term)) terms.set(term, { term, factor, isWritten })
-  }
-  for (const term of written) add(term, 1, true)
-  for (const term of written) for (const other of synonymsOf(term)) add(other, SYNONYM_FACTOR, false)
-  if (written.length > 0) for (const term of hintsOf(query, words)) add(term, HINT_FACTOR, false)
-  const numbers = numbersIn(query, words)
+  const unquoted = new Set(termsOf(splitWords(query.replace(QUOTATION, ' '))))
+  const distinct = [...new Set(termsOf(telling.length > 0 ? telling : words))].slice(0, TERMS_MAX)
+  const terms = distinct.map((term) => ({
+    term,
+    factor: unquoted.size === 0 || unquoted.has(term) ? 1 : QUOTED,
+  }))
+  const isHinted = telling.length > 0 && namesDay(query) && !distinct.includes(DATE)
   return {
-    words,
-    terms: [...terms.values()],
-    numbers,
-    values: numbers + properNamesIn(query),
-    mayNameDate: mayNameDate(query, words),
-    isRequest: numbers > 0 || words.length >= SENTENCE,
+    terms,
+    hints: isHinted ? [HINT] : [],
+    values: valuesIn(query, words),
+    phrases: new Set(phrasesIn(words)),
+    littleTelling: telling.length > 0 ? undefined : new Set(words),
+    names: namesIn(query),
   }
+}
+
+/** The whole query, and its parts that look like a name rather than like a word. */
+function namesIn(query: string): readonly string[] {
+  const parts = query
+    .split(/\s+/)
+    .map((part) => part.replace(/^[^\p{L}_]{1,100}|[^\p{L}\p{N}_]{1,100}$/gu, ''))
+  const names = parts.filter((part) => /[\p{L}\p{N}][_.:-][\p{L}\p{N}]|\p{L}\p{N}|\p{Ll}\p{Lu}/u.test(part))
+  return [...new Set([query.trim(), ...names])].slice(0, TERMS_MAX)
 }

@@ -14,6 +14,8 @@ import { definitionOf, type CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { isFinder } from '../catalog/select-entries.ts'
 import { nearMiss } from '../schemas/near-miss.ts'
+import { twinNames } from './found-list.ts'
+import type { FoundTool } from './ranked-tools.ts'
 import { readQuery } from './read-query.ts'
 import type { ToolSearch } from './tool-search.ts'
 
@@ -48,10 +50,10 @@ export class ToolFinder implements Finder {
     const { view, uid, search, signal } = this.#parts
     if (readQuery(query).terms.length === 0)
       return { tools: [], note: 'The query has no word to search for. Say in words what the tool should do.' }
-    const all = await search.find(view, uid, query, limit + FINDERS_MAX, signal)
-    const tools = all.filter((entry) => !isFinder(entry)).slice(0, limit)
-    if (tools.length === 0) return { tools: [], note: 'No tool fits. Try other words for what it should do.' }
-    return { tools: tools.map((entry) => this.#shown(entry)) }
+    const only = (entry: CatalogEntry): boolean => !isFinder(entry)
+    const found = await search.find(view, uid, query, { limit, only, signal })
+    if (found.length === 0) return { tools: [], note: 'No tool fits. Try other words for what it should do.' }
+    return { tools: found.map((one) => this.#shown(one)) }
   }
 
   /** The whole definitions of the named tools, in the order of the names. */
@@ -67,13 +69,14 @@ export class ToolFinder implements Finder {
     return { tools, ...(unknown.length > 0 && { unknown }) }
   }
 
-  #shown(entry: CatalogEntry): JsonObject {
+  #shown({ entry, twins }: FoundTool): JsonObject {
     const { description, parameters } = definitionOf(entry).function
     const properties = parameters['properties']
     return {
       name: this.#nameOf(entry.name),
       description: firstSentence(description.slice(0, SENTENCE_LENGTH_MAX)),
       arguments: isJsonObject(properties) ? Object.keys(properties) : [],
+      ...(twins.length > 0 && { twins: twinNames(twins).map((name) => this.#nameOf(name)) }),
     }
   }
 
@@ -95,9 +98,6 @@ export class ToolFinder implements Finder {
     return this.#dialect === undefined ? name : nameIn(dialectRules(this.#dialect), name)
   }
 }
-
-/** The search tools themselves can be among the best. */
-const FINDERS_MAX = 2
 
 function* namesIn(view: CatalogView): Generator<string> {
   for (const { name } of view.entries()) yield name

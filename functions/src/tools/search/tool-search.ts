@@ -1,14 +1,14 @@
 import { LAYERS, ToolrackError } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
-import { Turns } from '../../loop-turn.ts'
+import { Turns, type Pieces } from '../../loop-turn.ts'
 import { asPart } from '../../running-work.ts'
 import { SharedWork } from '../../shared-work.ts'
-import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
+import type { SearchedLayer } from './layer-hits.ts'
 import { LayerIndex } from './layer-index.ts'
-import { rankedEntries } from './ranked-entries.ts'
+import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 
 /** Bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers are kept besides. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
@@ -28,6 +28,7 @@ type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
   readonly #own: LRUCache<string, Known>
+  readonly #shown = new WeakMap<CatalogView, WeakMap<LayerIndex, SearchedLayer['shown']>>()
   readonly #making = new SharedWork<LayerSnapshot, LayerIndex>()
   readonly #queue = new FairQueue(
     { places: INDEXES_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
@@ -39,28 +40,49 @@ export class ToolSearch {
   }
 
   /**
-   * The tools of a user's view that fit the query, the best first. Reads the new definitions of a layer in several turns. `signal` is
-   * aborted when the caller has left.
+   * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
+   * several turns. Ends with the reason of the signal of `wanted` if that is aborted.
    */
   async find(
     view: CatalogView,
     uid: string,
     query: string,
-    limit?: number,
-    signal?: AbortSignal,
-  ): Promise<readonly CatalogEntry[]> {
-    const indexes: LayerIndex[] = []
+    wanted: Wanted & { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly FoundTool[]> {
+    const turns = new Turns(wanted.signal)
+    const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
       const { snapshot } = view.unnarrowed.layers[layer]
-      if (snapshot && snapshot.byName.size > 0) indexes.push(await this.#indexOf(snapshot, uid, signal))
+      if (!snapshot || snapshot.byName.size === 0) continue
+      const index = await this.#indexOf(snapshot, uid, wanted.signal)
+      layers.push({ index, shown: await turns.run(this.#shownOf(view, index)) })
     }
-    return new Turns(signal).run(rankedEntries(view, indexes, query, limit))
+    return turns.run(rankedTools(view, layers, query, wanted))
   }
 
   /** The bytes of the indexes that are kept at present. */
   get bytes(): number {
     const shared = [...this.#shared.values()].reduce((sum, { index }) => sum + index.bytes, 0)
     return shared + this.#own.calculatedSize
+  }
+
+  /** Which tools of the index the view shows. A view never changes, so they are looked up once. */
+  *#shownOf(view: CatalogView, index: LayerIndex): Pieces<SearchedLayer['shown']> {
+    const known = this.#shown.get(view) ?? new WeakMap<LayerIndex, SearchedLayer['shown']>()
+    this.#shown.set(view, known)
+    const shown = known.get(index)
+    if (shown) return shown
+    const flags = new Uint8Array(index.entries.length)
+    let count = 0
+    for (const [tool, entry] of index.entries.entries()) {
+      yield
+      if (!view.shows(entry)) continue
+      flags[tool] = 1
+      count += 1
+    }
+    const made = { flags, count }
+    known.set(index, made)
+    return made
   }
 
   #indexOf(

@@ -1,13 +1,18 @@
 import { stem } from './stem.ts'
 
-/** Words that say nothing about which tool is meant. They are used only for a query that has no other words. */
+/** Words that say nothing about which tool is meant: what English sentences, requests and greetings are made of. */
 const STOP_WORDS = new Set(
   (
-    'a an and any are as at be been being both but by can could did do does doing for from given had has have having he her him ' +
-    'his i if in into is it its just let like may me might must my no not of on or our please shall she should so some such than ' +
-    'that the their them then there these they this those to us using very want was we were what which while whom whose why will ' +
-    'with would you your also'
+    'a about all am an and any are as at be been being both but by can could did do does doing for from given had has have having he ' +
+    'her here him his how i if in into is it its just let like may me might must my no not now of on only or our shall she should so ' +
+    'some such than that the their them then there these they this those to too us using very was we were what when where which ' +
+    'while who whom whose why will with would you your also anyone anything everyone everything someone something thing things ' +
+    'don doesn didn isn aren wasn couldn wouldn shouldn ll re ve ' +
+    'bye good great hello help hey hi kindly know lot much need needed needs nice ok okay please really sure thank thanks want wanted wants yes'
   ).split(' '),
+)
+const NUMBERS = new Set(
+  'one two three four five six seven eight nine ten eleven twelve hundred thousand'.split(' '),
 )
 
 /** Scripts that are written without spaces: each pair of neighbouring letters counts as a word. */
@@ -60,5 +65,22 @@ function pairsOrTerm(run: string): readonly string[] {
 
 /** True for a word that tells tools apart. Numbers alone are mostly arguments. */
 export function isTelling(word: string): boolean {
-  return !STOP_WORDS.has(word) && !/^\p{N}+$/u.test(word) && (word.length > 1 || !/^[a-z]$/.test(word))
+  return !STOP_WORDS.has(word) && !isNumber(word) && (word.length > 1 || !/^[a-z]$/.test(word))
+}
+
+export function isNumber(word: string): boolean {
+  return NUMBERS.has(word) || /^\p{N}+$/u.test(word)
+}
+
+/** Hashes of the pairs of neighbouring words, each once. */
+export function phrasesIn(words: readonly string[]): readonly number[] {
+  return [...new Set(words.slice(1).map((word, index) => hashOf(`${words[index]} ${word}`)))]
+}
+
+/** FNV-1a, 32 bits. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return hash >>> 0
 }

@@ -1,4 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
+import { isToolName, ToolrackError } from '@toolrack/contract'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { nearMiss } from '../schemas/near-miss.ts'
@@ -68,13 +68,15 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
 
 type Fault = { readonly pointer: string; readonly message: string; readonly suggestion?: string }
 
-/** A name is not repeated, because it may be any text. The pointer leads to it. */
+/** A text that is no name of a tool is not repeated. The pointer leads to it. */
 function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
   const denied = view.hiddenBy(name)
   if (denied) return { pointer, message: `names a tool that a rule denies. ${denied.reason}` }
   const suggestion = hasSuggestion ? nearMiss(name, namesIn(view)) : undefined
-  const message = 'names no tool that you can list'
+  const message = isToolName(name)
+    ? `names '${name}', and you can list no such tool`
+    : 'names no tool: it is not a name that a tool can have'
   return { pointer, message, ...(suggestion !== undefined && { suggestion }) }
 }
 

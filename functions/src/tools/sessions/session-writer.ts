@@ -38,6 +38,8 @@ export type SessionTarget = { readonly uid: string; readonly id: string; readonl
 export type WrittenSession = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly session: Session
+  /** The digest of the session as it was. Undefined for a new one. */
+  readonly before: string | undefined
 }
 
 /** How often a lock begins again because the session was changed meanwhile. */
@@ -238,9 +240,11 @@ function unlocked(
 /** What a write made of a session. An equal session stays the object that it was. */
 function written(present: Session | undefined, session: Session, nowMs: number): WrittenSession {
   const next = tagged(session)
-  if (present && present.digest === next.digest) return { outcome: 'unchanged', session: present }
+  const before = present?.digest
+  if (present && before === next.digest) return { outcome: 'unchanged', session: present, before }
   const at = new Date(nowMs).toISOString()
-  return { outcome: present ? 'updated' : 'created', session: { ...next, updatedAt: at, usedAtMs: nowMs } }
+  const changed = { ...next, updatedAt: at, usedAtMs: nowMs }
+  return { outcome: present ? 'updated' : 'created', session: changed, before }
 }
 
 /** The names of a selection as far as the view knows them. */

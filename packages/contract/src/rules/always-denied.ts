@@ -1,8 +1,6 @@
-import type { JsonObject } from '../json.ts'
-import { argumentKind, globKind } from './argument-text.ts'
-import { matchedSets, valuesOf, type Work } from './argument-values.ts'
-import { decideBy, isAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
-import { matchesEveryText } from './glob.ts'
+import type { ToolReadings } from '../kinds/tool-readings.ts'
+import { matchedSets, matchesEachText, valuesOf, type Values, type Work } from './argument-values.ts'
+import { decideBy, isAbout, readingsOfTool, type RuledTool, type RuleDecision } from './decide-call.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
 /** The most sets of rules that are followed for one tool, one argument after the other. */
@@ -22,17 +20,18 @@ export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
   const rules = owned.flatMap(({ set }) => set.rules).filter((rule) => isAbout(rule, tool))
   if (!rules.some(({ effect }) => effect === 'deny') && !hasDenyingDefault(owned)) return undefined
-  const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, tool))
+  const readings = readingsOfTool(tool)
+  const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, readings))
   if (byOne.effect === 'deny') return byOne
   if (rules.every(({ args }) => args === undefined)) return undefined
   const known = knownOf(owned)
   const names = new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))
-  const values = [...names].map((name) => valuesOf(name, tool.parameters))
-  const key = JSON.stringify([rules.map((rule) => known.places.get(rule)), values])
+  const values = new Map([...names].map((name) => [name, valuesOf(name, tool.parameters, readings.of(name))]))
+  const key = JSON.stringify([rules.map((rule) => known.places.get(rule)), [...values]])
   const decided = known.decided.get(key)
   if (decided !== undefined) return decided ?? undefined
   const work = workFor(known)
-  const sets = matchedRules(owned, rules, tool.parameters, work)
+  const sets = matchedRules(owned, rules, values, work)
   const isShort = sets !== undefined && work.take(sets.length * rules.length)
   const decision = isShort ? deniedTogether(owned, tool, sets) : undefined
   if (known.decided.size >= KNOWN_MAX) known.decided.clear()
@@ -44,10 +43,8 @@ function hasDenyingDefault(owned: readonly OwnedRules[]): boolean {
   return owned.some(({ set }) => set.default === 'deny')
 }
 
-function deniesAll(rule: Rule, tool: RuledTool): boolean {
-  return Object.entries(rule.args ?? {}).every(([name, glob]) =>
-    matchesEveryText(glob, globKind(argumentKind(name, tool.parameters))),
-  )
+function deniesAll({ args }: Rule, readings: ToolReadings): boolean {
+  return Object.entries(args ?? {}).every(([name, glob]) => matchesEachText(glob, readings.of(name)))
 }
 
 type Rules = ReadonlySet<Rule>
@@ -56,13 +53,13 @@ type Rules = ReadonlySet<Rule>
 function matchedRules(
   owned: readonly OwnedRules[],
   rules: readonly Rule[],
-  parameters: JsonObject,
+  argumentValues: ReadonlyMap<string, Values>,
   work: Work,
 ): readonly Rules[] | undefined {
   let sets: readonly Rules[] = [new Set(rules)]
-  for (const name of new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))) {
+  for (const [name, values] of argumentValues) {
     const about = rules.filter(({ args }) => args && Object.hasOwn(args, name))
-    const lost = lostRules(owned, about, name, parameters, work)
+    const lost = lostRules(owned, about, { name, values }, work)
     if (!lost || sets.length * lost.length > MATCHED_SETS_MAX) return undefined
     if (!work.take(sets.length * lost.length * rules.length)) return undefined
     sets = distinct(
@@ -88,12 +85,10 @@ const KNOWN_MAX = 1_000
 function lostRules(
   owned: readonly OwnedRules[],
   about: readonly Rule[],
-  name: string,
-  parameters: JsonObject,
+  { name, values }: { readonly name: string; readonly values: Values },
   work: Work,
 ): readonly Rules[] | undefined {
   const { places, lost } = knownOf(owned)
-  const values = valuesOf(name, parameters)
   const key = JSON.stringify([name, values, about.map((rule) => places.get(rule))])
   if (!lost.has(key)) {
     if (lost.size >= KNOWN_MAX) lost.clear()

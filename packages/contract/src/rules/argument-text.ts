@@ -1,10 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import type { JsonValue } from '../json.ts'
+import type { Reading } from '../kinds/argument-kind.ts'
+import { isWithoutZone } from '../kinds/date-time-text.ts'
+import { normalisedPath } from '../kinds/path-text.ts'
+import { readText } from '../kinds/read-text.ts'
+import { globsFor } from './argument-globs.ts'
 import type { GlobKind } from './glob.ts'
 import { matchesGlob } from './matches-glob.ts'
 import type { RuleEffect } from './rule-set.ts'
-
-/** The kinds of arguments that rules treat differently. */
-export type ArgumentKind = 'path' | 'command' | 'text'
 
 /** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
 export const RULED_TEXT_LENGTH_MAX = 65_536
@@ -12,52 +14,90 @@ export const RULED_TEXT_LENGTH_MAX = 65_536
 /** The same for paths, whose globs take longer to compare. It is the longest path of macOS. */
 export const RULED_PATH_LENGTH_MAX = 1_024
 
-/**
- * The kind of an argument. It is a path if its schema says `format: "path"`, or if its name is `src` or `dst` or ends in `path`.
- * It is a command if its schema says `format: "command"`, or if its name is `cmd` or ends in `command`.
- */
-export function argumentKind(name: string, parameters: JsonObject): ArgumentKind {
-  const properties = parameters['properties']
-  const schema = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
-  const format = isJsonObject(schema) ? schema['format'] : undefined
-  if (format === 'path' || /^(?:src|dst)$|path$/i.test(name)) return 'path'
-  return format === 'command' || /^cmd$|command$/i.test(name) ? 'command' : 'text'
-}
+/** A text as it is read in one way. `text` is undefined if it is not known how it is read. */
+export type ReadText = { readonly reading: Reading; readonly sent: string; readonly text: string | undefined }
 
 /**
- * True if the value of an argument matches the glob of a rule. A value that is missing or no text matches for `deny` and `ask`
- * and never for `allow`. So does a text of which it is not certain what the tool makes of it.
+ * The value of an argument in all ways in which the handler may read it. Undefined if it is missing, is no text, or is a text
+ * that no way reads.
+ */
+export function readValue(
+  value: JsonValue | undefined,
+  readings: readonly Reading[],
+): readonly ReadText[] | undefined {
+  if (typeof value !== 'string' || value.length > RULED_TEXT_LENGTH_MAX) return undefined
+  const read = readings.flatMap((reading): readonly ReadText[] => {
+    const canonical = readText(reading, value)
+    if (canonical === 'none') return []
+    const text = canonical === 'unclear' || reading.kind === 'value' ? undefined : canonical.text
+    const isLong = reading.kind === 'path' && value.length > RULED_PATH_LENGTH_MAX
+    return [{ reading, sent: value, text: isLong ? undefined : text }]
+  })
+  if (read.length === 0) return undefined
+  // If the ways disagree, the text stays as it is sent, and the handler may get it so.
+  const isKept = read.length > 1 && read.every(({ text }) => text !== value)
+  return isKept ? [...read, { reading: AS_SENT, sent: value, text: value }] : read
+}
+
+export const AS_SENT: Reading = { kind: 'text' }
+
+/**
+ * True if an argument matches the glob of a rule. What is missing or no text matches for `deny` and `ask` and never for `allow`,
+ * and so does a text of which it is not certain what the tool makes of it. If a text can be read in several ways, one that matches
+ * is enough for `deny` and `ask`, and for `allow` all must match.
  */
 export function matchesArgument(
   glob: string,
-  value: JsonValue | undefined,
-  kind: ArgumentKind,
+  read: readonly ReadText[] | undefined,
   effect: RuleEffect,
 ): boolean {
-  const isAllow = effect === 'allow'
-  const lengthMax = kind === 'path' ? RULED_PATH_LENGTH_MAX : RULED_TEXT_LENGTH_MAX
-  if (typeof value !== 'string' || value.length > lengthMax) return !isAllow
-  if (kind !== 'path') {
-    if (isAllow && kind === 'command' && SHELL_SYNTAX.test(value)) return false
-    return matchesGlob(glob, value, globKind(kind))
-  }
-  const path = normalisedPath(value)
-  if (isAllow) return !UNCLEAR_PATH.test(value) && matchesGlob(glob, path, 'path')
-  if (matchesFolder(glob, path)) return true
-  return value.includes('\\') && matchesFolder(glob, normalisedPath(value.replaceAll('\\', '/')))
+  if (effect === 'allow') return read?.every((one) => isAllowed(glob, one)) ?? false
+  return read?.some((one) => isCaught(glob, one, effect)) ?? true
 }
 
-export function globKind(kind: ArgumentKind): GlobKind {
+function isAllowed(glob: string, { reading, sent, text }: ReadText): boolean {
+  const { kind } = reading
+  if (text === undefined || kind === 'other') return false
+  if (hasDoubt(sent, kind) || hasDoubt(text, kind)) return false
+  return (
+    matchesGlob(glob, text, globKind(kind)) &&
+    (!isZoneless(reading, text) || matchesGlob(glob, `${text}Z`, 'text'))
+  )
+}
+
+function isCaught(glob: string, { reading, sent, text }: ReadText, effect: RuleEffect): boolean {
+  if (text === undefined) return true
+  const globs = globsFor(glob, reading, effect)
+  if (reading.kind !== 'path') {
+    const texts = isZoneless(reading, text) ? [text, `${text}Z`] : [text]
+    return globs.some((one) => texts.some((each) => matchesGlob(one, each, 'text')))
+  }
+  const paths = sent.includes('\\') ? [text, normalisedPath(sent.replaceAll('\\', '/'))] : [text]
+  return globs.some((one) => paths.some((path) => matchesFolder(one, path)))
+}
+
+/** A date-time without a zone is often taken for one in UTC. */
+function isZoneless({ kind }: Reading, text: string): boolean {
+  return kind === 'date-time' && isWithoutZone(text)
+}
+
+export function globKind(kind: Reading['kind']): GlobKind {
   return kind === 'path' ? 'path' : 'text'
 }
 
 /** The characters with which a shell joins, redirects or computes commands, and control characters. */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
-const SHELL_SYNTAX = /[;&|<>$()`\u0000-\u0008\u000a-\u001f\u007f]/
+const SHELL_SYNTAX = /[;&|<>$()[\]{}`\u0000-\u0008\u000a-\u001f\u007f]/
 
 /** Some systems take `\` for a separator, and end a path at NUL. */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
+
+/** True if a text with these characters never matches an `allow`. */
+export function hasDoubt(text: string, kind: Reading['kind']): boolean {
+  if (kind === 'path') return UNCLEAR_PATH.test(text)
+  return kind === 'command' && SHELL_SYNTAX.test(text)
+}
 
 /** A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`. */
 function matchesFolder(glob: string, path: string): boolean {
@@ -66,28 +106,4 @@ function matchesFolder(glob: string, path: string): boolean {
 
 export function isContentOfFolder(glob: string): boolean {
   return glob.endsWith('/**')
-}
-
-/** True if a text with this character never matches an `allow`. */
-export function isDoubtful(character: string, kind: ArgumentKind): boolean {
-  if (kind === 'text') return false
-  return (kind === 'path' ? UNCLEAR_PATH : SHELL_SYNTAX).test(character)
-}
-
-/**
- * A path without `.`, empty segments and `..`, as POSIX reads it without links: `src/../etc` is `etc`. A relative path that
- * leaves its folder keeps its leading `..`. The empty path is `.`.
- */
-export function normalisedPath(path: string): string {
-  const kept: string[] = []
-  const isAbsolute = path.startsWith('/')
-  for (const segment of path.split('/')) {
-    if (segment === '' || segment === '.') continue
-    if (segment !== '..') kept.push(segment)
-    else if (kept.length > 0 && kept.at(-1) !== '..') kept.pop()
-    else if (!isAbsolute) kept.push(segment)
-  }
-  const joined = kept.join('/')
-  if (isAbsolute) return `/${joined}`
-  return joined === '' ? '.' : joined
 }

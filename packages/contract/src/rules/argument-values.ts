@@ -1,6 +1,16 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
-import { argumentKind, globKind, isContentOfFolder, isDoubtful, matchesArgument } from './argument-text.ts'
-import type { ArgumentKind } from './argument-text.ts'
+import type { Reading } from '../kinds/argument-kind.ts'
+import { globsFor } from './argument-globs.ts'
+import {
+  AS_SENT,
+  globKind,
+  hasDoubt,
+  isContentOfFolder,
+  matchesArgument,
+  readValue,
+} from './argument-text.ts'
+import { shapeOf, type Shape } from './canonical-shape.ts'
+import { matchesEveryText } from './glob.ts'
 import { GlobAutomaton, type Positions } from './glob-automaton.ts'
 import type { RuleEffect } from './rule-set.ts'
 
@@ -21,67 +31,127 @@ export type Work = { readonly take: (steps: number) => boolean }
  * never one too few.
  */
 export function matchedSets(
-  { kind, listed, mayBeText, mayBeOther }: Values,
+  { readings, listed, mayBeText, mayBeOther }: Values,
   globs: readonly ArgumentGlob[],
   work: Work,
 ): readonly Matched[] | undefined {
   if (!work.take(listed.length * globs.length)) return undefined
-  const sets = listed.map((value) =>
-    matchedBy(globs, (one) => matchesArgument(one.glob, value, kind, one.effect)),
-  )
-  if (mayBeOther) sets.push(matchedBy(globs, ({ effect }) => effect !== 'allow'))
-  const ofTexts = mayBeText ? textSets(globs, kind, work) : []
+  const sets = listed.map((value) => {
+    const read = readValue(value, readings)
+    return matchedBy(globs, ({ glob, effect }) => matchesArgument(glob, read, effect))
+  })
+  if (mayBeOther) sets.push(strictest(globs))
+  const ofTexts = mayBeText ? textSets(globs, readings, work) : []
   return ofTexts && distinct([...sets, ...ofTexts])
 }
 
 /** The values that an argument may have. A call with another value is refused, because it does not match the schema. */
 export type Values = {
-  readonly kind: ArgumentKind
+  readonly readings: readonly Reading[]
   readonly listed: readonly JsonValue[]
   readonly mayBeText: boolean
-  /** The argument may be missing or no text. */
+  /** The argument may be missing, or no text for rules. */
   readonly mayBeOther: boolean
 }
 
-export function valuesOf(name: string, parameters: JsonObject): Values {
+export function valuesOf(name: string, parameters: JsonObject, readings: readonly Reading[]): Values {
   const { properties, required } = parameters
-  const kind = argumentKind(name, parameters)
   const schema = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
-  if (schema === undefined && isClosed(parameters))
-    return { kind, listed: [], mayBeText: false, mayBeOther: true }
+  const others = { readings, listed: [], mayBeText: readings.length > 0, mayBeOther: true }
+  if (schema === undefined && isClosed(parameters)) return { ...others, mayBeText: false }
   // Beside a reference, older drafts ignore all other keywords.
-  if (!isJsonObject(schema) || '$ref' in schema)
-    return { kind, listed: [], mayBeText: true, mayBeOther: true }
+  if (!isJsonObject(schema) || '$ref' in schema) return others
   const { const: only, enum: some = null, type } = schema
   const listed = only === undefined ? some : [only]
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
-    return { kind, listed, mayBeText: false, mayBeOther: !isRequired }
+    return { readings, listed, mayBeText: false, mayBeOther: !isRequired }
   // A required text may still be none for rules: a very long one.
-  return {
-    kind,
-    listed: [],
-    mayBeText: type === undefined || [type].flat().includes('string'),
-    mayBeOther: true,
-  }
+  return { ...others, mayBeOther: !isRequired || type !== 'string' || !readings.every(isShort) }
+}
+
+/** The kinds of which no text is too long for rules. Another text of these kinds is refused. */
+function isShort({ kind, edit }: Reading): boolean {
+  return edit === undefined && ['uuid', 'date', 'date-time'].includes(kind)
 }
 
 /** True if the schema allows no argument that it does not declare. */
-function isClosed({ additionalProperties, patternProperties, $ref }: JsonObject): boolean {
-  return additionalProperties === false && patternProperties === undefined && $ref === undefined
+function isClosed({
+  additionalProperties,
+  patternProperties,
+  $ref,
+  allOf,
+  anyOf,
+  oneOf,
+}: JsonObject): boolean {
+  if ([$ref, allOf, anyOf, oneOf, patternProperties].some((keyword) => keyword !== undefined)) return false
+  return additionalProperties === false
 }
 
 function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) => boolean): Matched {
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
+/** What a value matches that is no text for rules. */
+function strictest(globs: readonly ArgumentGlob[]): Matched {
+  return matchedBy(globs, ({ effect }) => effect !== 'allow')
+}
+
+/** The kinds that do not take every text. */
+const CHOOSY: ReadonlySet<Reading['kind']> = new Set(['url', 'date', 'date-time', 'decimal', 'uuid'])
+
+/** True if the glob matches every text that is read in these ways. */
+export function matchesEachText(glob: string, readings: readonly Reading[]): boolean {
+  const matching = readings.filter(
+    (reading) => reading.kind === 'value' || matchesEveryText(glob, globKind(reading.kind)),
+  )
+  return matching.length === readings.length || matching.some(({ kind }) => !CHOOSY.has(kind))
+}
+
 function textSets(
   globs: readonly ArgumentGlob[],
-  kind: ArgumentKind,
+  readings: readonly Reading[],
   work: Work,
 ): readonly Matched[] | undefined {
-  const sets = new TextSets(globs, kind).all(work)
-  if (!sets || kind !== 'path' || !globs.some(({ effect }) => effect === 'ask')) return sets
+  if (readings.some(({ kind }) => kind === 'value')) return [strictest(globs)]
+  // Nothing is known yet: every allow matches, and no other rule.
+  let joined: readonly (Matched | undefined)[] = [undefined]
+  for (const reading of readings.length > 1 ? [...readings, AS_SENT] : readings) {
+    const own = setsOfReading(globs, reading, work)
+    const isSure = readings.length === 1 || (reading !== AS_SENT && !CHOOSY.has(reading.kind))
+    const ways = own && !isSure ? [...own, undefined] : own
+    if (!ways || joined.length * ways.length > JOINED_MAX) return undefined
+    if (!work.take(joined.length * ways.length * globs.length)) return undefined
+    joined = joined.flatMap((one) => ways.map((other) => bothOf(globs, one, other)))
+    joined = [
+      ...(joined.includes(undefined) ? [undefined] : []),
+      ...distinct(joined.filter((one) => one !== undefined)),
+    ]
+  }
+  return joined.filter((one) => one !== undefined)
+}
+
+/** The most sets that are joined. */
+const JOINED_MAX = 2_500
+
+/** What a text matches that is read in two ways: a deny or an ask in one of them, an allow in both. */
+function bothOf(globs: readonly ArgumentGlob[], one: Matched | undefined, other: Matched | undefined) {
+  if (!one || !other) return one ?? other
+  return new Set(
+    globs.flatMap(({ effect }, index) => {
+      const [first, second] = [one.has(index), other.has(index)]
+      return (effect === 'allow' ? first && second : first || second) ? [index] : []
+    }),
+  )
+}
+
+function setsOfReading(
+  globs: readonly ArgumentGlob[],
+  reading: Reading,
+  work: Work,
+): readonly Matched[] | undefined {
+  const sets = new TextSets(globs, reading).all(work)
+  if (!sets || reading.kind !== 'path' || !globs.some(({ effect }) => effect === 'ask')) return sets
   // A path with backslashes is read in two ways, and what matches either of them matches a deny or an ask.
   const strict = sets.map((set) => new Set([...set].filter((index) => globs[index]?.effect !== 'allow')))
   const pairs =
@@ -94,76 +164,135 @@ function textSets(
 /** The most sets that are joined in pairs. */
 const PAIRED_MAX = 50
 
+/**
+ * True if a canonical text that is read in this way may match the glob of a rule with this effect. Also true if it would take long
+ * to tell.
+ */
+export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): boolean {
+  if (!CHOOSY.has(reading.kind) && reading.kind !== 'path') return true
+  let left = MAY_MATCH_STEPS_MAX
+  return new TextSets([{ glob, effect }], reading).some({ take: (steps) => (left -= steps) >= 0 })
+}
+
+const MAY_MATCH_STEPS_MAX = 20_000
+
 type State = {
   readonly positions: readonly Positions[]
-  readonly path: PathState
+  /** The state of the shape. */
+  readonly shape: number
   readonly isDoubtful: boolean
 }
 
+/** A glob of a rule, with an automaton for each of the globs for which it stands. `first` is the place of the first one. */
+type Matcher = ArgumentGlob & { readonly isFolder: readonly boolean[]; readonly first: number }
+
 /** Follows all texts through all globs at once. Texts that lead to the same state match the same globs from there on. */
 class TextSets {
-  readonly #globs: readonly ArgumentGlob[]
-  readonly #kind: ArgumentKind
-  readonly #matchers: readonly GlobAutomaton[]
+  readonly #reading: Reading
+  readonly #shape: Shape
+  readonly #matchers: readonly Matcher[]
+  readonly #automata: readonly GlobAutomaton[]
   readonly #characters: readonly string[]
 
-  constructor(globs: readonly ArgumentGlob[], kind: ArgumentKind) {
-    this.#globs = globs
-    this.#kind = kind
-    this.#matchers = globs.map(({ glob }) => new GlobAutomaton(glob, globKind(kind)))
-    const named = new Set(['/', '.', ...this.#matchers.flatMap(({ characters }) => characters)])
-    // One character, and one doubtful character, stand for all that no glob names.
-    this.#characters = [...named, unnamed(named, 0xe000), unnamed(named, 1)]
+  constructor(globs: readonly ArgumentGlob[], reading: Reading) {
+    this.#reading = reading
+    this.#shape = shapeOf(reading)
+    const automata: GlobAutomaton[] = []
+    this.#matchers = globs.map((one) => {
+      const first = automata.length
+      const all = globsFor(one.glob, reading, one.effect)
+      automata.push(...all.map((glob) => new GlobAutomaton(glob, globKind(reading.kind))))
+      const isCaught = reading.kind === 'path' && one.effect !== 'allow'
+      return { ...one, first, isFolder: all.map((glob) => isCaught && isContentOfFolder(glob)) }
+    })
+    this.#automata = automata
+    this.#characters = charactersFor(this.#shape, automata)
   }
 
   all(work: Work): readonly Matched[] | undefined {
-    const start = {
-      positions: this.#matchers.map(({ start: first }) => first),
-      path: PATH_START,
+    const found: Matched[] = []
+    for (const state of this.#states(work)) {
+      if (state === 'too many') return undefined
+      const matched = this.#matched(state)
+      if (matched) found.push(matched)
+    }
+    return distinct(found)
+  }
+
+  /** True if some text matches a glob, or if it would take long to tell. */
+  some(work: Work): boolean {
+    for (const state of this.#states(work))
+      if (state === 'too many' || (this.#matched(state)?.size ?? 0) > 0) return true
+    return false
+  }
+
+  *#states(work: Work): Generator<State | 'too many'> {
+    const start: State = {
+      positions: this.#automata.map(({ start: first }) => first),
+      shape: this.#shape.start,
       isDoubtful: false,
     }
-    const states = new Map([[keyOf(start), start as State]])
+    const states = new Map([[keyOf(start), start]])
     // A map that grows while it is iterated also gives its new entries.
     for (const state of states.values()) {
-      if (!work.take(this.#characters.length * this.#matchers.length)) return undefined
+      yield state
+      const isLeft = work.take(this.#characters.length * this.#automata.length)
+      if (!isLeft || states.size > GLOB_STATES_MAX) {
+        yield 'too many'
+        return
+      }
       for (const character of this.#characters) {
         const next = this.#after(state, character)
         if (next) states.set(keyOf(next), next)
-        if (states.size > GLOB_STATES_MAX) return undefined
       }
     }
-    return [...states.values()].flatMap((state) => this.#matched(state) ?? [])
   }
 
-  #after({ positions, path, isDoubtful: wasDoubtful }: State, character: string): State | undefined {
-    const after = this.#kind === 'path' ? pathAfter(path, character) : path
-    return (
-      after && {
-        positions: this.#matchers.map((matcher, index) =>
-          matcher.after(positions[index] ?? NOWHERE, character),
-        ),
-        path: after,
-        isDoubtful: wasDoubtful || isDoubtful(character, this.#kind),
-      }
-    )
+  #after({ positions, shape, isDoubtful }: State, character: string): State | undefined {
+    const after = this.#shape.after(shape, character)
+    if (after === undefined) return undefined
+    return {
+      positions: this.#automata.map((automaton, index) =>
+        automaton.after(positions[index] ?? NOWHERE, character),
+      ),
+      shape: after,
+      isDoubtful: isDoubtful || hasDoubt(character, this.#reading.kind),
+    }
   }
 
-  /** The globs that the texts of a state match. Undefined for a path that is not normalised: it is compared as another one. */
-  #matched({ positions, path, isDoubtful: isRefused }: State): Matched | undefined {
-    if (this.#kind === 'path' && !isNormalised(path)) return undefined
-    return matchedBy(this.#globs, (one) => {
-      const index = this.#globs.indexOf(one)
-      const matcher = this.#matchers[index]
-      const at = positions[index] ?? NOWHERE
-      if (!matcher || (one.effect === 'allow' && isRefused)) return false
-      if (matcher.isEnd(at)) return true
-      const isFolder = this.#kind === 'path' && one.effect !== 'allow' && isContentOfFolder(one.glob)
-      return isFolder && matcher.isEnd(matcher.after(at, '/'))
+  /** The globs that the text of a state matches. Undefined if it is not canonical: it is compared as another one. */
+  #matched({ positions, shape, isDoubtful }: State): Matched | undefined {
+    if (!this.#shape.isWhole(shape)) return undefined
+    const { kind } = this.#reading
+    const isZoneless = kind === 'date-time' && this.#shape.after(shape, 'Z') !== undefined
+    const ends = (place: number, character: string): boolean => {
+      const automaton = this.#automata[place]
+      return automaton?.isEnd(automaton.after(positions[place] ?? NOWHERE, character)) ?? false
+    }
+    const isEnd = (place: number): boolean =>
+      this.#automata[place]?.isEnd(positions[place] ?? NOWHERE) ?? false
+    return matchedBy(this.#matchers, (one) => {
+      const { effect, first, isFolder } = one as Matcher
+      if (effect === 'allow')
+        return !isDoubtful && kind !== 'other' && isEnd(first) && (!isZoneless || ends(first, 'Z'))
+      return isFolder.some((isContent, index) => {
+        const place = first + index
+        return isEnd(place) || (isContent && ends(place, '/')) || (isZoneless && ends(place, 'Z'))
+      })
     })
   }
 }
 
 const NOWHERE: Positions = new Int32Array(0)
+
+/** Every character that a glob names, and one for each group that the globs and the shape treat alike. */
+function charactersFor({ alike, takesOthers }: Shape, automata: readonly GlobAutomaton[]): readonly string[] {
+  const named = new Set(automata.flatMap(({ characters }) => characters))
+  const ofGroups = alike.flatMap((group) => [...group].find((one) => !named.has(one)) ?? [])
+  // One character, and one doubtful character, stand for all that no glob names.
+  const others = takesOthers ? [unnamed(named, 0xe000), unnamed(named, 1)] : []
+  return [...new Set([...named, ...ofGroups, ...others])]
+}
 
 function unnamed(named: ReadonlySet<string>, from: number): string {
   for (let code = from; ; code += 1) {
@@ -172,37 +301,8 @@ function unnamed(named: ReadonlySet<string>, from: number): string {
   }
 }
 
-/** How far a normalised path has been read: whether it is absolute, whether all of its segments are `..`, and the last segment. */
-type PathState = {
-  readonly isAbsolute: boolean
-  readonly isUp: boolean
-  readonly isFirst: boolean
-  readonly segment: '' | '.' | '..' | 'name'
-}
-
-const PATH_START: PathState = { isAbsolute: false, isUp: true, isFirst: true, segment: '' }
-
-/** Undefined if no normalised path goes on so. */
-function pathAfter(path: PathState, character: string): PathState | undefined {
-  const { isAbsolute, isUp, isFirst, segment } = path
-  if (character !== '/') {
-    const dots = segment === '' ? '.' : '..'
-    return { ...path, segment: character === '.' && (segment === '' || segment === '.') ? dots : 'name' }
-  }
-  if (segment === '') return isFirst && !isAbsolute ? { ...path, isAbsolute: true } : undefined
-  if (segment === '.' || (segment === '..' && (isAbsolute || !isUp))) return undefined
-  return { isAbsolute, isUp: isUp && segment === '..', isFirst: false, segment: '' }
-}
-
-function isNormalised({ isAbsolute, isUp, isFirst, segment }: PathState): boolean {
-  if (segment === 'name') return true
-  if (segment === '..') return isUp && !isAbsolute
-  return isFirst && (segment === '.' ? !isAbsolute : isAbsolute)
-}
-
-function keyOf({ positions, path, isDoubtful: isRefused }: State): string {
-  const at = positions.map((words) => words.join(' '))
-  return [...at, ...Object.values(path), isRefused].join(',')
+function keyOf({ positions, shape, isDoubtful }: State): string {
+  return [...positions.map((words) => words.join(' ')), shape, isDoubtful].join(',')
 }
 
 function distinct(sets: readonly Matched[]): readonly Matched[] {

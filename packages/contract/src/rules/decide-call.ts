@@ -1,5 +1,6 @@
-import { valueAt, type JsonObject } from '../json.ts'
-import { argumentKind, matchesArgument } from './argument-text.ts'
+import type { JsonObject } from '../json.ts'
+import { ToolReadings, type ReadTool } from '../kinds/tool-readings.ts'
+import { matchesArgument, readValue, type ReadText } from './argument-text.ts'
 import { matchesGlob } from './matches-glob.ts'
 import {
   RULE_EFFECTS,
@@ -9,13 +10,12 @@ import {
   type RuleOwner,
   type RuleSet,
 } from './rule-set.ts'
-import type { ToolClass } from './tool-classes.ts'
 
-/** What rules need to know of a tool. `parameters` is its schema. */
-export type RuledTool = {
-  readonly name: string
-  readonly classes: readonly ToolClass[]
-  readonly parameters: JsonObject
+/** What rules need to know of a tool. `readings` are those of the tool, if they are known already. */
+export type RuledTool = ReadTool & { readonly name: string; readonly readings?: ToolReadings }
+
+export function readingsOfTool(tool: RuledTool): ToolReadings {
+  return tool.readings ?? new ToolReadings(tool)
 }
 
 /**
@@ -34,7 +34,24 @@ export type RuleDecision = {
  * owners, the strictest decision wins, and of equally strict ones the first. So the rules of one more owner can only take away.
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
-  return decideBy(owned, tool, (rule) => matchesArguments(rule, tool, args))
+  const given = new GivenArguments(tool, args)
+  const decision = decideBy(owned, tool, (rule) => given.match(rule))
+  return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
+}
+
+/** A sentence about the arguments that a denying rule names and the call has not. Empty if there is none. */
+function whyWithout(
+  owned: readonly OwnedRules[],
+  { effect, owner, rule }: RuleDecision,
+  given: GivenArguments,
+): string {
+  if (effect !== 'deny' || rule === null) return ''
+  const found = owned.find((one) => one.owner === owner)?.set.rules[rule]
+  const missing = found ? given.missingOf(found) : []
+  if (missing.length === 0) return ''
+  const [first] = missing
+  const named = first !== undefined && /^[\w.:-]{1,64}$/.test(first) ? `'${first}'` : 'An argument'
+  return ` ${named}, which it names, is missing, and a missing argument matches every deny.`
 }
 
 /** Decides as `decideCall`, about a call which exactly these rules match. They are asked only if they are about the tool. */
@@ -52,13 +69,13 @@ export function isAbout({ tool: glob, class: toolClass }: Rule, { name, classes 
 }
 
 /** The arguments that a rule names and the tool does not declare. A tool that takes any argument has none of them. */
-export function undeclaredArguments(rule: Rule, { parameters }: RuledTool): readonly string[] {
+export function undeclaredArguments(rule: Rule, tool: RuledTool): readonly string[] {
+  const { parameters } = tool
   if (parameters['additionalProperties'] !== undefined && parameters['additionalProperties'] !== false)
     return []
   if (parameters['patternProperties'] !== undefined || parameters['$ref'] !== undefined) return []
-  return Object.keys(rule.args ?? {}).filter(
-    (name) => valueAt(parameters, ['properties', name]) === undefined,
-  )
+  const declared = new Set(readingsOfTool(tool).names)
+  return Object.keys(rule.args ?? {}).filter((name) => !declared.has(name))
 }
 
 const NO_RULES: RuleDecision = { effect: 'allow', owner: null, rule: null, reason: 'There are no rules.' }
@@ -102,12 +119,38 @@ function of({ kind, id }: RuleOwner): string {
 
 /** The rules of one owner that match a call. Each rule is compared once, also if several decisions are made from them. */
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
-  return new Set(set.rules.filter((rule) => isAbout(rule, tool) && matchesArguments(rule, tool, args)))
+  const given = new GivenArguments(tool, args)
+  return new Set(set.rules.filter((rule) => isAbout(rule, tool) && given.match(rule)))
 }
 
-function matchesArguments(rule: Rule, tool: RuledTool, args: JsonObject): boolean {
-  return Object.entries(rule.args ?? {}).every(([name, glob]) => {
-    const value = Object.hasOwn(args, name) ? args[name] : undefined
-    return matchesArgument(glob, value, argumentKind(name, tool.parameters), rule.effect)
-  })
+/** The arguments of a call. Each is read once, also if many rules name it. */
+class GivenArguments {
+  readonly #tool: RuledTool
+  #readings: ToolReadings | undefined
+  readonly #args: JsonObject
+  readonly #read = new Map<string, readonly ReadText[] | undefined>()
+
+  constructor(tool: RuledTool, args: JsonObject) {
+    this.#tool = tool
+    this.#args = args
+  }
+
+  match({ effect, args }: Rule): boolean {
+    return Object.entries(args ?? {}).every(([name, glob]) =>
+      matchesArgument(glob, this.#readOf(name), effect),
+    )
+  }
+
+  missingOf({ args }: Rule): readonly string[] {
+    return Object.keys(args ?? {}).filter((name) => !Object.hasOwn(this.#args, name))
+  }
+
+  #readOf(name: string): readonly ReadText[] | undefined {
+    if (!this.#read.has(name)) {
+      const value = Object.hasOwn(this.#args, name) ? this.#args[name] : undefined
+      this.#readings ??= readingsOfTool(this.#tool)
+      this.#read.set(name, readValue(value, this.#readings.of(name)))
+    }
+    return this.#read.get(name)
+  }
 }

@@ -11,7 +11,7 @@ const SLASH = 0x2f
  */
 export class GlobAutomaton {
   readonly #length: number
-  /** Where each character that the glob names leads on. A `?` of the kind `name` is in all of them, and in `#others`. */
+  /** Where each character that the glob names leads on. A `?` is in all of them, and in `#others`; in a path not in that of the slash. */
   readonly #named: Positions[] = []
   readonly #others: Positions
   /** Where the automaton can stay: at a `/`, and at any other character. */
@@ -37,13 +37,17 @@ export class GlobAutomaton {
         if (!isFolder(token)) continue
         mark(this.#folders, position)
       }
-      if (token === '?' && kind === 'name') singles.push(position)
+      if (token === '?') singles.push(position)
       else this.#name(isFolder(token) ? SLASH : codeOf(token), position)
       position += 1
     }
+    // In a path, `?` is no slash. So the slash must not be one of the others.
+    if (kind === 'path' && singles.length > 0) this.#named[SLASH] ??= this.#nowhere()
     for (const single of singles) {
       mark(this.#others, single)
-      this.#named.forEach((positions) => mark(positions, single))
+      this.#named.forEach((positions, code) => {
+        if (kind !== 'path' || code !== SLASH) mark(positions, single)
+      })
     }
     this.start = this.#nowhere()
     mark(this.start, 0)

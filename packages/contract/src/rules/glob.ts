@@ -4,13 +4,13 @@ export const GLOB_LENGTH_MAX = 256
 /**
  * What the wildcards of a glob mean.
  *
- * - `name`: `*` is any characters, and `?` is one character.
- * - `text`: `*` is any characters. `?` is compared as it is, because it is frequent in texts such as URLs.
- * - `path`: `*` is any characters except `/`. `**` is any characters. A segment `**` is any number of folders, also none.
+ * - `name`, `text`: `*` is any characters, and `?` is one character.
+ * - `path`: `*` is any characters except `/`, and `?` is one character except `/`. `**` is any characters. A segment `**` is any
+ *   number of folders, also none.
  */
 export type GlobKind = 'name' | 'text' | 'path'
 
-/** Compares a glob of the kind `text` with many texts. */
+/** Compares a glob of the kind `text` without `?` with many texts. */
 export function textMatcher(glob: string): (text: string) => boolean {
   const parts = glob.split(/\*+/)
   return (text) => matchesParts(parts, text, LITERALLY)

@@ -23,12 +23,18 @@ const COMPILED = {
     return (text) =>
       SURROGATE.test(text) ? new GlobAutomaton(glob, 'name').matches(text) : matchesName(text)
   }),
-  text: keepLast(textMatcher),
+  // A search for parts with `?` compares each part at each place of a text, and an argument is longer than a name.
+  text: keepLast((glob) => (glob.includes('?') ? automatonOf(glob, 'text') : textMatcher(glob))),
   path: keepLast((glob) => {
-    const [literalStart = ''] = glob.split('*', 1)
-    const automaton = new GlobAutomaton(glob, 'path')
-    return (text) => text.startsWith(literalStart) && automaton.matches(text)
+    const [literalStart = ''] = glob.split(/[*?]/, 1)
+    const matches = automatonOf(glob, 'path')
+    return (text) => text.startsWith(literalStart) && matches(text)
   }),
+}
+
+function automatonOf(glob: string, kind: GlobKind): Matcher {
+  const automaton = new GlobAutomaton(glob, kind)
+  return (text) => automaton.matches(text)
 }
 
 const SURROGATE = /[\uD800-\uDFFF]/

@@ -34,7 +34,14 @@ export type WrapParts<Tools> = {
   readonly count: CountTokens
 }
 
-export type Wrap<Tools> = { readonly text: string; readonly tools: Tools; readonly bill: WrapBill }
+/** `system` is what `text` has of the layer `system`, and `context` what it has of all others, in their order. Each may be empty. */
+export type Wrap<Tools> = {
+  readonly text: string
+  readonly system: string
+  readonly context: string
+  readonly tools: Tools
+  readonly bill: WrapBill
+}
 
 /** The names of the layers that a prompt has besides the given ones, and their priority. */
 export const WRAP_LAYERS = ['tools', 'guide'] as const
@@ -58,13 +65,21 @@ export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<
   prompt.bill({ name: 'tools', tokens, outcome })
   if (guide !== undefined) await prompt.add({ name: 'guide', text: guide })
   for (const layer of sorted) if (layer.priority >= TOOLS_PRIORITY) await prompt.add(layer)
-  const { text, billed } = prompt
-  return { text, tools, bill: { total: billed.reduce((sum, one) => sum + one.tokens, 0), layers: billed } }
+  const { text, system, context, billed } = prompt
+  return { text, system, context, tools, bill: { total: billed.reduce((sum, one) => sum + one.tokens, 0), layers: billed } }
+}
+
+/** What the text has of a layer. The joint is what stands before it. */
+type KeptLayer = { readonly name: string; readonly joint: string; readonly text: string }
+
+function joined([first, ...others]: readonly KeptLayer[]): string {
+  return (first?.text ?? '') + others.map(({ joint, text }) => joint + text).join('')
 }
 
 class PromptText {
   readonly billed: BilledLayer[] = []
   readonly #count: CountTokens
+  readonly #kept: KeptLayer[] = []
   #left: number
   #text = ''
   /** True from the first layer that did not fit. */
@@ -77,6 +92,14 @@ class PromptText {
 
   get text(): string {
     return this.#text
+  }
+
+  get system(): string {
+    return joined(this.#kept.filter(({ name }) => name === SYSTEM_LAYER.name))
+  }
+
+  get context(): string {
+    return joined(this.#kept.filter(({ name }) => name !== SYSTEM_LAYER.name))
   }
 
   get room(): number {
@@ -101,6 +124,7 @@ class PromptText {
     const kept = this.#isFull ? await cutText(whole, room, this.#count) : whole
     if (kept.text === '') return this.bill({ name, tokens: 0, outcome: 'dropped' })
     this.#text += joint + kept.text
+    this.#kept.push({ name, joint, text: kept.text })
     this.bill({ name, tokens: ofJoint + kept.tokens, outcome: this.#isFull ? 'cut' : 'whole' })
   }
 }

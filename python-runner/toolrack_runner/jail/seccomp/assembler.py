@@ -1,7 +1,7 @@
 """Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels as the targets of jumps.
 
 A conditional jump can skip at most 255 instructions. For a longer distance it jumps to an unconditional jump, which has no
-such limit. All jumps go forward, as the kernel requires.
+such limit, and which other branches to the same label use too. All jumps go forward, as the kernel requires.
 """
 
 import struct
@@ -64,40 +64,40 @@ class Assembled:
 def assemble(lines: Sequence[Line]) -> Assembled:
     """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
     labels = {line.name for line in lines if isinstance(line, Label)}
-    # The last line is assembled first, so the distance of each jump is known. The numbers in both dicts are distances to
-    # the end of the program, in bytes.
+    # The last instruction comes first, so the distance of each jump is known. A place is the number of instructions from it
+    # to the end. `jumps` has the nearest unconditional jump to each label, which all branches in its reach share.
+    code: list[bytes] = []
     places: dict[str | None, int] = {}
+    jumps: dict[str | None, int] = {}
     holes: dict[str, tuple[int, ...]] = {}
-    code = b""
+
+    def distance(target: str | None) -> int:
+        return len(code) - max(places[target], jumps.get(target, 0))
+
     for line in reversed(lines):
         if isinstance(line, Label):
             places[line.name] = len(code)
         elif isinstance(line, Operation):
-            code = INSTRUCTION.pack(line.code, 0, 0, line.constant) + code
+            code.append(INSTRUCTION.pack(line.code, 0, 0, line.constant))
         else:
-            if backwards := (labels & {line.if_true, line.if_false}) - places.keys():
-                raise ValueError(f"a jump backwards to {backwards.pop()}")
             places[None] = len(code)
-            skipped = [len(code) - places[target] for target in (line.if_true, line.if_false)]
-            code = _branch(line, [each // INSTRUCTION.size for each in skipped]) + code
+            targets = (line.if_true, line.if_false)
+            if backwards := (labels & {*targets}) - places.keys():
+                raise ValueError(f"a jump backwards to {backwards.pop()}")
+            # A jump that is added for one target can push the other out of reach.
+            while far := [target for target in targets if distance(target) > REACH]:
+                code.append(INSTRUCTION.pack(JUMP, 0, 0, len(code) - places[far[0]]))
+                jumps[far[0]] = len(code)
+            constant = 0 if isinstance(line.constant, str) else line.constant
+            code.append(INSTRUCTION.pack(line.code, *map(distance, targets), constant))
             if isinstance(line.constant, str):
-                holes[line.constant] = (len(code) - 4, *holes.get(line.constant, ()))
-    if len(code) > INSTRUCTIONS_MAX * INSTRUCTION.size:
-        raise ValueError(f"{len(code) // INSTRUCTION.size} instructions; the kernel takes {INSTRUCTIONS_MAX}")
-    return Assembled(code, {name: tuple(len(code) - end for end in ends) for name, ends in holes.items()})
-
-
-def _branch(line: Branch, skipped: Sequence[int]) -> bytes:
-    """The branch and its jumps for long distances. `skipped`: how many instructions it skips if true, and if false."""
-    added = 0
-    while (needed := sum(each + added > REACH for each in skipped)) > added:
-        added = needed
-    offsets, jumps = [], b""
-    for distance in (each + added for each in skipped):
-        if distance > REACH:
-            offsets.append(len(jumps) // INSTRUCTION.size)
-            jumps += INSTRUCTION.pack(JUMP, 0, 0, distance - offsets[-1] - 1)
-        else:
-            offsets.append(distance)
-    constant = 0 if isinstance(line.constant, str) else line.constant
-    return INSTRUCTION.pack(line.code, *offsets, constant) + jumps
+                holes[line.constant] = (len(code), *holes.get(line.constant, ()))
+    if len(code) > INSTRUCTIONS_MAX:
+        raise ValueError(f"{len(code)} instructions; the kernel takes {INSTRUCTIONS_MAX}")
+    return Assembled(
+        b"".join(reversed(code)),
+        {
+            name: tuple((len(code) - place + 1) * INSTRUCTION.size - 4 for place in places_of)
+            for name, places_of in holes.items()
+        },
+    )

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from toolrack_runner.jail.seccomp import assembler as bpf
-from toolrack_runner.jail.seccomp import policy
+from toolrack_runner.jail.seccomp import policy, rule
 from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
@@ -25,19 +25,16 @@ ARGUMENTS_AT: Final = 16
 
 
 def compile_policy(machine: str) -> bpf.Assembled:
-    """Compiles the policy for one machine. Raises KeyError for a machine without a table."""
-    table = TABLES[machine]
+    """Compiles the policy for one machine. Raises KeyError for a machine without a table. Equal rules are compiled once."""
     lines: list[bpf.Line] = [
         bpf.Operation(bpf.LOAD_WORD, ARCHITECTURE_AT),
-        bpf.Branch(bpf.JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(policy.KILL_PROCESS)),
+        bpf.Branch(bpf.JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(rule.KILL_PROCESS)),
         bpf.Operation(bpf.LOAD_WORD, NUMBER_AT),
         *_search(list(_ranges(machine))),
     ]
-    for name in sorted(table, key=table.__getitem__):
-        verdict = policy.verdict_of(name)
-        if not isinstance(verdict, int):
-            lines += _conditions(name, verdict)
-    for verdict in policy.VERDICTS:
+    for cases, name in _rules(machine).items():
+        lines += _cases(machine, name, cases)
+    for verdict in rule.VERDICTS:
         lines += [bpf.Label(_returning(verdict)), bpf.Operation(bpf.RETURN, verdict)]
     return bpf.assemble(lines)
 
@@ -52,14 +49,26 @@ def _ranges(machine: str) -> Iterator[tuple[int, str]]:
         yield next(run)[0], target
 
 
+def _rules(machine: str) -> Mapping[rule.Rule, str]:
+    """Each rule, with its label: the name of the first call that has it."""
+    table = TABLES[machine]
+    labels: dict[rule.Rule, str] = {}
+    for name in sorted(table, key=table.__getitem__):
+        verdict = policy.verdict_of(name)
+        if not isinstance(verdict, int):
+            labels.setdefault(verdict, name)
+    return labels
+
+
 def _targets(machine: str) -> Iterator[tuple[int, str]]:
     names = {number: name for name, number in TABLES[machine].items()}
+    labels = _rules(machine)
     for number in range(max(names) + 1):
-        verdict = policy.verdict_of(names[number]) if number in names else policy.DENY
-        yield number, _returning(verdict) if isinstance(verdict, int) else names[number]
-    yield max(names) + 1, _returning(policy.UNKNOWN)
+        verdict = policy.verdict_of(names[number]) if number in names else rule.DENY
+        yield number, _returning(verdict) if isinstance(verdict, int) else labels[verdict]
+    yield max(names) + 1, _returning(rule.UNKNOWN)
     if machine == "x86_64":
-        yield X32, _returning(policy.KILL_PROCESS)
+        yield X32, _returning(rule.KILL_PROCESS)
 
 
 def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[bpf.Line]:
@@ -74,30 +83,30 @@ def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[bpf.Line]:
             yield from _search(half)
 
 
-def _conditions(name: str, rule: policy.Rule) -> Iterator[bpf.Line]:
-    for number, case in enumerate(rule):
+def _cases(machine: str, name: str, cases: rule.Rule) -> Iterator[bpf.Line]:
+    for number, case in enumerate(cases):
         if not case.conditions:
             return
         yield bpf.Label(name if number == 0 else f"{name} {number}")
-        otherwise = _from_case(name, rule, number + 1)
+        otherwise = _from_case(name, cases, number + 1)
         for position, condition in enumerate(case.conditions[:-1]):
             passed = f"{name} {number} passed {position}"
-            yield from _branches(condition, passed, otherwise)
+            yield from _branches(machine, condition, passed, otherwise)
             yield bpf.Label(passed)
-        yield from _branches(case.conditions[-1], _returning(case.verdict), otherwise)
+        yield from _branches(machine, case.conditions[-1], _returning(case.verdict), otherwise)
 
 
-def _from_case(name: str, rule: policy.Rule, number: int) -> str:
+def _from_case(name: str, cases: rule.Rule, number: int) -> str:
     """The label for a call to which no case before case `number` applies."""
-    if number == len(rule):
-        return _returning(policy.DENY)
-    return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)
+    if number == len(cases):
+        return _returning(rule.DENY)
+    return f"{name} {number}" if cases[number].conditions else _returning(cases[number].verdict)
 
 
-def _branches(condition: policy.Condition, passed: str, otherwise: str) -> Iterator[bpf.Line]:
+def _branches(machine: str, condition: rule.Condition, passed: str, otherwise: str) -> Iterator[bpf.Line]:
     yield bpf.Operation(bpf.LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
-    if condition.mask != 0xFFFFFFFF:
-        yield bpf.Operation(bpf.AND, condition.mask)
+    if (mask := condition.mask(machine)) != rule.ALL_BITS:
+        yield bpf.Operation(bpf.AND, mask)
     for value in condition.values[:-1]:
         yield bpf.Branch(bpf.JUMP_IF_EQUAL, value, if_true=passed)
     yield bpf.Branch(bpf.JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)

@@ -10,7 +10,7 @@ from toolrack_runner.jail.hygiene import forbid_new_privileges
 from toolrack_runner.jail.linux import MACHINE, SYSCALLS, Unavailable, syscall
 from toolrack_runner.jail.seccomp.assembler import INSTRUCTION, Assembled
 from toolrack_runner.jail.seccomp.compile_policy import compile_policy
-from toolrack_runner.jail.seccomp.policy import OWN_PROCESS
+from toolrack_runner.jail.seccomp.rule import OWN_PROCESS
 
 SECCOMP_SET_MODE_FILTER: Final = 1
 

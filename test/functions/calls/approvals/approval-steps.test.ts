@@ -5,7 +5,11 @@ import {
   awaitApproval,
   takeEditedArguments,
 } from '../../../../functions/src/calls/approvals/approval-steps.ts'
-import { APPROVAL_MS, argumentsHash } from '../../../../functions/src/calls/approvals/approval.ts'
+import {
+  APPROVAL_MS,
+  ARGUMENTS_KEPT_MS,
+  argumentsHash,
+} from '../../../../functions/src/calls/approvals/approval.ts'
 import { Approvals, type NewApproval } from '../../../../functions/src/calls/approvals/approvals.ts'
 import {
   outcomeOf,
@@ -63,6 +67,10 @@ function service() {
     decide: (_args: JsonObject): RuleDecision => ASK,
     tools: [echo(), echo('Says it louder.', 'SHOUT')] as ToolDefinition[],
     result: (text: unknown): ToolResult => toolResult(text),
+    /** The revision at which the tools were written. */
+    revision: '1',
+    isLost: false,
+    mayHaveRun: false,
   }
   const ran: JsonObject[] = []
   const announced: NewApproval[] = []
@@ -77,15 +85,14 @@ function service() {
     const asks = decision.effect === 'ask' ? [{ ...decision, says: `rule ${decision.rule}` }] : []
     return next({ ...call, decision, asks })
   }
+  const view = () =>
+    catalogView({ user: state.isLost ? 'error' : [], global: state.tools }, [], state.revision)
   async function call(request: Partial<CallRequest> = {}, uid = 'ann', workflow?: string) {
     // Every call finds the state of the store only, as after a restart.
     const approvals = restarted()
     const take = Onion.withoutSteps({ log, countAfterNext: () => undefined })
       .step('read the request', readRequest)
-      .step(
-        'resolve the tool',
-        resolveTool({ catalog: { view: () => catalogView({ global: state.tools }) } }),
-      )
+      .step('resolve the tool', resolveTool({ catalog: { view } }))
       .step('take edited arguments', takeEditedArguments({ approvals }))
       .step('authorise the call', authorise)
       .step('validate the arguments', validateArguments<Authorised>({ validator }))
@@ -93,7 +100,8 @@ function service() {
       .run('run the tool', async (inner) => {
         await Promise.resolve()
         ran.push(inner.request.arguments)
-        return outcomeOf(inner, state.result(inner.request.arguments['text']))
+        const outcome = outcomeOf(inner, state.result(inner.request.arguments['text']))
+        return { ...outcome, mayHaveRun: state.mayHaveRun }
       })
     const sent = {
       name: 'ECHO',
@@ -348,6 +356,63 @@ test('always answers the rule for the tool and its definition, with any argument
   expect(ran).toHaveLength(2)
 })
 
+test('an always whose definition was changed there and back has ended, also by its id, and a newer one takes its place', async () => {
+  const { call, approvals, state, ran } = service()
+  const id = (await call()).approval?.id ?? ''
+  await approvals.decide('ann', id, { decision: 'always' })
+  state.revision = '2'
+  expect(await call({ approval: id })).toMatchObject({
+    code: 'APPROVAL_CONFLICT',
+    text: expect.stringContaining('the definition of the tool was changed'),
+  })
+  state.nowMs += 1
+  const newer = (await call()).approval?.id ?? ''
+  expect(newer).not.toBe(id)
+  await approvals.decide('ann', newer, { decision: 'always' })
+  expect((await call()).code).toBe('ok')
+  expect((await approvals.list('ann')).map((one) => one.id)).toEqual([newer])
+  expect(ran).toHaveLength(1)
+})
+
+test('an older question that is answered for always does not end the answer to a newer one', async () => {
+  const { call, approvals, state } = service()
+  const older = (await call()).approval?.id ?? ''
+  state.revision = '2'
+  state.nowMs += 1
+  const newer = (await call()).approval?.id ?? ''
+  await approvals.decide('ann', newer, { decision: 'always' })
+  await approvals.decide('ann', older, { decision: 'always' })
+  expect((await call()).code).toBe('ok')
+})
+
+test('while a layer is lost a call can be approved once, but not answered for always', async () => {
+  const { call, approvals, state } = service()
+  state.isLost = true
+  const id = (await call()).approval?.id ?? ''
+  expect((await call()).approval?.id).toBe(id)
+  for (const decision of ['always', 'session'] as const)
+    await expect(approvals.decide('ann', id, { decision })).rejects.toMatchObject({
+      code: 'APPROVAL_CONFLICT',
+    })
+  await approvals.decide('ann', id, { decision: 'once' })
+  expect((await call({ approval: id })).code).toBe('ok')
+})
+
+const longText = (at: number): string => `${at}${'x'.repeat(250_000)}`
+
+test('arguments that are erased take no room any more', async () => {
+  const { call, approvals, state } = service()
+  // 33 times 250,000 bytes are the last that fit into 8 MB.
+  for (let at = 0; at < 33; at += 1) {
+    const id = (await call({ arguments: { text: longText(at) } })).approval?.id ?? ''
+    state.decide = () => ({ ...ASK, rule: at + 1 })
+    await approvals.decide('ann', id, { decision: 'always' })
+  }
+  expect((await call({ arguments: { text: longText(33) } })).code).toBe('SERVICE_BUSY')
+  state.nowMs += ARGUMENTS_KEPT_MS
+  expect((await call({ arguments: { text: longText(33) } })).code).toBe('APPROVAL_REQUIRED')
+})
+
 test('the id of an approval that answers a rule for always lifts no other rule that asks', async () => {
   const { call, approvals, state, ran } = service()
   const id = (await call()).approval?.id ?? ''
@@ -368,7 +433,8 @@ test('an approval whose call was certainly not run can be used again, and one wh
   for (const [code, after] of [
     ['RUNNER_BUSY', 'RUNNER_UNAVAILABLE'],
     ['RUNNER_UNAVAILABLE', 'AUDIT_UNAVAILABLE'],
-    ['AUDIT_UNAVAILABLE', 'WORKER_DIED'],
+    ['AUDIT_UNAVAILABLE', 'CANCELLED'],
+    ['CANCELLED', 'WORKER_DIED'],
     ['WORKER_DIED', 'APPROVAL_CONFLICT'],
   ] as const) {
     state.result = () => toolFailure(code, 'Failed.')
@@ -376,6 +442,15 @@ test('an approval whose call was certainly not run can be used again, and one wh
     state.result = () => toolFailure('RUNNER_UNAVAILABLE', 'Failed.')
     if (after === 'APPROVAL_CONFLICT') expect((await call({ approval: id })).code).toBe(after)
   }
+})
+
+test('an approval whose call was cancelled while its tool ran is used up', async () => {
+  const { call, approved, state } = service()
+  const id = await approved()
+  state.mayHaveRun = true
+  state.result = () => toolFailure('CANCELLED', 'Gone.')
+  expect((await call({ approval: id })).code).toBe('CANCELLED')
+  expect((await call({ approval: id })).code).toBe('APPROVAL_CONFLICT')
 })
 
 test('a tool that runs at the client is not asked about, because the service does not run it', async () => {

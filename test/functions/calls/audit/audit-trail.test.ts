@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AuditStore } from '../../../../functions/src/calls/audit/audit-store.ts'
 import type { AuditEvent } from '../../../../functions/src/calls/audit/record.ts'
+import type { Note, RunningCalls } from '../../../../functions/src/calls/audit/running-calls.ts'
 import { SqliteAuditStore } from '../../../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
 
@@ -69,4 +70,105 @@ test('the verification of one day finds that all of its records are gone, unless
   await trail.maintain()
   expect(await trail.verify('2026-03-01')).toMatchObject({ fault: null, records: 0 })
   await trail.close()
+})
+
+/** Notes of running calls in memory. `left` are those that an earlier process has left. */
+function runningCalls(left: readonly Note[] = []) {
+  const running = new Map(left.map((note) => [note.id, note]))
+  const calls: RunningCalls = {
+    left,
+    begin: (note) => void running.set(note.id, note),
+    end: (id) => void running.delete(id),
+    forgetEnded: () => undefined,
+    close: () => undefined,
+  }
+  return { calls, running }
+}
+
+const started = (invocationId: string): AuditEvent => ({ ...event(), phase: 'start', invocationId })
+const endOf = (invocationId: string): AuditEvent => ({ ...event(), invocationId })
+const lostIn = async (store: AuditStore): Promise<readonly unknown[]> =>
+  (await store.page({ limit: 2_000 })).texts
+    .map((text) => JSON.parse(text) as { lost?: boolean; invocationId: string })
+    .filter(({ lost }) => lost)
+    .map(({ invocationId }) => invocationId)
+
+test('a call is noted when it begins, and not any more when it has a record, also if that is lost', async () => {
+  const store: AuditStore = new SqliteAuditStore(':memory:')
+  const { calls, running } = runningCalls()
+  let isFailing = false
+  const append: AuditStore['append'] = (records) =>
+    isFailing ? Promise.reject(new Error('full')) : store.append(records)
+  const trail = memoryAudit({ store: { ...store, append }, running: calls })
+  for (const id of ['a', 'b', 'c']) expect(await trail.begin(() => started(id))).toBeUndefined()
+  await trail.record(() => endOf('a'))
+  isFailing = true
+  await trail.record(() => endOf('b'))
+  expect([...running.keys()]).toEqual(['c'])
+  expect(trail.state.lost).toBe(1)
+  await trail.begin(() => {
+    throw new Error('cannot be noted')
+  })
+})
+
+test('required: a call is noted after its record, and not at all without one', async () => {
+  const store: AuditStore = new SqliteAuditStore(':memory:')
+  const { calls, running } = runningCalls()
+  const append: AuditStore['append'] = (records) =>
+    running.size > 0 ? Promise.reject(new Error('full')) : store.append(records)
+  const trail = memoryAudit({ store: { ...store, append }, running: calls, mode: 'required' })
+  await trail.begin(() => started('a'))
+  await expect(trail.begin(() => started('b'))).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' })
+  expect([...running.keys()]).toEqual(['a'])
+})
+
+test('of what was left, only what has no end is recorded, wherever the end stands, and only once', async () => {
+  let nowMs = Date.parse('2026-03-01T23:59:00Z')
+  const store: AuditStore = new SqliteAuditStore(':memory:')
+  const { calls, running } = runningCalls()
+  const trail = memoryAudit({ store, running: calls, now: () => nowMs })
+  await trail.recordLost()
+  await trail.begin(() => started('from the beginning'))
+  for (let count = 0; count < 700; count += 1) await trail.record(event)
+  for (const id of ['same day', 'next day', 'clock set back', 'lost', 'lost too'])
+    await trail.begin(() => started(id))
+  const left = [...running.values()]
+  await trail.record(() => endOf('same day'))
+  nowMs += 2 * 60_000
+  await trail.record(() => endOf('next day'))
+  nowMs -= DAY_MS
+  await trail.record(() => endOf('clock set back'))
+  await trail.record(() => endOf('from the beginning'))
+  for (let start = 0; start < 2; start += 1) {
+    const again = memoryAudit({ store, running: runningCalls(left).calls, now: () => nowMs })
+    await again.recordLost()
+    expect((await lostIn(store)).toSorted()).toEqual(['lost', 'lost too'])
+    expect((await again.verify()).fault).toBeNull()
+  }
+})
+
+test('only the records after the notes are read, and notes that are none are left out', async () => {
+  const store: AuditStore = new SqliteAuditStore(':memory:')
+  const { calls, running } = runningCalls()
+  const first = memoryAudit({ store, running: calls })
+  for (let count = 0; count < 2_000; count += 1) await first.record(event)
+  await first.begin(() => started('lost'))
+  const left = [
+    ...running.values(),
+    { id: 'x', text: '{"event":{"kind":"call"}}' },
+    { id: 'y', text: 'null' },
+  ]
+  const read: number[] = []
+  const texts: AuditStore['texts'] = async (chain, seq, limit) => {
+    const found = await store.texts(chain, seq, limit)
+    read.push(found.length)
+    return found
+  }
+  const second = runningCalls(left.slice(0, 1))
+  await memoryAudit({ store: { ...store, texts }, running: second.calls }).recordLost()
+  expect(read).toEqual([0])
+  const third = runningCalls(left)
+  await memoryAudit({ store, running: third.calls }).recordLost()
+  expect(await lostIn(store)).toEqual(['lost'])
+  expect([second.running.size, third.running.size]).toEqual([0, 0])
 })

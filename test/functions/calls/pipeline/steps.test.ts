@@ -145,11 +145,13 @@ test('validate the arguments: a check knows who calls and when they have gone', 
   expect(askers).toEqual([{ user: call.principal.uid, signal: call.signal }])
 })
 
-test('validate the arguments: those that fit go on; those of a tool that the client runs are not looked at', async () => {
+test('validate the arguments: those that fit go on; a tool that the client runs is refused, whatever they are', async () => {
   const { got, next } = inside<Resolved>()
   await checking([])(resolvedCall(ECHO), next)
-  await checking(['wrong'])(resolvedCall(tool('AT_CLIENT')), next)
-  expect(got.map((call) => call.entry.name)).toEqual(['ECHO', 'AT_CLIENT'])
+  await expect(checking(['wrong'])(resolvedCall(tool('AT_CLIENT')), next)).rejects.toMatchObject({
+    code: 'RUNS_AT_CLIENT',
+  })
+  expect(got.map((call) => call.entry.name)).toEqual(['ECHO'])
 })
 
 const echoCall = (invocationId: string) => resolvedCall(ECHO, {}, { invocationId })

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { isToolrackError, type Rule } from '@toolrack/contract'
 import { Turns } from '../../../../functions/src/loop-turn.ts'
-import { refuseIdleRules } from '../../../../functions/src/calls/rules/check-rules.ts'
+import { checkedRules } from '../../../../functions/src/calls/rules/check-rules.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 
@@ -15,9 +15,9 @@ test('200 rules that match none of many tools are refused with a few suggestions
     if (!isOver) setImmediate(countTurn)
   }
   setImmediate(countTurn)
-  const error: unknown = await new Turns()
-    .run(refuseIdleRules({ default: 'allow', rules }, view))
-    .catch((thrown: unknown) => thrown)
+  const error: unknown = await checkedRules({ default: 'allow', rules }, view, new Turns()).catch(
+    (thrown: unknown) => thrown,
+  )
   isOver = true
   expect(isToolrackError(error) && error.code).toBe('RULE_INVALID')
   const details = isToolrackError(error) ? error.details : []

@@ -43,7 +43,7 @@ async function handle(request: KnownRequest): Promise<void> {
     for await (const chunk of req) chunks.push(chunk as Uint8Array)
     Object.assign(req, { rawBody: Buffer.concat(chunks), body: 'parsed' })
   }
-  await readBody(request, 'bulk')
+  await readBody(request, 'definitions')
   if (search === 'raw') expect(req).toMatchObject({ body: undefined })
   if (search === 'fail') throw new ToolrackError('DEFINITION_INVALID')
   if (search === 'wait') {

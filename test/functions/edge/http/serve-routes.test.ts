@@ -78,7 +78,7 @@ const TABLE: readonly TableRow[] = [
     async handle({ asked: layer, req, res, bodies, principal }) {
       sendJson(res, 200, {
         layer,
-        bytes: (await readBytes({ req, res, bodies, principal }, 'single')).length,
+        bytes: (await readBytes({ req, res, bodies, principal }, 'definition')).length,
       })
     },
   }),

@@ -8,6 +8,8 @@ import { NOW } from '../../../support/signed-tokens.ts'
 
 const audit = memoryAudit({ now: () => NOW })
 const ask = await routeService([], { audit })
+/** A service whose job token names one tool. */
+const granted = await routeService([], {}, [{ name: 'mail:send', digest: `sha256:${'a'.repeat(64)}` }])
 
 type Record = {
   readonly kind: string
@@ -73,7 +75,7 @@ test('every write is in the audit trail, with its outcome and the agent that it 
 })
 
 test.each([
-  [{ nam: 'X' }, 'The body: it has a field that is not known; an agent has name, '],
+  [{ nam: 'X' }, 'The body has no name; give the agent one.'],
   [{ name: 5 }, 'The body at /name: it must be a text.'],
 ])('the body %j is refused with a whole sentence', async (body, sentence) => {
   expect(await ask('ann', 'POST /agents', { body })).toMatchObject({
@@ -82,11 +84,31 @@ test.each([
   })
 })
 
-test('a job account writes for its user, and a job token only reads', async () => {
-  expect((await ask('account', 'POST /agents', { body: { name: 'Of the job', tools: ['X'] } })).status).toBe(
-    201,
-  )
-  expect((await ask('token', 'GET /agents/of-the-job/tools')).body).toEqual({ tools: ['X'] })
+test('a job account writes for its user, and a job token only reads the names that it has', async () => {
+  const tools = ['X', 'READ_FILE', 'weather:get', 'mail__send', 'mail:send']
+  const made = await ask('account', 'POST /agents', { body: { name: 'Of the job', tools } })
+  expect([made.status, made.body['agent']]).toEqual([201, expect.objectContaining({ tools })])
+  expect((await ask('ann', 'GET /agents/of-the-job/tools')).body).toEqual({ tools })
+  await ask('ann', 'PUT /agents/session/of-job', { body: { agentId: 'of-the-job' } })
+  const seen = ['mail__send', 'mail:send']
+  const byToken = async (path: string) => (await granted('token', `GET ${path}`)).body
+  await granted('ann', 'POST /agents', { body: { name: 'Of the job', tools } })
+  await granted('ann', 'POST /agents', { body: { name: 'Others', tools: ['X'] } })
+  await granted('ann', 'POST /agents', { body: { name: 'Toolless' } })
+  await granted('ann', 'PUT /agents/session/of-job', { body: { agentId: 'of-the-job' } })
+  expect(await byToken('/agents/of-the-job/tools')).toEqual({ tools: seen })
+  expect(await byToken('/agents/session/of-job/tools')).toEqual({ tools: seen })
+  expect(await byToken('/agents/of-the-job')).toMatchObject({ agent: { tools: seen } })
+  expect(await byToken('/agents/others/tools')).toEqual({ tools: [] })
+  const { agents: listed } = (await byToken('/agents')) as { agents: readonly { id: string }[] }
+  expect(
+    Object.fromEntries(listed.map(({ id, ...rest }) => [id, 'tools' in rest ? rest.tools : 'none'])),
+  ).toEqual({
+    'of-the-job': seen,
+    others: [],
+    toolless: 'none',
+  })
+  expect(JSON.stringify(await byToken('/agents'))).not.toMatch(/READ_FILE|weather/)
   expect((await ask('token', 'DELETE /agents/of-the-job')).body).toEqual({
     error: 'A job token can read agents, but never writes them.',
   })

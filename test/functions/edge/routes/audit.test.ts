@@ -3,6 +3,7 @@ import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { TrailVerifier } from '../../../../functions/src/calls/audit/verify-trail.ts'
 import { auditLogFile } from '../../../../functions/src/hosts/local/audit-log-file.ts'
 import { logOf } from '../../../../functions/src/log.ts'
@@ -406,7 +407,32 @@ test.each(['2026-02-31', '2026-13-01', 'today', '2026-01-01T00:00:00Z'])(
   },
 )
 
-test('/health shows the mode and the losses to a caller with a token', async () => {
-  const answer = await fetch(`${service.url}/health`, { headers: { Authorization: `Bearer ${TOKENS.ann}` } })
-  expect(await answer.json()).toMatchObject({ audit: { mode: 'on', signed: expect.any(Boolean), lost: 0 } })
+async function healthOf(who: keyof typeof TOKENS) {
+  const headers = { Authorization: `Bearer ${TOKENS[who]}` }
+  const { audit: shown } = (await (await fetch(`${service.url}/health`, { headers })).json()) as JsonObject
+  return shown
+}
+
+test('/health shows the mode and the losses to a caller with a token, and to an admin what does not verify', async () => {
+  const state = { mode: 'on', signed: expect.any(Boolean), lost: 0, waiting: expect.any(Number) }
+  expect(await healthOf('ann')).toEqual(state)
+  expect(await healthOf('admin')).toEqual({ ...state, fault: null })
+  const database = new DatabaseSync(path)
+  const change = (from: string, to: string): void =>
+    database.exec(
+      `BEGIN; INSERT INTO opened VALUES (1); UPDATE records SET text = replace(text, '"seq":${from},', '"seq":${to},') WHERE seq = 3; DELETE FROM opened; COMMIT`,
+    )
+  change('3', '9')
+  expect((await ask('admin', 'GET /audit/verify')).text).toContain('"ok":false')
+  expect(await healthOf('ann')).toEqual(state)
+  const fault = {
+    day: expect.stringMatching(/^\d{4}-/),
+    place: expect.any(String),
+    reason: expect.any(String),
+  }
+  expect(await healthOf('admin')).toEqual({ ...state, fault })
+  change('9', '3')
+  database.close()
+  expect((await ask('admin', 'GET /audit/verify')).text).toContain('"ok":true')
+  expect(await healthOf('admin')).toEqual({ ...state, fault: null })
 })

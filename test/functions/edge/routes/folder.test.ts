@@ -30,7 +30,7 @@ const runner: Runner = {
   },
 }
 const access = deployedAccess(() => NOW)
-const service = await inProcess(access, [], () => NOW, { runner, toolsFolder: folder.path })
+const service = await inProcess(access, [], () => NOW, { runner, toolsFolders: [folder.path] })
 const without = await inProcess(access, [], () => NOW)
 afterAll(async () => {
   await service[Symbol.asyncDispose]()

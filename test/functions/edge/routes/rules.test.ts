@@ -232,6 +232,9 @@ test('a simulation says what would happen, and an admin may ask for another user
     reason: 'Rule 0 of the user ann says ask.',
     classes: ['file_write'],
     listed: true,
+    approval: null,
+    code: 'APPROVAL_REQUIRED',
+    message: null,
   })
   const push = await asked('admin', 'git:push', { as: { uid: 'ann' } })
   expect(push.body).toMatchObject({ effect: 'deny', rule: 1, classes: ['git_operations'], listed: false })

@@ -97,6 +97,11 @@ test('a simulation takes a session and an agent', async () => {
     await withRules('agent/coder', [{ effect: 'ask', tool: 'git:push' }], async () => {
       expect(await simulated({})).toBe('allow')
       expect(await simulated({ agent: 'coder' })).toBe('ask')
+      const nowhere = { name: 'git:push', as: { session: 'sim' } }
+      expect((await ask('ann', 'POST /permissions/simulate', { body: nowhere })).code).toBe(
+        'SESSION_NOT_FOUND',
+      )
+      await ask('ann', 'PUT /sessions/sim', { body: {} })
       expect(await simulated({ session: 'sim', agent: 'coder' })).toBe('deny')
     })
   })

@@ -25,6 +25,7 @@ const finders = ['load_tools', 'search_tools'].map((name): ToolDefinition => {
 const askWithFinders = await routeService([...files, ...finders])
 const count = await tokenCounter()
 
+type Texts = { readonly text: string; readonly system: string; readonly context: string }
 type Bill = {
   readonly total: number
   readonly layers: readonly { name: string; tokens: number; outcome: string }[]
@@ -36,9 +37,9 @@ const HISTORY = { name: 'history', text: 'Ann said hello. You said hello.', prio
 async function wrap(body: object, who: Asker = 'ann', through = ask) {
   const answer = await through(who, 'POST /tools/wrap', { body: { layers: [], ...body } })
   expect(answer.status).toBe(200)
-  const { text, tools, bill } = answer.body as { text: string; tools: object[]; bill: Bill }
+  const { tools, bill, ...texts } = answer.body as Texts & { tools: object[]; bill: Bill }
   const outcomes = bill.layers.map(({ name, outcome }) => `${name} ${outcome}`)
-  return { text, tools, names: namesIn(tools), bill, outcomes, headers: answer.headers }
+  return { ...texts, tools, names: namesIn(tools), bill, outcomes, headers: answer.headers }
 }
 
 function namesIn(tools: readonly object[]): readonly string[] {
@@ -63,11 +64,12 @@ test.each([undefined, 'openai', 'openai-responses', 'openai-strict', 'anthropic'
 )
 
 test('the text, the tools and the bill of a prompt with enough room', async () => {
-  const { text, names, bill, outcomes, headers } = await wrap({
+  const { text, system, context, names, bill, outcomes, headers } = await wrap({
     targetTokens: 4_000,
     layers: [HISTORY, SYSTEM],
   })
   expect(text).toBe('You are kind.\n\nAnn said hello. You said hello.')
+  expect([system, context]).toEqual(['You are kind.', 'Ann said hello. You said hello.'])
   expect(names).toEqual(['aaa', 'bbb', 'web_post', 'web_search'])
   expect(outcomes).toEqual(['system whole', 'tools whole', 'history whole'])
   expect(bill.tools).toEqual({ full: 4, short: 0, deferred: 0, dropped: 0 })

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { copyOfFunctions } from '../../../support/copy-of-functions.ts'
 import { loadedPackages } from '../../../support/loaded-packages.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const PACKAGES = [
   'zod',
@@ -22,14 +24,17 @@ const ENV = {
   METADATA_SERVER_DETECTION: 'none',
 }
 
+/** The file layer as the build writes it. */
+const BUILT = { revision: 'built', whole: true, definitions: [], deleted: [], skipped: [] }
+
 /** What an instance does before its first list, and then this. */
 function loadedAfter(code: string): readonly string[] {
-  using folder = temporaryFolder()
+  using copy = copyOfFunctions()
+  writeFileSync(join(copy.functions, 'src/hosts/cloud/file-layer.json'), JSON.stringify(BUILT))
   const env = {
     ...ENV,
     TOOLRACK_STORE: 'firestore',
     TOOLRACK_AUTH: 'firebase',
-    TOOLRACK_DEFS_DIR: folder.path,
   }
   const setup = `
     const { cloudServices } = await import('./functions/src/hosts/cloud/services.ts')
@@ -40,7 +45,7 @@ function loadedAfter(code: string): readonly string[] {
     createApp(services, 'workflows')
     const ann = { kind: 'user', uid: 'ann', isAdmin: false }
     await services.catalog.view(ann)`
-  return loadedPackages(PACKAGES, `${setup}\n${code}\nprocess.exit()`, env)
+  return loadedPackages(PACKAGES, `${setup}\n${code}\nprocess.exit()`, env, copy.root)
 }
 
 test('a list loads nothing that only a write needs', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { chmodSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { claimDataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
 import type { DataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
@@ -60,16 +60,24 @@ test('a folder is claimed once; released it can be claimed again', () => {
   claim(folder.path).release()
 })
 
-test('a path through a file, and a claim file that is damaged, are the folder that can not be written', () => {
+test('a path through a file is a folder that can not be written', () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'file')
   writeFileSync(file, '')
-  for (const path of [file, join(file, 'below')]) {
+  for (const path of [file, join(file, 'below')])
     expect(faultOf(() => claim(path))).toMatchObject({ exitCode: EXIT.unwritableData })
-  }
-  writeFileSync(
-    join(folder.path, 'in-use'),
-    'this is no database at all, but long enough to be read as one'.repeat(20),
-  )
-  expect(faultOf(() => claim(folder.path)).exitCode).toBe(EXIT.unwritableData)
 })
+
+test.each(['1234', 'this is no database at all, but long enough to be read as one'.repeat(20)])(
+  'a claim file that holds %j is told with its own cure, which helps',
+  (text) => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'in-use')
+    writeFileSync(path, text)
+    const fault = faultOf(() => claim(folder.path))
+    expect(fault.exitCode).toBe(EXIT.damagedData)
+    expect(fault.message).toMatch(/in-use cannot be used \(.*it holds no data.*Remove it and start again/)
+    rmSync(path)
+    claim(folder.path).release()
+  },
+)

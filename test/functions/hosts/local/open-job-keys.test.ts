@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openJobKeys } from '../../../../functions/src/hosts/local/data-folder.ts'
+import { openJobKeys } from '../../../../functions/src/hosts/local/key-files.ts'
 import { ecKey, jobKeysText } from '../../../support/signed-tokens.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 

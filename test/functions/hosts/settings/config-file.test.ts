@@ -45,7 +45,7 @@ test('every type of value is read as the environment would give it, and null is 
     port: 9405,
     host: '127.0.0.1',
     dataFolder: join(folder, 'my data'),
-    toolsFolder: { path: '/opt/tools', isNamed: true },
+    toolsFolders: { paths: ['/opt/tools'], isNamed: true },
     corsOrigins: ['https://a.example', 'https://b.example'],
     envelope: 'array',
     runner: {
@@ -106,7 +106,7 @@ describe('one error', () => {
       'toolrack.json:4 /storeMb must be from 1 to 1000000',
       'LIST_ENVELOPE must be array or items',
       expect.stringMatching(/^toolrack\.json:5 \/corsOrigins must be origins/),
-      'RUNNER_REGION must be set if RUNNER_SERVICE is set',
+      'TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set',
       expect.stringMatching(/^GOOGLE_CLOUD_PROJECT must be set/),
     ])
     expect(() => report.config()).toThrow(report.faults.join('; '))

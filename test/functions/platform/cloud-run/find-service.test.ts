@@ -17,7 +17,9 @@ test('a service that there is not is gone, and the operator is told what to corr
   await using google = await GoogleCloud.start()
   await expect(findService(NAME, google.endpoint)).rejects.toMatchObject({
     isGone: true,
-    message: expect.stringMatching(/^There is no service RUNNER_SERVICE in RUNNER_REGION: deploy the runner/),
+    message: expect.stringMatching(
+      /^There is no service RUNNER_SERVICE in the region RUNNER_REGION, or else TOOLRACK_REGION: deploy the runner/,
+    ),
   })
 })
 

@@ -62,10 +62,11 @@ test('a caller who goes ends the wait of a call and of a check', async () => {
     code: 'RUNNER_UNAVAILABLE',
   })
   caller.abort()
-  expect(await calling).toEqual(NOT_RUN)
+  const cancelled = { code: 'CANCELLED', error: expect.stringMatching(/; nothing was run\.$/) }
+  expect(await calling).toEqual(cancelled)
   await refused
   // Who has gone already does not begin to wait.
-  expect(await runner.invoke({ ...CALL, signal })).toEqual(NOT_RUN)
+  expect(await runner.invoke({ ...CALL, signal })).toEqual(cancelled)
 })
 
 test.each(['absent', 'unreachable'] as const)('nobody waits for a runner that is %s', async (status) => {

@@ -45,7 +45,7 @@ function filesAndKept() {
       const warnings: string[] = []
       const log = { warn: (message: string) => void warnings.push(message) }
       const keeper = new KeptAdmissions({ path: keptPath, program: () => program, log, bytesMax })
-      const read = await new FileLayer(files, compilers, keeper).read()
+      const read = await new FileLayer(files, compilers, { kept: keeper }).read()
       await keeper.written()
       return { read, compiled: existsSync(count) ? readFileSync(count).length : 0, warnings }
     },

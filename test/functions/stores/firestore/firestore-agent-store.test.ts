@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { Timestamp } from '@google-cloud/firestore'
 import { FirestoreAgentStore } from '../../../../functions/src/stores/firestore/firestore-agent-store.ts'
 import { LINKS_PER_USER } from '../../../../functions/src/tools/agents/agent.ts'
@@ -71,7 +71,22 @@ async function storeOver(documents: Readonly<Record<string, object>>) {
 }
 
 describeOnEmulator('agents in Firestore', () => {
-  agentStoreContract(() => twoFirestoreStores((connection) => new FirestoreAgentStore(connection)))
+  for (const reading of ['REST', 'the client'] as const)
+    describe(`read by ${reading}`, () => {
+      agentStoreContract(() =>
+        twoFirestoreStores((connection) => new FirestoreAgentStore(connection), reading),
+      )
+    })
+
+  test('a link that the original service has changed or removed meanwhile counts as it is now', async () => {
+    await using over = await storeOver({})
+    const { store, firestore } = over
+    for (const project of ['p1', 'p2'])
+      await store.link({ uid: 'ann', project, sessionId: 's' }, project, 1_000)
+    await firestore.doc('users/ann/projects/p1/agentSessions/s').set({ sessionId: 's', agentId: 'other' })
+    await firestore.doc('users/ann/projects/p2/agentSessions/s').delete()
+    expect(await store.linkedAgents('ann', 's')).toEqual(['other'])
+  })
 
   test('the documents of the original service are read as they are', async () => {
     await using over = await storeOver(RECORDED)

@@ -24,5 +24,5 @@ test('a file of a newer version, and a file that is no database, are refused', a
   expect(() => openGovernance(path)).toThrow(/newer version/)
   const text = join(folder.path, 'text.sqlite')
   await writeFile(text, 'x'.repeat(8_192))
-  expect(() => openGovernance(text)).toThrow(/damaged or is not a database/)
+  expect(() => openGovernance(text)).toThrow(/is damaged, or is not a database/)
 })

@@ -90,7 +90,12 @@ test('the service finds them in its own file, and a damaged record does not stop
     }
     database.exec('COMMIT')
     rounds += 1
+    await trail.checkNewest()
+    if (trail.fault === null) missed.push(`after a start: ${change.what}`)
     if ((await trail.verify()).fault === null) missed.push(change.what)
+    fill(database, WHOLE)
+    await trail.checkNewest()
+    if (trail.fault !== null) missed.push(`${change.what} is still told`)
   }
   database.close()
   expect(missed).toEqual([])

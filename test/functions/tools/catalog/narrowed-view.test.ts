@@ -65,7 +65,7 @@ test('a name outside the grant is explained exactly like one that nobody defines
     'absent',
     'absent',
   ])
-  expect(reason(narrowed, 'secret')).toBe('NOT_DEFINED')
+  expect(reason(narrowed, 'secret')).toBe('NOT_GRANTED')
 })
 
 test('a granted tool that has changed is gone, and explain says so by its name and its alias, and shows no layer of it', () => {

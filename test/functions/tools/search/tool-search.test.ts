@@ -20,26 +20,45 @@ function defined(name: string, description: string, more = {}): ToolDefinition {
   return tool(name, description, more) as unknown as ToolDefinition
 }
 
+type Said = { readonly name: string; readonly score: number; readonly twins: readonly string[] }
+
+/** What a search says of each group. */
+async function said(view: CatalogView, query: string, limit?: number, by = search): Promise<readonly Said[]> {
+  const found = await by.find(view, 'user', query, { limit })
+  return found.map(({ entry: { name }, score, twins }) => ({
+    name,
+    score,
+    twins: twins.map((twin) => twin.entry.name),
+  }))
+}
+
 async function names(
   view: CatalogView,
   query: string,
   limit?: number,
   by = search,
 ): Promise<readonly string[]> {
-  return (await by.find(view, 'user', query, limit)).map(({ name }) => name)
+  return (await said(view, query, limit, by)).map(({ name }) => name)
 }
 
-test.each(['odd', 'even'] as const)(
-  'of the %s requests, at least 96 in 100 have their tool among the first five',
-  async (half) => {
-    const { first, firstFive } = await recall(bfclQuestions(half), (question) => names(bfcl, question, 5))
-    expect(firstFive).toBeGreaterThanOrEqual(0.96)
-    expect(first).toBeGreaterThanOrEqual(0.76)
-  },
-)
+test.each([
+  ['live-questions', 'live-definitions', 0.74, 0.92],
+  ['questions', 'definitions', 0.83, 0.95],
+] as const)('of the %s, most have their tool first or among the first five', async (set, of, first, five) => {
+  const definitions = bfclDefinitions(of) as readonly ToolDefinition[]
+  const view = catalogView({ global: definitions })
+  const own = new ToolSearch()
+  const found = await recall(bfclQuestions(set), definitions, async (question) =>
+    (await said(view, question, 5, own)).map(({ name, twins }) => [name, ...twins]),
+  )
+  expect(found.first).toBeGreaterThanOrEqual(first)
+  expect(found.firstFive).toBeGreaterThanOrEqual(five)
+})
+
+const QUESTIONS = bfclQuestions('live-questions').map(({ question }) => question)
 
 test('the best of a search with a limit are those of the whole search', async () => {
-  for (const { question } of bfclQuestions('odd').slice(0, 40)) {
+  for (const question of QUESTIONS.slice(0, 60)) {
     const all = await names(bfcl, question)
     expect(await names(bfcl, question, 7)).toEqual(all.slice(0, 7))
   }
@@ -72,51 +91,224 @@ test.each(SCRIPTS)('%s finds %s', async (query, name) => {
   expect((await names(catalogView({ user: MINE }), query, 1, new ToolSearch()))[0]).toBe(name)
 })
 
-function requiring(name: string, required: readonly string[]): ToolDefinition {
-  const properties = Object.fromEntries(required.map((argument) => [argument, { type: 'string' }]))
-  const parameters = { type: 'object', properties, required }
-  const fn = { name, description: 'Tells the ranking of a team.', parameters }
-  return { type: 'function', function: fn } as unknown as ToolDefinition
+const PARTS: readonly [string, string][] = [
+  ['rain', 'rainfall_prediction'],
+  ['will there be rain in Zurich tomorrow?', 'rainfall_prediction'],
+  ['a watercolour', 'kettle'],
+  ['tradnslate my letter', 'traducer'],
+  ['un traductor', 'traducer'],
+]
+test.each(PARTS)('%s finds %s by a part of a word, or with a slip', async (query, name) => {
+  const view = catalogView({
+    user: [
+      defined('rainfall_prediction', 'Says how wet it gets.'),
+      defined('traducer', 'Translates a text.'),
+      defined('kettle', 'Boils water.'),
+    ],
+  })
+  expect((await names(view, query, 1, new ToolSearch()))[0]).toBe(name)
+})
+
+test('a whole word counts more than a part', async () => {
+  const view = catalogView({ user: [defined('a_trainer', 'Rains.'), defined('b', 'Rainfall.')] })
+  expect(await names(view, 'rain', undefined, new ToolSearch())).toEqual(['a_trainer', 'b'])
+})
+
+function requiring(name: string, [argument, type]: [string, string]): ToolDefinition {
+  const parameters = { type: 'object', properties: { [argument]: { type } }, required: [argument] }
+  return { type: 'function', function: { name, description: 'Tells the ranking of a team.', parameters } }
 }
 
-/** Two tools, `a` and `b`, that differ only in their arguments. */
-function alike(a: readonly string[], b: readonly string[]): CatalogView {
+/** Two tools, `a` and `b`, that differ only in a required argument. */
+function alike(a: [string, string], b: [string, string]): CatalogView {
   return catalogView({ user: [requiring('a', a), requiring('b', b)] })
 }
 
-const DATED = alike(['date'], ['league'])
-const DATES: readonly [string, string][] = [
-  ['tell me please the ranking of the team right now', 'b'],
-  ['tell me please the ranking of the team in March', 'a'],
-  ['tell me please the ranking of the team in 1998', 'a'],
-  ['tell me please the ranking of the team in May', 'a'],
-  ['tell me please the ranking of the team on 3/12', 'a'],
-  ['tell me please the ranking of the team on Nov 3', 'a'],
-  // Keywords and other scripts tell nothing about dates.
-  ['team ranking', 'a'],
-  ['tell me the ranking of the team команда сегодня please', 'a'],
+const DATED = alike(['league', 'string'], ['date', 'string'])
+const COUNTED = alike(['size', 'integer'], ['league', 'string'])
+const VALUES: readonly [CatalogView, string, string][] = [
+  [DATED, 'the ranking of the team in March', 'b'],
+  [DATED, 'the ranking of the team in 1998', 'b'],
+  [DATED, 'the ranking of the team on 3/12', 'b'],
+  [DATED, 'the ranking of the team on the 4th', 'b'],
+  [DATED, 'the ranking of the team tomorrow', 'b'],
+  [DATED, 'the ranking of the team right now', 'a'],
+  [DATED, 'the ranking of the team for 12 fans', 'a'],
+  [DATED, 'the ranking of the team in may', 'a'],
+  [COUNTED, 'please tell me the ranking of the team', 'b'],
+  [COUNTED, 'please tell me the ranking of the 3 teams', 'a'],
+  [COUNTED, 'please tell me the ranking of three teams', 'a'],
+  // Keywords and other scripts say nothing about values.
+  [COUNTED, 'ranking of team', 'a'],
+  [COUNTED, 'please tell me the ranking of the team команда', 'a'],
+  [alike(['date', 'string'], ['league', 'string']), 'tell me the ranking of the team', 'b'],
+  [alike(['date', 'string'], ['league', 'string']), 'ranking of team', 'a'],
 ]
-test.each(DATES)(
-  'a tool that requires a date stands behind if a request names none: %s',
-  async (query, name) => {
-    expect((await names(DATED, query, 1, new ToolSearch()))[0]).toBe(name)
+test.each(VALUES.map(([view, request, name]) => [request, name, view] as const))(
+  '%s finds %s by the values that the request has',
+  async (request, name, view) => {
+    expect((await names(view, request, 1, new ToolSearch()))[0]).toBe(name)
   },
 )
 
-const FILLED = alike(['league'], ['home', 'guest'])
-const VALUES: readonly [string, string][] = [
-  ['tell me the ranking of the team Chicago Bulls please', 'a'],
-  ['tell me the ranking of the team Chicago Bulls against Lakers', 'b'],
-  ["tell me the ranking of the team 'bulls' and 'lakers'", 'b'],
-  ['Please tell the ranking of the team. Thank you very much. Bye', 'a'],
+test('copies of a tool do not make its words common', async () => {
+  const copies = Array.from({ length: 30 }, (_, index) => defined(`paint_${index}`, 'Paints fences.'))
+  const view = catalogView({ user: [...copies, defined('sail_0', 'Mends boats.')] })
+  expect(await names(view, 'fences or boats', undefined, new ToolSearch())).toEqual(['paint_0', 'sail_0'])
+})
+
+test('a tool is compared with a bounded number of groups', async () => {
+  const words = ['alpha', 'beta', 'gamma', 'delta'].flatMap((one) =>
+    ['red', 'green', 'blue', 'grey', 'pink'].map((two) => `Weather ${one} ${two} ${one}${two}`),
+  )
+  const view = catalogView({
+    user: [...words, ...words.map((text) => `${text} again`)].map((text, index) =>
+      defined(`tool_${String(index).padStart(2, '0')}`, text),
+    ),
+  })
+  const found = await said(view, 'weather', undefined, new ToolSearch())
+  expect(found.filter(({ twins }) => twins.length > 0)).toHaveLength(16)
+  expect(found.flatMap(({ name, twins }) => [name, ...twins])).toHaveLength(40)
+})
+
+test('a word in quotation marks counts less than another', async () => {
+  const view = catalogView({ user: [defined('a', 'Paints fences.'), defined('b', 'Mends boats.')] })
+  const by = new ToolSearch()
+  expect(await names(view, "paint 'boats' on it", undefined, by)).toEqual(['a', 'b'])
+  expect(await names(view, "boats 'paint'", undefined, by)).toEqual(['b', 'a'])
+  expect(await names(view, "don't paint the boats' sails", undefined, by)).toEqual(['a', 'b'])
+})
+
+const CHATTER = ['hello, how are you?', 'thank you very much!', 'please help me', 'ok', 'lol', 'what is it?']
+test.each(CHATTER)('%s fits nothing', async (message) => {
+  expect(await names(bfcl, message)).toEqual([])
+})
+
+function described(name: string, description: string, said: string): ToolDefinition {
+  const parameters = { type: 'object', properties: { it: { type: 'string', description: said } } }
+  return { type: 'function', function: { name, description, parameters } }
+}
+
+test('a tool fits by its arguments only if they say enough', async () => {
+  const long = Array.from({ length: 200 }, (_, index) => `filler${index}`).join(' ')
+  const view = catalogView({
+    user: [
+      described('paint', 'Paints walls.', `The colour. ${long}`),
+      described('order', 'Orders food.', 'pizza or burger'),
+    ],
+  })
+  const by = new ToolSearch()
+  expect(await names(view, 'my favourite colour is nice', undefined, by)).toEqual([])
+  expect(await names(view, 'colour', undefined, by)).toEqual(['paint'])
+  expect(await names(view, 'bring me pizza', undefined, by)).toEqual(['order'])
+})
+
+test('in a catalog for one topic, a request for the topic finds its tools', async () => {
+  const weather = Array.from({ length: 40 }, (_, index) => defined(`w${index}_weather`, 'Tells the weather.'))
+  expect(
+    await names(catalogView({ user: weather }), 'weather for my trip to Oslo', 5, new ToolSearch()),
+  ).not.toEqual([])
+})
+
+test('of a question of more than 1,000 characters the beginning and the end count', async () => {
+  const view = catalogView({ user: MINE })
+  const by = new ToolSearch()
+  const pasted = 'and so on '.repeat(300)
+  expect(await names(view, `the roses, please: ${pasted}`, undefined, by)).toEqual(['labelled'])
+  expect(await names(view, `${pasted} the roses, please`, undefined, by)).toEqual(['labelled'])
+  expect(await names(view, `${pasted} the roses, please ${pasted}`, undefined, by)).toEqual([])
+})
+
+const WEATHER = 'Retrieves the current weather conditions for a city.'
+const ALIKE = [
+  defined('get_weather', WEATHER),
+  defined('get_weather_2', WEATHER),
+  defined('get_weather_af7bb3', 'Retrieves the current weather conditions for a city and a state.'),
+  defined('weather.get', WEATHER),
+  defined('get_forecast', 'Forecasts the weather.'),
+  defined('get_weather_3', 'Deletes all weather that somebody has stored.'),
 ]
-test.each(VALUES)('a tool whose arguments a request can fill stands first: %s', async (query, name) => {
-  expect((await names(FILLED, query, 1, new ToolSearch()))[0]).toBe(name)
+
+test('near-identical tools have one place, and the others are named beside it', async () => {
+  const found = await said(
+    catalogView({ user: ALIKE }),
+    'current weather in a city',
+    undefined,
+    new ToolSearch(),
+  )
+  expect(found.map(({ name, twins }) => [name, twins])).toEqual([
+    ['get_weather', ['weather.get', 'get_weather_2', 'get_weather_af7bb3']],
+    ['get_weather_3', []],
+    ['get_forecast', []],
+  ])
+})
+
+test('tools with the same short description, or with other names, are no twins', async () => {
+  const same = [
+    ['create_invoice', 'Calls the API of Acme.'],
+    ['delete_order', 'Calls the API of Acme.'],
+    ['call_1', ''],
+    ['call_2', ''],
+    ['send', 'API.'],
+    ['send_now', 'API.'],
+  ] as const
+  const view = catalogView({ user: same.map(([name, description]) => defined(name, description)) })
+  for (const { twins } of await said(view, 'call send API', undefined, new ToolSearch()))
+    expect(twins).toEqual([])
+})
+
+test('a tool that the query names is first, whatever fits better', async () => {
+  const view = catalogView({ user: ALIKE })
+  const by = new ToolSearch()
+  for (const name of ['get_weather_2', 'get_weather_af7bb3', 'weather.get', 'get_weather'])
+    for (const query of [
+      name,
+      `use ${name} to get the current weather in a city`,
+      `Is "${name}" the right one?`,
+    ])
+      expect((await names(view, query, 1, by))[0]).toBe(name)
+  // A word is no name.
+  expect(
+    (
+      await names(catalogView({ user: [...ALIKE, defined('city', 'Says.')] }), 'weather in the city', 1, by)
+    )[0],
+  ).toBe('get_weather')
+})
+
+test('a limit counts groups, also if a group has more tools than are compared at once', async () => {
+  const many = Array.from({ length: 700 }, (_, index) => defined(`get_weather_${index}`, WEATHER))
+  const view = catalogView({ user: [...many, ...ALIKE.slice(4)] })
+  expect(await names(view, 'current weather in a city', 3, new ToolSearch())).toEqual([
+    'get_weather_0',
+    'get_weather_3',
+    'get_forecast',
+  ])
+})
+
+function word(index: number): string {
+  return `w${String.fromCharCode(97 + (index % 26))}${'x'.repeat(index % 17)}`
+}
+
+test('many tools that are nearly twins take a time that grows with their number only', async () => {
+  const many = Array.from({ length: 5_000 }, (_, index) =>
+    defined(`tool_${index}`, `Weather ${word(index)} ${word(index * 7)} ${word(index * 31)}`),
+  )
+  expect(
+    (await names(catalogView({ user: many }), 'weather', undefined, new ToolSearch())).length,
+  ).toBeGreaterThan(100)
+}, 30_000)
+
+test('what must not be found stands for no other', async () => {
+  const found = await search.find(catalogView({ user: ALIKE }), 'user', 'current weather in a city', {
+    only: ({ name }) => !['get_weather', 'weather.get'].includes(name),
+  })
+  expect(found[0]).toMatchObject({ entry: { name: 'get_weather_2' } })
+  expect(found[0]?.twins.map(({ entry }) => entry.name)).toEqual(['get_weather_af7bb3'])
 })
 
 test('a query of 100 kB is read in a time that grows with its length only', async () => {
-  for (const part of ["'", '"', 'A ', 'A', "A'", ' ', '. A', '1 '])
-    await names(FILLED, part.repeat(100_000 / part.length), 5, new ToolSearch())
+  for (const part of ["'", '"', 'A ', 'A', "A'", ' ', '. A', '1 ', 'a_', " 'a", '“'])
+    await names(catalogView({ user: MINE }), part.repeat(100_000 / part.length), 5, new ToolSearch())
 }, 10_000)
 
 test('equally good tools stand in the order of their names, whatever the layer', async () => {
@@ -150,17 +342,39 @@ test('the order of a search is the same whatever hidden tools say', async () => 
   const shown = BFCL.slice(0, 200)
   const hidden = new Set(BFCL.slice(200, 400).map((one) => one.function.name))
   // The hidden tools of the second catalog have the words of all requests, so each word would be common there.
-  const words = bfclQuestions()
-    .map(({ question }) => question)
-    .join(' ')
+  const words = QUESTIONS.join(' ').slice(0, 9_000)
   const one = catalogView({ global: [...shown, ...[...hidden].map((name) => defined(name, 'Nothing.'))] })
   const other = catalogView({ global: [...shown, ...[...hidden].map((name) => defined(name, words))] })
   const [first, second] = [new ToolSearch(), new ToolSearch()]
-  for (const { question } of bfclQuestions('even').slice(0, 60)) {
-    const order = await names(one.ruledBy(hiding(hidden)), question, undefined, first)
-    expect(order.filter((name) => hidden.has(name))).toEqual([])
-    expect(await names(other.ruledBy(hiding(hidden)), question, undefined, second)).toEqual(order)
+  const alone = catalogView({ global: shown })
+  const third = new ToolSearch()
+  for (const question of QUESTIONS.slice(0, 30)) {
+    const found = await said(one.ruledBy(hiding(hidden)), question, undefined, first)
+    expect(found.flatMap(({ name, twins }) => [name, ...twins]).filter((name) => hidden.has(name))).toEqual(
+      [],
+    )
+    expect(await said(other.ruledBy(hiding(hidden)), question, undefined, second)).toEqual(found)
+    expect(await said(alone, question, undefined, third)).toEqual(found)
   }
+})
+
+test('twins are those of a catalog without the hidden tools', async () => {
+  const middle = 'Retrieves the current weather conditions for a city, a state and a country.'
+  const tools = [
+    defined('get_weather_1', 'Retrieves the current weather conditions for a city.'),
+    defined('get_weather_2', middle),
+    defined('get_weather_3', 'Retrieves conditions for a state, a country and a planet.'),
+  ]
+  const hides = catalogView({ user: tools }).ruledBy(hiding(new Set(['get_weather_2'])))
+  const alone = catalogView({ user: tools.filter(({ function: { name } }) => name !== 'get_weather_2') })
+  const query = 'weather conditions'
+  const found = await said(hides, query, undefined, new ToolSearch())
+  expect(found.map(({ name, twins }) => [name, twins])).toEqual([
+    ['get_weather_1', []],
+    ['get_weather_3', []],
+  ])
+  expect(found).toEqual(await said(alone, query, undefined, new ToolSearch()))
+  expect((await said(hides, 'get_weather_2', 1, new ToolSearch()))[0]?.score).toBeLessThan(10)
 })
 
 test('a job token finds only its own tools, in the order of a catalog that has no others', async () => {
@@ -172,8 +386,8 @@ test('a job token finds only its own tools, in the order of a catalog that has n
   const narrowed = bfcl.narrowedTo(grantOf(tools))
   const alone = catalogView({ global: own })
   const other = new ToolSearch()
-  for (const { question } of bfclQuestions('odd').slice(0, 60))
-    expect(await names(narrowed, question)).toEqual(await names(alone, question, undefined, other))
+  for (const question of QUESTIONS.slice(0, 60))
+    expect(await said(narrowed, question)).toEqual(await said(alone, question, undefined, other))
 })
 
 function changed(
@@ -223,8 +437,9 @@ test('the index of a large layer gives others a turn, and two searches share it'
 })
 
 test('the indexes of user layers have a bound', async () => {
-  const small = new ToolSearch(20_000)
+  const small = new ToolSearch(200_000)
   for (const uid of ['a', 'b', 'c', 'd'])
     await small.find(catalogView({ user: BFCL.slice(0, 10) }), uid, 'area')
-  expect(small.bytes).toBeLessThanOrEqual(20_000)
+  expect(small.bytes).toBeLessThanOrEqual(200_000)
+  expect(small.bytes).toBeGreaterThan(50_000)
 })

@@ -34,6 +34,10 @@ MANY_BYTES = 1 << 20
 ALARM_SECONDS, STUCK_SECONDS = 0.004, 0.25
 #: The same where one case makes its calls thousands of times.
 STUCK_REPEATING_SECONDS = 2.0
+#: How long the calls of one thread may take, and what all threads of a child then take.
+CALLING_SECONDS, TAKING_SECONDS = 0.05, 1.0
+#: The stack of a thread that makes calls.
+STACK_BYTES = 128 << 10
 #: How long one case that is repeated may take.
 REPEATING_SECONDS = 4.0
 
@@ -221,8 +225,11 @@ def make_files(aim: dict[str, Any]) -> dict[str, int]:
         "fd:file": own,
         "fd:file_r": os.open("own", os.O_RDONLY),
         "fd:folder": os.open(".", os.O_RDONLY),
-        "fd:path": os.open(".", os.O_PATH),
     }
+
+
+def make_path(aim: dict[str, Any]) -> dict[str, int]:
+    return {"fd:path": os.open(".", os.O_PATH)}
 
 
 def make_shared(aim: dict[str, Any]) -> dict[str, int]:
@@ -256,7 +263,7 @@ def make_events(aim: dict[str, Any]) -> dict[str, int]:
     return {name: number for name, number in made.items() if number >= 0}
 
 
-MAKERS = (make_files, make_shared, make_streams, make_events)
+MAKERS = (make_files, make_path, make_shared, make_streams, make_events)
 KINDS = (
     *("fd:stdin", "fd:output", "fd:channel", "fd:tcp", "fd:null", "fd:library", "fd:library_folder"),
     *("fd:file", "fd:file_r", "fd:folder", "fd:path", "fd:pipe_r", "fd:pipe_w", "fd:pair", "fd:pair_other"),
@@ -266,6 +273,9 @@ KINDS = (
 _progress = [0]
 _is_held = threading.Event()
 _released = threading.Event()
+#: Threads whose calls are made wait for this before they take what they can.
+_may_take = threading.Event()
+_have_called, _have_taken = threading.Semaphore(0), threading.Semaphore(0)
 
 
 def guard(seconds: float) -> None:
@@ -314,6 +324,52 @@ def start_thread() -> int:
     return 0
 
 
+def in_threads(world: World, case: dict[str, Any], numbers: dict[str, int]) -> str:
+    """The case's calls in several threads, which live on; what the calls of the first gave."""
+    said: list[str] = []
+
+    def live() -> None:
+        results: list[int] = []
+        words: list[str] = []
+        for name, *arguments in case["calls"]:
+            values = [world.value(argument, results) for argument in arguments]
+            results.append(system_call(numbers[name], *values, *(0,) * (6 - len(values))))
+            words.append(f"{results[-1]}:{ctypes.get_errno() if results[-1] == -1 else 0}")
+        said[:] = said or words
+        _have_called.release()
+        _may_take.wait()
+        take()
+        _have_taken.release()
+        _released.wait()
+
+    for _ in range(case["threads"]):
+        _progress[0] += 1
+        try:
+            threading.Thread(target=live, daemon=True).start()
+        except RuntimeError:
+            break
+        # A call may wait for something that never comes.
+        _have_called.acquire(timeout=CALLING_SECONDS)
+    return " ".join([*said, *(f"!{name}" for name in world.seen())])
+
+
+def take() -> None:
+    """Fills as many sockets as this thread may have."""
+    with suppress(OSError):
+        while True:
+            ends = socket.socketpair()
+            _taken.append(ends)
+            for end in ends:
+                end.setblocking(False)
+                with suppress(OSError):
+                    while True:
+                        end.send(FILLING)
+
+
+_taken: list[Any] = []
+FILLING = bytes(36_000)
+
+
 def wait_for_observers() -> None:
     """Says on its line which socket that is, by which its process is found, and goes on when it is told to."""
     try:
@@ -326,19 +382,25 @@ def wait_for_observers() -> None:
 def run(batch: str) -> bool:
     given = json.loads(batch)
     numbers, mark = given["aim"]["numbers"], given["mark"]
-    threading.stack_size(32 << 10)
+    is_threaded = any("threads" in case for _, case in given["cases"])
+    threading.stack_size(STACK_BYTES if is_threaded else 32 << 10)
     world = World(given["aim"] | {"broken": []})
     is_repeating = any("times" in case for _, case in given["cases"])
-    seconds = STUCK_REPEATING_SECONDS if is_repeating else STUCK_SECONDS
+    seconds = STUCK_REPEATING_SECONDS if is_repeating or is_threaded else STUCK_SECONDS
     threading.Thread(target=guard, args=(seconds,), daemon=True).start()
     signal.signal(signal.SIGALRM, lambda *_: None)
     for number, case in given["cases"]:
         world.renew()
         say(f"\n{mark}{number}=")
         signal.setitimer(signal.ITIMER_REAL, ALARM_SECONDS, ALARM_SECONDS)
-        said = one(world, case, numbers)
+        said = (in_threads if "threads" in case else one)(world, case, numbers)
         signal.setitimer(signal.ITIMER_REAL, 0)
         say(f"{said}\n")
+    if is_threaded:
+        _may_take.set()
+        _have_taken.acquire(timeout=TAKING_SECONDS)
+        while _have_taken.acquire(timeout=CALLING_SECONDS):
+            pass
     _is_held.set()
     wait_for_observers()
     return True

@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readJson } from '../../../tools/json/read-json.ts'
 import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
-import { typesOf } from './parameters-line.ts'
+import { isBase64, typesOf } from './parameters-line.ts'
 
 /** The most levels of a value. A call allows fewer, and its refusal names the argument. */
 const DEPTH_MAX = 64
@@ -12,7 +13,7 @@ const DEPTH_MAX = 64
 /**
  * The arguments of a call from the words of a command and from `whole`, the JSON of an object. A word is `key=value`,
  * `key=@file`, `key:=json` or `key:=@file`. A value is text if the tool's `parameters` allow text or say nothing, and else
- * JSON. Throws an AuthorError that names the word.
+ * JSON. A file is encoded if the parameter takes bytes in base64. Throws an AuthorError that names the word.
  */
 export function argumentsOf(
   words: readonly string[],
@@ -45,24 +46,33 @@ function partsOf(word: string): { readonly key: string; readonly isJson: boolean
 }
 
 function valueOf(key: string, isJson: boolean, text: string, parameters: JsonObject): JsonValue {
-  const content = text.startsWith('@') ? fileText(key, text.slice(1)) : text
-  if (isJson) return jsonOf(`'${key}'`, content)
+  const path = text.startsWith('@') ? text.slice(1) : undefined
   const { properties } = parameters
   const schema = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined
+  if (path !== undefined && !isJson && isBase64(schema, parameters))
+    return fileBytes(key, path).toString('base64')
+  const content = path === undefined ? text : fileText(key, path)
+  if (isJson) return jsonOf(`'${key}'`, content)
   const types = [...typesOf(schema, parameters)]
   if (types.length === 0 || types.includes('string')) return content
   return jsonOf(`'${key}'`, content, types.join(' or '))
 }
 
-function fileText(key: string, path: string): string {
+function fileBytes(key: string, path: string): Buffer {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(path)))
+    return readFileSync(resolve(path))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const why = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'it is not UTF-8' : code
     const hint = `A text that begins with @ is written ${key}:='"@…"'.`
-    throw wrong(`'${key}': the file ${path} cannot be read (${why}). ${hint}`)
+    throw wrong(`'${key}': the file ${path} cannot be read (${code}). ${hint}`)
   }
+}
+
+function fileText(key: string, path: string): string {
+  const bytes = fileBytes(key, path)
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
+  const cure = 'An argument that takes such a file has the annotation bytes.'
+  throw wrong(`'${key}': the file ${path} cannot be read (it is not UTF-8). ${cure}`)
 }
 
 function jsonOf(what: string, text: string, types?: string): JsonValue {

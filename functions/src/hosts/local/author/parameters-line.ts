@@ -25,15 +25,37 @@ export function parametersLine(parameters: JsonObject): string {
 export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth = 0): ReadonlySet<string> {
   const found = new Set<string>()
   if (!isJsonObject(schema) || depth > TYPE_DEPTH_MAX) return found
-  const { type, $ref: ref, enum: values, const: only } = schema
+  const { type, enum: values, const: only } = schema
   for (const name of Array.isArray(type) ? type : [type]) if (typeof name === 'string') found.add(name)
   if (found.size > 0) return found
   const given = only === undefined ? listIn(values) : [only]
   for (const value of given) found.add(typeOfValue(value))
-  const target = typeof ref === 'string' ? referenced(ref, root) : undefined
-  const branches = [target, ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => listIn(schema[key]))]
-  for (const branch of branches) for (const name of typesOf(branch, root, depth + 1)) found.add(name)
+  for (const branch of branchesOf(schema, root))
+    for (const name of typesOf(branch, root, depth + 1)) found.add(name)
   return found
+}
+
+/** Whether the texts of this schema are bytes in base64, and no others. A handler gets them as `bytes`. */
+export function isBase64(schema: JsonValue | undefined, root: JsonObject): boolean {
+  const found = encodingsOf(schema, root, 0)
+  return found.size === 1 && found.has('base64')
+}
+
+/** The encoding of each text that the schema allows; `none` for plain text. */
+function encodingsOf(schema: JsonValue | undefined, root: JsonObject, depth: number): ReadonlySet<string> {
+  if (!isJsonObject(schema) || depth > TYPE_DEPTH_MAX) return new Set()
+  const { type, contentEncoding } = schema
+  if ([type].flat().includes('string'))
+    return new Set([typeof contentEncoding === 'string' ? contentEncoding : 'none'])
+  if (type !== undefined) return new Set()
+  return new Set(branchesOf(schema, root).flatMap((branch) => [...encodingsOf(branch, root, depth + 1)]))
+}
+
+/** The schemas that this one refers to or chooses from. */
+function branchesOf(schema: JsonObject, root: JsonObject): readonly (JsonValue | undefined)[] {
+  const { $ref: ref } = schema
+  const target = typeof ref === 'string' ? referenced(ref, root) : undefined
+  return [target, ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => listIn(schema[key]))]
 }
 
 function typeText(schema: JsonValue, root: JsonObject): string {

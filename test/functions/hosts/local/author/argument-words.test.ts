@@ -16,8 +16,11 @@ const PARAMETERS = {
     options: { type: 'object' },
     level: { enum: [1, 2] },
     open: {},
+    data: { type: 'string', contentEncoding: 'base64' },
+    picture: { anyOf: [{ $ref: '#/$defs/Data' }, { type: 'null' }] },
+    either: { anyOf: [{ type: 'string' }, { type: 'string', contentEncoding: 'base64' }] },
   },
-  $defs: { Mode: { enum: ['plain', 'bold'] } },
+  $defs: { Data: { type: ['string', 'null'], contentEncoding: 'base64' }, Mode: { enum: ['plain', 'bold'] } },
 }
 
 test.each([
@@ -52,6 +55,21 @@ test('a value behind @ is what a file holds, as text or as JSON', () => {
   ])
   writeFileSync(path, new Uint8Array([0xff, 0xfe]))
   expect(() => read(`text=@${path}`)).toThrow(/^'text': the file .* cannot be read \(it is not UTF-8\)\./)
+})
+
+test('a file for an argument of bytes is sent in base64, whatever it holds', () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'value')
+  writeFileSync(path, new Uint8Array([0xff, 0x00, 0x41]))
+  expect([read(`data=@${path}`), read(`picture=@${path}`)]).toEqual([{ data: '/wBB' }, { picture: '/wBB' }])
+  writeFileSync(path, 'plain')
+  // A text that may be plain stays plain, and a value that is not in a file is written as the tool gets it.
+  expect([read(`either=@${path}`), read('data=cGxhaW4='), read(`data=@${path}`)]).toEqual([
+    { either: 'plain' },
+    { data: 'cGxhaW4=' },
+    { data: 'cGxhaW4=' },
+  ])
+  expect(() => read(`data=@${path}.missing`)).toThrow(/^'data': the file .* cannot be read \(ENOENT\)\./)
 })
 
 test.each([

@@ -1,0 +1,91 @@
+import { isJsonObject } from '@toolrack/contract'
+import { createHash, randomBytes } from 'node:crypto'
+import { parseObject } from '../parse-object.ts'
+import { findBearerToken, type Authenticate } from './authenticate.ts'
+import { isUid, type User } from './principal.ts'
+
+/** A user of the embedded server. The file has only hashes of the two tokens, so nobody can read a token in it. */
+export type LocalUser = {
+  readonly name: string
+  readonly isAdmin: boolean
+  /** The sha256 of each token, in hex. */
+  readonly token: string
+  readonly approverToken: string
+}
+
+export type LocalTokens = { readonly token: string; readonly approverToken: string }
+
+/** The most users of one machine. */
+export const LOCAL_USERS_MAX = 1_000
+
+export const LOCAL_USERS_RULE =
+  'must be {"users": [{"name", "isAdmin", "token", "approverToken"}]}, as npm run users writes it, with a user once and hashes of its tokens'
+
+/** Reads the text of a users file. Undefined for a text that breaks `LOCAL_USERS_RULE`. */
+export function parseLocalUsers(text: string): readonly LocalUser[] | undefined {
+  const { users, ...rest } = parseObject(text) ?? {}
+  if (!Array.isArray(users) || users.length > LOCAL_USERS_MAX || Object.keys(rest).length > 0)
+    return undefined
+  const read = users.map(localUser)
+  const names = new Set(read.map((user) => user?.name))
+  return names.size === read.length && read.every((user) => user !== undefined) ? read : undefined
+}
+
+function localUser(value: unknown): LocalUser | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { name, isAdmin, token, approverToken, ...rest } = value
+  const isWhole = isUid(name) && typeof isAdmin === 'boolean' && isHash(token) && isHash(approverToken)
+  if (!isWhole || Object.keys(rest).length > 0 || token === approverToken) return undefined
+  return { name, isAdmin, token, approverToken }
+}
+
+function isHash(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+}
+
+/** The text of a users file. */
+export function localUsersText(users: readonly LocalUser[]): string {
+  return `${JSON.stringify({ users }, undefined, 2)}\n`
+}
+
+/** A user with new tokens. Nothing keeps the tokens themselves. */
+export function newLocalUser(name: string, isAdmin: boolean): { user: LocalUser; tokens: LocalTokens } {
+  const tokens = { token: newToken(), approverToken: newToken() }
+  const [token = '', approverToken = ''] = [tokens.token, tokens.approverToken].map(hashOf)
+  return { user: { name, isAdmin, token, approverToken }, tokens }
+}
+
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/** The users by the hashes of their tokens. */
+export type LocalUserMap = ReadonlyMap<string, User>
+
+export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
+  return new Map(
+    users.flatMap(({ name, isAdmin, token, approverToken }): readonly (readonly [string, User])[] => {
+      const user = { kind: 'user', uid: name, isAdmin } as const
+      return [
+        [token, { ...user, token: 'printed' }],
+        [approverToken, { ...user, mayApprove: true, token: 'approver' }],
+      ]
+    }),
+  )
+}
+
+/**
+ * Several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others` authenticates every
+ * other token. The hash of what was sent is looked up, so the time tells nothing of the tokens.
+ */
+export function localUsersAuthentication(users: () => LocalUserMap, others: Authenticate): Authenticate {
+  return function authenticate(credentials) {
+    const token = findBearerToken(credentials.authorization)
+    const user = token === undefined ? undefined : users().get(hashOf(token))
+    return user && credentials.family === 'workflows' ? user : others(credentials)
+  }
+}

@@ -1,0 +1,99 @@
+import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
+import type { Turns } from '../../loop-turn.ts'
+import type { AuditStore } from './audit-store.ts'
+import { AUDIT_KINDS, senderOf, type AuditEvent, type ChainHead } from './record.ts'
+
+/** A call or a write that was about to run, as text. `noteOf` makes it, and `lostEvent` reads it. */
+export type Note = { readonly id: string; readonly text: string }
+
+/**
+ * Notes the calls and writes that run, so that the next start can record those that a killed service has left. Nothing waits for it, and
+ * none of its functions throws.
+ */
+export type RunningCalls = {
+  /** What an earlier process has noted without an end. */
+  readonly left: readonly Note[]
+  readonly begin: (note: Note) => void
+  readonly end: (id: string) => void
+  /** Removes what has ended from the file, and overwrites it. */
+  readonly forgetEnded: () => void
+  readonly close: () => void
+}
+
+/** The last record before a note. The record of the end comes after it. Null if there was none, undefined if it is not known. */
+type Before = Pick<ChainHead, 'instance' | 'day' | 'seq'> | null | undefined
+
+/** The note of an event that begins at `atMs`. Undefined for an event without an id. */
+export function noteOf(event: AuditEvent, atMs: number, before: Before): Note | undefined {
+  const { invocationId: id, principal } = event
+  if (typeof id !== 'string') return undefined
+  const at = new Date(atMs).toISOString()
+  const after = before && { instance: before.instance, day: before.day, seq: before.seq }
+  return { id, text: JSON.stringify({ at, after, event: { ...event, principal: senderOf(principal) } }) }
+}
+
+/** The event of a call or a write of whose end nothing is known. Undefined if the text is not that of a note. */
+export function lostEvent({ id, text }: Note): AuditEvent | undefined {
+  const note = parsedJson(text)
+  const event = isJsonObject(note) ? note['event'] : undefined
+  if (!isJsonObject(note) || !isEvent(event)) return undefined
+  const subject = { ...(event['subject'] as JsonObject | undefined), startedAt: note['at'] ?? null }
+  const known = event as unknown as AuditEvent
+  return { ...known, invocationId: id, phase: 'end', outcome: 'UNKNOWN_OUTCOME', isLost: true, subject }
+}
+
+/** What a store of records needs of an event. */
+function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
+  if (!isJsonObject(event)) return false
+  const { principal, kind, tool = null, subject = {} } = event
+  const isSender = isJsonObject(principal) && typeof principal['uid'] === 'string'
+  const isKnown = AUDIT_KINDS.some((one) => one === kind) && isJsonObject(subject)
+  return isSender && isKnown && (tool === null || typeof tool === 'string')
+}
+
+/** Records that are read from the store at once. */
+const TEXTS_AT_ONCE = 300
+
+/** The ids of the notes whose end the store has a record of. Reads the records in turns. */
+export async function endedAmong(
+  store: Pick<AuditStore, 'instance' | 'days' | 'texts'>,
+  notes: readonly Note[],
+  turns: Turns,
+): Promise<ReadonlySet<string>> {
+  const { instance } = store
+  const ids = new Set(notes.map(({ id }) => id))
+  const ended = new Set<string>()
+  const days = (await store.days()).toSorted()
+  const from = startOf(notes, instance, days.at(-1) ?? '')
+  for (const day of days) {
+    if (day < from.day) continue
+    for (let seq = day === from.day ? from.seq : 0; ; seq += TEXTS_AT_ONCE) {
+      const texts = await store.texts({ instance, day }, seq, TEXTS_AT_ONCE)
+      for (const text of texts) {
+        const record = parsedJson(text)
+        const id = isJsonObject(record) && record['phase'] === 'end' ? record['invocationId'] : undefined
+        if (typeof id === 'string' && ids.has(id)) ended.add(id)
+        if (turns.isDue) await turns.give()
+      }
+      if (texts.length < TEXTS_AT_ONCE) break
+    }
+  }
+  return ended
+}
+
+type Start = { readonly day: string; readonly seq: number }
+
+/** The place in the chains of this instance before all notes. A note that does not know its place may be anywhere in the newest day. */
+function startOf(notes: readonly Note[], instance: string, newest: string): Start {
+  return notes
+    .map(({ text }): Start => {
+      const note = parsedJson(text)
+      const after = isJsonObject(note) ? note['after'] : undefined
+      if (after === undefined) return { day: newest, seq: 0 }
+      const { day, seq } = isJsonObject(after) && after['instance'] === instance ? after : {}
+      return typeof day === 'string' && typeof seq === 'number' ? { day, seq } : { day: '', seq: 0 }
+    })
+    .reduce((first, next) =>
+      next.day < first.day || (next.day === first.day && next.seq < first.seq) ? next : first,
+    )
+}

@@ -1,0 +1,52 @@
+import { canonicalJson, type OwnedRules, type Rule, type RuleSet } from '@toolrack/contract'
+import { randomBytes } from 'node:crypto'
+
+/**
+ * A text for each rule of a set that asks, by its index, and for a default that asks, as `default`. It was made when the rule came
+ * into the set, and never comes back: a rule that was removed and is written again has another one. So an `always` that
+ * answers a rule ends for good when the rule changes. Rules from before there were marks have none.
+ */
+export type RuleMarks = Readonly<Record<string, string>>
+
+/** The rules of an owner with their marks, if they are kept in a store. */
+export type MarkedRules = OwnedRules & { readonly marks?: RuleMarks | undefined }
+
+type Kept = { readonly set: RuleSet; readonly marks?: RuleMarks | undefined }
+
+/** A text that no other mark has. */
+export function newMark(): string {
+  return randomBytes(9).toString('base64url')
+}
+
+/**
+ * The marks of a set that replaces another. A rule that was in that one keeps its mark, wherever it stands now. Undefined if no rule
+ * has one.
+ */
+export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | undefined {
+  const fresh = newMark()
+  const known = new Map(before && asking(before.set).map(([at, text]) => [text, before.marks?.[at]]))
+  const marks: Record<string, string> = {}
+  for (const [at, text] of asking(set)) {
+    const mark = known.has(text) ? known.get(text) : fresh
+    if (mark !== undefined) marks[at] = mark
+  }
+  return Object.keys(marks).length === 0 ? undefined : marks
+}
+
+/** Equal for equal rules. */
+export function ruleText(rule: Rule): string {
+  return canonicalJson(rule)
+}
+
+/** What a rule says, for the key of an answer to it. `at` is its index, or `default`. */
+export function markedText(marks: RuleMarks | undefined, at: number | 'default', text: string): string {
+  const mark = marks?.[at]
+  return mark === undefined ? text : `${mark} ${text}`
+}
+
+function asking({ default: byDefault, rules }: RuleSet): readonly (readonly [string, string])[] {
+  const own = rules.flatMap((rule, index) =>
+    rule.effect === 'ask' ? [[String(index), ruleText(rule)] as const] : [],
+  )
+  return byDefault === 'ask' ? [...own, ['default', ''] as const] : own
+}

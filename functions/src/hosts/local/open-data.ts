@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { TOKEN_FILES } from '../../access/local-token.ts'
+import type { Log } from '../../log.ts'
+import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
+import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
+import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { authenticationOf } from '../authentication.ts'
+import type { Config } from '../config.ts'
+import { firestoreGovernance } from '../firestore-governance.ts'
+import { claimDataFolder } from './data-folder.ts'
+import { DatabaseList } from './database-list.ts'
+import { embeddedGovernance } from './governance.ts'
+import { openJobKeys, openSealing, openToken } from './key-files.ts'
+import type { DatabaseName } from './lost-database.ts'
+import { openAudit } from './open-audit.ts'
+import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
+import { watchedUsers } from './users-file.ts'
+import { openKeptAdmissions } from './open-kept-admissions.ts'
+
+/** False for a server that keeps everything in Firestore. */
+export function hasDataFolder({ store, auth }: Config): boolean {
+  return store !== 'firestore' || auth.kind !== 'firebase'
+}
+
+/**
+ * Opens the stores and keys of the embedded server. With Firestore and Firebase's tokens, there is no data folder, and any number of
+ * servers may run. Call `closing` before the stores are closed, and `release` after it.
+ */
+export function openData(config: Config, log: Log) {
+  if (!hasDataFolder(config)) {
+    const connection = firestoreConnection()
+    return {
+      ...inFirestore(connection, config.sealing),
+      logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
+      audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
+      kept: undefined,
+      authentication: authenticationOf(config),
+      token: undefined,
+      approverFile: undefined,
+      closing: () => undefined,
+      release: () => undefined,
+    }
+  }
+  const { path, release } = claimDataFolder(config.dataFolder, log)
+  try {
+    return { ...openFolder(path, config, log), release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+function openFolder(path: string, config: Config, log: Log) {
+  const databases = databasesOf(config)
+  const list = new DatabaseList(path, databases, log)
+  const stores =
+    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config.sealing)
+  const jobKeys = config.jobKeys ?? openJobKeys(path)
+  const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
+  const users = config.auth.kind === 'users' ? watchedUsers(config.auth.usersFile, log) : undefined
+  const logs = openLogs(path, config.logBounds)
+  const audit = openAudit(config.audit, log, { folder: path })
+  list.noteOpen(databases)
+  return {
+    ...stores,
+    logs,
+    audit,
+    kept: openKeptAdmissions(path, log),
+    authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken, users),
+    token,
+    approverFile: token === undefined ? undefined : join(path, TOKEN_FILES.approver),
+    closing: () => list.noteClosing(),
+  }
+}
+
+/** The databases of the data folder that a server with these settings uses. */
+function databasesOf({ store, audit }: Config): readonly DatabaseName[] {
+  const stored: readonly DatabaseName[] = store === 'sqlite' ? ['toolrack.db', 'governance.sqlite'] : []
+  return audit.mode === 'off' ? stored : [...stored, 'audit.sqlite']
+}
+
+function openTokens(path: string) {
+  return [openToken(path, 'local'), openToken(path, 'approver')] as const
+}
+
+function inFirestore(connection: ReturnType<typeof firestoreConnection>, sealing: Config['sealing']) {
+  const store = (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
+  return { store, governance: firestoreGovernance(connection, sealing) }
+}
+
+function embedded(path: string, { storeBytesMax, sealing = openSealing(path) }: Config) {
+  const store = openStore(path, storeBytesMax)
+  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing) }
+}

@@ -1,0 +1,129 @@
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { placeFinished, UNFINISHED } from '../../write-whole-file.ts'
+import { isCut } from './file-headers.ts'
+import { isBusy, isDamaged, isFull, sqliteError, tablesVersion } from './transaction.ts'
+
+/** What makes a database file one of this service. */
+export type DatabaseKind = {
+  /** The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own, so exchanged files are noticed. */
+  readonly applicationId: number
+  /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
+  readonly steps: readonly string[]
+  /** The settings of a connection. */
+  readonly settings: string
+  /** The tables whose pages are read at the start. Without them, the whole file is read. */
+  readonly checkedTables?: readonly string[]
+}
+
+/**
+ * The file is not what this service has left: it is empty, cut off, damaged, another database, or of a newer version. The message is a
+ * predicate, such as `is empty`. Thrown only at the start.
+ */
+export class DatabaseFileError extends Error {}
+
+const IN_MEMORY = ':memory:'
+/** The ends of the names of the files that SQLite makes beside a database. */
+const BESIDE = ['-wal', '-shm', '-journal'] as const
+
+/**
+ * Opens a database file, or makes it if there is none, and brings its tables to the newest version. The file gets its name when it is
+ * whole. So a start that is killed leaves no part of a file, and an empty file is never one of ours. The busy timeout is zero, because
+ * node:sqlite would block the event loop while it waits for a lock. Throws a DatabaseFileError. A test passes `:memory:`.
+ */
+export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync {
+  if (path === IN_MEMORY) return connected(path, kind)
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size
+  if (bytes === undefined) makeFile(path, kind)
+  else if (bytes === 0) throw new DatabaseFileError('is empty')
+  else if (isCut(path)) throw new DatabaseFileError('is damaged: its end is missing')
+  return connected(path, kind, check)
+}
+
+/** Opens a database. `check` comes before everything that changes the file. Without it, the database is new. */
+function connected(
+  path: string,
+  kind: DatabaseKind,
+  check?: (database: DatabaseSync, kind: DatabaseKind) => void,
+): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    check?.(database, kind)
+    database.exec(kind.settings)
+    writeTables(database, kind)
+    return database
+  } catch (error) {
+    database.close()
+    if (isDamaged(error)) throw new DatabaseFileError('is damaged, or is not a database', { cause: error })
+    throw error instanceof DatabaseFileError ? error : sqliteError(error)
+  }
+}
+
+function makeFile(path: string, kind: DatabaseKind): void {
+  const left = BESIDE.find((end) => existsSync(path + end))
+  if (left) throw new DatabaseFileError(`is missing, and ${basename(path)}${left} is still there`)
+  const unfinished = path + UNFINISHED
+  // What an earlier start has left that was killed.
+  for (const end of ['', ...BESIDE]) rmSync(unfinished + end, { force: true })
+  // SQLite gives its other files the mode of the database.
+  closeSync(openSync(unfinished, 'wx', 0o600))
+  // To close the only connection is to move everything into the file and onto the disk.
+  connected(unfinished, kind).close()
+  placeFinished(path)
+}
+
+/** Makes the tables, or changes those of an older version. Also writes if there is nothing to change: see `fillLog`. */
+function writeTables(database: DatabaseSync, { applicationId, steps }: DatabaseKind): void {
+  const version = tablesVersion(database)
+  const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length};`
+  try {
+    database.exec(`BEGIN IMMEDIATE; ${steps.slice(version).join('')} ${marks} COMMIT;`)
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    // Another program may write, or the disk may be full. Only a change of the tables must not be left out.
+    if (version < steps.length || !(isBusy(error) || isFull(error))) throw error
+  }
+}
+
+function check(database: DatabaseSync, { applicationId, steps, checkedTables }: DatabaseKind): void {
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  // Files of the first versions have no application id.
+  if (id !== 0 && id !== applicationId)
+    throw new DatabaseFileError('is the database of another program, or another file of this service')
+  const version = tablesVersion(database)
+  if (version > steps.length) throw new DatabaseFileError('was written by a newer version of Toolrack')
+  const present = objectsIn(database)
+  const missing = [...objectsOf(steps.slice(0, version))].find((name) => !present.has(name))
+  if (version === 0 || missing !== undefined)
+    throw new DatabaseFileError(`is a database without ${missing ?? 'the tables of Toolrack'}`)
+  const checks = checkedTables?.filter((name) => present.has(`the table ${name}`)) ?? ['1']
+  for (const checked of checks)
+    if (database.prepare(`PRAGMA quick_check(${checked})`).get()?.['quick_check'] !== 'ok')
+      throw new DatabaseFileError('is damaged')
+}
+
+/**
+ * Writes the version of the tables once more. The write-ahead log of a running server is never empty because of this. So a log that is
+ * empty at the next start was emptied by somebody else.
+ */
+export function fillLog(database: DatabaseSync): void {
+  database.exec(`PRAGMA user_version = ${tablesVersion(database)}`)
+}
+
+/** The tables, indexes and triggers that a database has, such as `the table rules`. */
+function objectsIn(database: DatabaseSync): ReadonlySet<string> {
+  const rows = database.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all()
+  return new Set(rows.map(({ type, name }) => `the ${String(type)} ${String(name)}`))
+}
+
+/** Those that the first versions of the tables have. */
+function objectsOf(steps: readonly string[]): ReadonlySet<string> {
+  const database = new DatabaseSync(IN_MEMORY)
+  try {
+    database.exec(steps.join(''))
+    return objectsIn(database)
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,119 @@
+import type { Needs } from './needs.ts'
+import { hashOf, isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
+
+/** What an index knows of a tool besides its terms. It depends on the tool alone, so it tells nothing of hidden ones. */
+export type ToolFacts = {
+  /** A hash of the name without numbers and without a suffix that has one: the same for `get_weather` and `get_weather_2`. */
+  readonly family: number
+  /** A hash of the description and the names of the arguments. 0 for a description that says too little. */
+  readonly content: number
+  /** Hashes of the words of the name and of the telling words of the description, both in ascending order, and of phrases. */
+  readonly hashes: Uint32Array
+  /** Where the hashes of the description and those of the phrases begin. */
+  readonly descriptionAt: number
+  readonly phrasesAt: number
+  readonly needs: Needs
+}
+
+/** How much two tools must have in common to be twins: this share of all the words that either has. */
+const COMMON = 0.5
+/** A shorter description, such as "Calls the API", may be that of many different tools. */
+const DESCRIPTION_MIN = 3
+/** Hashes of each kind that are kept, so that a comparison has a bound. Nearly all names and descriptions are shorter. */
+const HASHES_MAX = 64
+/** A tool is compared with this many groups that have the same family, and with this many that have the same content. */
+const GROUPS_MAX = 16
+
+/** `described` are the words of the description. */
+export function toolFacts(
+  name: string,
+  described: readonly string[],
+  argumentNames: readonly string[],
+  needs: Needs,
+): ToolFacts {
+  const words = splitWords(name)
+  const whole = words.length > 1 && /\p{N}/u.test(words.at(-1) ?? '') ? words.slice(0, -1) : words
+  const bare = whole.map((word) => word.replace(/\p{N}{1,40}$/u, '')).filter((word) => word !== '')
+  const telling = termsOf(described.filter(isTelling))
+  const [named, description] = [ascending(termsOf(bare)), ascending(telling)]
+  const phrases = phrasesIn(described).slice(0, HASHES_MAX)
+  const content = hashOf(JSON.stringify([telling, argumentNames.toSorted()]))
+  return {
+    family: hashOf(bare.join(' ')),
+    content: description.length < DESCRIPTION_MIN ? 0 : content,
+    hashes: Uint32Array.of(...named, ...description, ...phrases),
+    descriptionAt: named.length,
+    phrasesAt: named.length + description.length,
+    needs,
+  }
+}
+
+/** How many of these pairs of neighbouring words the description has. */
+export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: ReadonlySet<number>): number {
+  let common = 0
+  for (let at = phrasesAt; at < hashes.length; at += 1) if (phrases.has(hashes[at] ?? 0)) common += 1
+  return common
+}
+
+type Group<Item> = readonly [Item, ...Item[]]
+
+/** Puts each item into the group of the first item before it that is its twin. Takes time for each item, not for each pair. */
+export function groupTwins<Item extends { readonly facts: ToolFacts }>(
+  items: Iterable<Item>,
+): readonly Group<Item>[] {
+  const groups: [Item, ...Item[]][] = []
+  const byFamily = new Map<number, [Item, ...Item[]][]>()
+  const byContent = new Map<number, [Item, ...Item[]][]>()
+  for (const item of items) {
+    const { family, content } = item.facts
+    const isTwin = ([first]: Group<Item>): boolean => areTwins(first.facts, item.facts)
+    const group = byFamily.get(family)?.find(isTwin) ?? byContent.get(content)?.find(isTwin)
+    if (group) {
+      group.push(item)
+      continue
+    }
+    const made: [Item, ...Item[]] = [item]
+    groups.push(made)
+    put(byFamily, family, made)
+    put(byContent, content, made)
+  }
+  return groups
+}
+
+/**
+ * True if two tools do the same as far as their definitions say: names that differ only in numbers, with descriptions that have half of
+ * their words in common; or the same description and arguments, with half of the words of their names in common.
+ */
+function areTwins(a: ToolFacts, b: ToolFacts): boolean {
+  if (a.family === b.family)
+    return (
+      share(
+        a.hashes.subarray(a.descriptionAt, a.phrasesAt),
+        b.hashes.subarray(b.descriptionAt, b.phrasesAt),
+      ) >= COMMON
+    )
+  if (a.content === 0 || a.content !== b.content) return false
+  return share(a.hashes.subarray(0, a.descriptionAt), b.hashes.subarray(0, b.descriptionAt)) >= COMMON
+}
+
+/** The share of the numbers in two ascending lists that both have. 0 if there are none. */
+function share(a: Uint32Array, b: Uint32Array): number {
+  let common = 0
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const [one = 0, other = 0] = [a[i], b[j]]
+    if (one === other) common += 1
+    if (one <= other) i += 1
+    if (other <= one) j += 1
+  }
+  return common === 0 ? 0 : common / (a.length + b.length - common)
+}
+
+function ascending(terms: readonly string[]): Uint32Array {
+  return Uint32Array.from(new Set(terms.slice(0, HASHES_MAX).map(hashOf))).sort()
+}
+
+function put<Value>(map: Map<number, Value[]>, key: number, value: Value): void {
+  const known = map.get(key)
+  if (known === undefined) map.set(key, [value])
+  else if (known.length < GROUPS_MAX) known.push(value)
+}

@@ -1,0 +1,66 @@
+import { slipsBetween } from '../schemas/near-miss.ts'
+
+/** Letters that a word must have for its parts to count. Shorter ones begin too many others: `car` and `carbon`. */
+const PART_MIN = 4
+/** Letters that a misspelled word must have, and those from which two slips are allowed. */
+const SLIP_MIN = 5
+const TWO_SLIPS_MIN = 8
+const PREFIX = 3
+
+/** The terms of an index, by their first letters, so that words which begin like another, or are nearly the same, are found fast. */
+export class Vocabulary {
+  readonly #byPrefix = new Map<string, string[]>()
+  readonly #byLength = new Map<string, string[]>()
+  readonly #all: { has(term: string): boolean }
+
+  /** `all` has the terms. Each must also be added. */
+  constructor(all: { has(term: string): boolean }) {
+    this.#all = all
+  }
+
+  add(term: string): void {
+    if (!isWord(term) || term.length < PART_MIN) return
+    put(this.#byPrefix, term.slice(0, PREFIX), term)
+    put(this.#byLength, lengthKey(term, term.length), term)
+  }
+
+  /** The longer terms that begin with a term: `rainfall` for `rain`. */
+  beginningWith(term: string): readonly string[] {
+    if (!isWord(term) || term.length < PART_MIN) return []
+    const near = this.#byPrefix.get(term.slice(0, PREFIX)) ?? []
+    return near.filter((other) => other.length > term.length && other.startsWith(term))
+  }
+
+  /** The longest shorter term with which a term begins: `rain` for `rainfall`. */
+  beginningOf(term: string): readonly string[] {
+    if (!isWord(term)) return []
+    for (let length = term.length - 1; length >= PART_MIN; length -= 1)
+      if (this.#all.has(term.slice(0, length))) return [term.slice(0, length)]
+    return []
+  }
+
+  /** The terms that differ from a term in one letter, or from a long term in two. They have the same first letter. */
+  nearly(term: string): readonly string[] {
+    if (!isWord(term) || term.length < SLIP_MIN) return []
+    const slips = term.length < TWO_SLIPS_MIN ? 1 : 2
+    const found: string[] = []
+    for (let length = term.length - slips; length <= term.length + slips; length += 1)
+      for (const other of this.#byLength.get(lengthKey(term, length)) ?? [])
+        if (slipsBetween(term, other, slips).slips <= slips) found.push(other)
+    return found
+  }
+}
+
+function isWord(term: string): boolean {
+  return /^[a-z]+$/.test(term)
+}
+
+function lengthKey(term: string, length: number): string {
+  return `${term[0]}${length}`
+}
+
+function put(map: Map<string, string[]>, key: string, term: string): void {
+  const known = map.get(key)
+  if (known) known.push(term)
+  else map.set(key, [term])
+}

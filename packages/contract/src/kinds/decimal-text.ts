@@ -1,0 +1,61 @@
+import { spelled, type Canonical } from './canonical.ts'
+import { withoutEdges } from './text-edit.ts'
+
+/** The most digits of a canonical decimal. `1e999999999` is a text of 11 characters. */
+export const DECIMAL_DIGITS_MAX = 1_000
+/** A longer text is not read. */
+const LENGTH_MAX = 4_096
+
+/** The white space that Python removes from the ends of a number. */
+// oxlint-disable-next-line no-control-regex -- Python takes some control characters for white space.
+const EDGE = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+
+/** No two parts can take the same character, so a long text is compared once. */
+const NUMBER = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?$/i
+
+/**
+ * A decimal without exponent, plus sign and needless zeros, from any spelling that Python reads: white space around it,
+ * underscores, an exponent, the digits of other scripts. Infinity and NaN have no canonical spelling.
+ */
+export function canonicalDecimal(text: string): Canonical {
+  if (text.length > LENGTH_MAX) return 'unclear'
+  const plain = withoutEdges(text, EDGE)
+    .replaceAll('_', '')
+    .replaceAll(/\p{Nd}/gu, asciiDigit)
+  const [, sign = '', digits, exponent = '0'] = NUMBER.exec(plain) ?? []
+  if (digits === undefined) return /^[+-]?(?:inf|s?nan)/i.test(plain) ? 'unclear' : 'none'
+  const [whole = '', fraction = ''] = digits.split('.')
+  const magnitude = shifted(whole, fraction, Number(exponent))
+  if (magnitude === undefined) return 'unclear'
+  return spelled(sign === '-' && magnitude !== '0' ? `-${magnitude}` : magnitude)
+}
+
+/** Undefined if the number has too many digits. */
+function shifted(whole: string, fraction: string, exponent: number): string | undefined {
+  const digits = whole + fraction
+  const first = digits.search(/[1-9]/)
+  if (first === -1) return '0'
+  const point = whole.length + exponent
+  if (Math.abs(point) > DECIMAL_DIGITS_MAX || digits.length - first > DECIMAL_DIGITS_MAX) return undefined
+  const padded = point > 0 ? digits.padEnd(point, '0') : '0'.repeat(1 - point) + digits
+  const at = Math.max(point, 1)
+  const integer = padded.slice(0, at).replace(/^0+(?=\d)/, '')
+  const rest = withoutZerosAtEnd(padded.slice(at))
+  return rest === '' ? integer : `${integer}.${rest}`
+}
+
+/** A pattern would look for the end of the text at each run of zeros. */
+function withoutZerosAtEnd(digits: string): string {
+  let end = digits.length
+  while (end > 0 && digits[end - 1] === '0') end -= 1
+  return digits.slice(0, end)
+}
+
+/** The digits of each script stand in a row from zero to nine, and these rows may follow each other. */
+function asciiDigit(digit: string): string {
+  if (digit <= '9') return digit
+  const code = digit.codePointAt(0) ?? 0
+  let start = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(start - 1))) start -= 1
+  return String((code - start) % 10)
+}

@@ -1,0 +1,181 @@
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { referencedSchema, typesOf } from '../schema-keywords.ts'
+import type { ArgumentKind } from './argument-kind.ts'
+
+/** What a schema says of the texts that it allows. */
+export type TextFacts = {
+  /** The kinds that a `format` names. */
+  readonly kinds: ReadonlySet<ArgumentKind>
+  /** True if there may be a text of which no `format` says the kind. */
+  readonly isPlain: boolean
+  /** True if the text may be one of a list, of which no other spelling is allowed. */
+  readonly isListed: boolean
+  /** True if the schema is not followed to its end, because of its size or a reference whose target is not known. */
+  readonly isUnknown: boolean
+}
+
+/** A schema that says nothing of texts. */
+export const ANY_TEXT: TextFacts = facts({ isPlain: true })
+const NO_TEXT: TextFacts = facts({})
+const UNKNOWN: TextFacts = facts({ isPlain: true, isUnknown: true })
+
+const FORMATS: ReadonlyMap<JsonValue | undefined, ArgumentKind> = new Map<JsonValue, ArgumentKind>([
+  ['path', 'path'],
+  ['file-path', 'path'],
+  ['directory-path', 'path'],
+  ['command', 'command'],
+  ['uri', 'url'],
+  ['url', 'url'],
+  ['date', 'date'],
+  ['date-time', 'date-time'],
+  ['decimal', 'decimal'],
+  ['uuid', 'uuid'],
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map((version) => [`uuid${version}`, 'uuid'] as const),
+])
+
+/** References that are not followed. */
+const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
+
+/** The most schemas that are looked at for the arguments of one tool. An admitted schema is smaller, also with its references. */
+const VISITS_MAX = 50_000
+
+type Own = (schema: JsonObject) => TextFacts
+
+/** Reads what the schema of a tool's parameters says of the texts of each argument. */
+export class SchemaReader {
+  readonly #root: JsonObject
+  readonly #names = new Set<string>()
+  #visitsLeft = VISITS_MAX
+
+  constructor(parameters: JsonObject) {
+    this.#root = parameters
+    this.#followed(parameters, (schema) => {
+      const { properties } = schema
+      if (isJsonObject(properties)) for (const name of Object.keys(properties)) this.#names.add(name)
+      return ANY_TEXT
+    })
+  }
+
+  /** Every argument that the schema names, also where only a part of it applies. */
+  get names(): ReadonlySet<string> {
+    return this.#names
+  }
+
+  factsOf(name: string): TextFacts {
+    return this.#followed(this.#root, (schema) => this.#property(schema, name)) ?? ANY_TEXT
+  }
+
+  /** Of an argument that the schema does not name. */
+  get factsOfOthers(): TextFacts {
+    return this.#followed(this.#root, (schema) => this.#unnamed(schema)) ?? ANY_TEXT
+  }
+
+  /** Undefined for a schema in which this one already is: that adds nothing to what it says of a value. */
+  #followed(schema: JsonValue, own: Own, inside = new Set<JsonObject>()): TextFacts | undefined {
+    if (schema === false) return NO_TEXT
+    if (!isJsonObject(schema)) return ANY_TEXT
+    if (inside.has(schema)) return undefined
+    this.#visitsLeft -= 1
+    if (this.#visitsLeft < 0) return UNKNOWN
+    inside.add(schema)
+    const found = allOf([
+      own(schema),
+      ...this.#applied(schema, (below) => this.#followed(below, own, inside)),
+    ])
+    inside.delete(schema)
+    return found
+  }
+
+  /** What the schemas in a schema say that apply to the same value. */
+  #applied(schema: JsonObject, follow: (below: JsonValue) => TextFacts | undefined) {
+    const { $ref, allOf: all, if: condition, then = true, else: otherwise = true } = schema
+    const found = listOf(all).map(follow)
+    if ($ref !== undefined) {
+      const target = referencedSchema(this.#root, $ref)
+      found.push(target ? follow(target) : UNKNOWN)
+    }
+    if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) found.push(UNKNOWN)
+    for (const keyword of ['anyOf', 'oneOf'] as const)
+      if (isJsonArray(schema[keyword])) found.push(oneOf(schema[keyword].map(follow)))
+    if (condition !== undefined) found.push(oneOf([follow(then), follow(otherwise)]))
+    for (const keyword of ['dependentSchemas', 'dependencies'] as const)
+      for (const below of membersOf(schema[keyword]))
+        if (!isJsonArray(below)) found.push(oneOf([ANY_TEXT, follow(below)]))
+    return found
+  }
+
+  #property(schema: JsonObject, name: string): TextFacts {
+    const { properties, patternProperties } = schema
+    if (!isJsonObject(properties) || !Object.hasOwn(properties, name)) return this.#unnamed(schema)
+    const own = this.#value(properties[name] ?? true)
+    // Patterns run on another engine, so it is not known here whether the name fits them.
+    const patterns = membersOf(patternProperties).map((below) => oneOf([ANY_TEXT, this.#value(below)]))
+    return allOf([own, ...patterns]) ?? ANY_TEXT
+  }
+
+  #unnamed({ patternProperties, additionalProperties = true }: JsonObject): TextFacts {
+    const patterns = membersOf(patternProperties).map((below) => this.#value(below))
+    return oneOf([this.#value(additionalProperties), ...patterns]) ?? ANY_TEXT
+  }
+
+  #value(schema: JsonValue): TextFacts {
+    return this.#followed(schema, ofKeywords) ?? ANY_TEXT
+  }
+}
+
+/** What the keywords of one schema say, without the schemas in it. */
+function ofKeywords(schema: JsonObject): TextFacts {
+  const types = typesOf(schema)
+  if (types.length > 0 && !types.includes('string')) return NO_TEXT
+  const { const: only, enum: some } = schema
+  const listed = only === undefined ? some : [only]
+  if (isJsonArray(listed) && !listed.some((value) => typeof value === 'string')) return NO_TEXT
+  const kind = FORMATS.get(schema['format'])
+  const kinds = new Set(kind === undefined ? [] : [kind])
+  return facts({ kinds, isPlain: kinds.size === 0 && !isJsonArray(listed), isListed: isJsonArray(listed) })
+}
+
+/** Of a text to which all of these apply. */
+function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
+  const known = parts.filter((part) => part !== undefined)
+  if (known.some(isNoText)) return NO_TEXT
+  return joined(
+    known,
+    known.every(({ isPlain }) => isPlain),
+  )
+}
+
+/** Of a text to which one of these applies. */
+function oneOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
+  const known = parts.filter((part) => part !== undefined)
+  return joined(
+    known,
+    known.some(({ isPlain }) => isPlain),
+  )
+}
+
+function joined(parts: readonly TextFacts[], isPlain: boolean): TextFacts | undefined {
+  if (parts.length === 0) return undefined
+  return {
+    kinds: new Set(parts.flatMap(({ kinds }) => [...kinds])),
+    isPlain,
+    isListed: parts.some(({ isListed }) => isListed),
+    isUnknown: parts.some(({ isUnknown }) => isUnknown),
+  }
+}
+
+function facts(given: Partial<TextFacts>): TextFacts {
+  return { kinds: new Set(), isPlain: false, isListed: false, isUnknown: false, ...given }
+}
+
+function isNoText({ kinds, isPlain, isListed }: TextFacts): boolean {
+  return kinds.size === 0 && !isPlain && !isListed
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonArray(value) ? value : []
+}
+
+function membersOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonObject(value) ? Object.values(value) : []
+}

@@ -1,0 +1,161 @@
+import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
+import type { ToolClass } from '../rules/tool-classes.ts'
+import type { ToolRunner } from '../tool-definition.ts'
+import { ARGUMENT_KINDS, type ArgumentKind, type Reading } from './argument-kind.ts'
+import { ANY_TEXT, SchemaReader, type TextFacts } from './schema-readings.ts'
+import { TEXT_EDITS } from './text-edit.ts'
+
+/** What is known of a tool beside its name. `parameters` is its schema. */
+export type ReadTool = {
+  readonly classes: readonly ToolClass[]
+  readonly parameters: JsonObject
+  readonly runner?: ToolRunner | undefined
+}
+
+/**
+ * How the handler of a tool may read a text in each of its arguments. An argument without any reading takes no text. What is asked
+ * for is read from the schema once.
+ */
+export class ToolReadings {
+  readonly #known = new Map<string, readonly Reading[]>()
+  readonly #reported: (name: string) => Reports
+  readonly #runsCode: boolean
+  /** Undefined when all of it has been read. */
+  #schema: SchemaReader | undefined
+  #others: TextFacts | undefined
+
+  constructor({ classes, parameters, runner }: ReadTool) {
+    this.#schema = new SchemaReader(parameters)
+    this.#reported = reportOf(runner)
+    this.#runsCode = classes.includes('code_execution')
+  }
+
+  /** The arguments that the schema names. */
+  get names(): Iterable<string> {
+    return this.#schema?.names ?? this.#known.keys()
+  }
+
+  of(name: string): readonly Reading[] {
+    const known = this.#known.get(name)
+    if (known) return known
+    if (!this.#schema?.names.has(name)) return this.#read(name, this.#factsOfOthers, this.#reported(REST))
+    const read = this.#read(name, this.#schema.factsOf(name), this.#reported(name))
+    this.#known.set(name, read)
+    return read
+  }
+
+  /** Reads the whole schema, so that it need not stay in memory. */
+  whole(): this {
+    for (const name of this.names) this.of(name)
+    this.#others = this.#factsOfOthers
+    this.#schema = undefined
+    return this
+  }
+
+  get #factsOfOthers(): TextFacts {
+    return this.#others ?? this.#schema?.factsOfOthers ?? ANY_TEXT
+  }
+
+  #read(name: string, facts: TextFacts, reports: Reports): readonly Reading[] {
+    return distinct(readingsOf(facts, kindOfName(name, this.#runsCode), reports))
+  }
+}
+
+/** The name under which the runner reports `**kwargs`. */
+const REST = '**'
+
+/**
+ * What the runner reports of an argument. Undefined if it reports nothing: then the handler gets the text as it is sent.
+ * `unchecked` if the module was stored by a version that did not look at types.
+ */
+type Reports = readonly string[] | 'unchecked' | undefined
+
+function reportOf(runner: ToolRunner | undefined): (name: string) => Reports {
+  if (runner?.kind !== 'python') return () => undefined
+  const { kinds } = runner
+  if (!isJsonObject(kinds)) return () => 'unchecked'
+  return (name) => {
+    const reported = Object.hasOwn(kinds, name) ? kinds[name] : undefined
+    return isJsonArray(reported) ? reported.map(String) : undefined
+  }
+}
+
+/** How a tool of which nothing is known reads an argument of this name. */
+export function readingsOfName(name: string): readonly Reading[] {
+  return [{ kind: kindOfName(name, false) }]
+}
+
+const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
+const PATH = /^(?:src|dst)$|path$/i
+
+/** The kind of a text of which the schema does not say the kind. */
+function kindOfName(name: string, runsCode: boolean): 'path' | 'command' | 'text' {
+  if (PATH.test(name)) return 'path'
+  return runsCode || COMMAND.test(name) ? 'command' : 'text'
+}
+
+function readingsOf(
+  facts: TextFacts,
+  named: 'path' | 'command' | 'text',
+  reports: Reports,
+): readonly Reading[] {
+  const written = readingsOfSchema(facts, named)
+  if (reports === undefined) return written
+  if (reports === 'unchecked') return written.length === 0 ? [] : [OTHER, ...written]
+  const isRead = reports.filter((report) => !report.startsWith('text'))
+  return withNamed(
+    reports.flatMap((report) => {
+      const [kind, edit] = report.split(':')
+      if (kind === 'text') return readAsText(written, editNamed(edit), isRead)
+      if (kind === 'value') return [VALUE]
+      const known = ARGUMENT_KINDS.find((one) => one === kind)
+      return known === undefined || known === 'other' ? [OTHER, ...written] : [{ kind: known }]
+    }),
+    named,
+  )
+}
+
+/** The handler gets a text, of which the schema says what it is. If the type says something else too, the text is also a text. */
+function readAsText(
+  written: readonly Reading[],
+  edit: Partial<Reading>,
+  others: readonly string[],
+): readonly Reading[] {
+  const kinds = others.some((other) => !written.some(({ kind }) => kind === other))
+    ? [...written, TEXT]
+    : written
+  return kinds.map((reading) => ({ ...reading, ...edit }))
+}
+
+const OTHER: Reading = { kind: 'other' }
+const VALUE: Reading = { kind: 'value' }
+const TEXT: Reading = { kind: 'text' }
+
+function editNamed(edit: string | undefined): Partial<Reading> {
+  const known = TEXT_EDITS.find((one) => one === edit)
+  if (known !== undefined) return { edit: known }
+  return edit === undefined ? {} : OTHER
+}
+
+function readingsOfSchema(
+  { kinds, isPlain, isListed, isUnknown }: TextFacts,
+  named: 'path' | 'command' | 'text',
+): readonly Reading[] {
+  const found: ArgumentKind[] = [...kinds]
+  if (isPlain || isListed) found.push(named)
+  // A text of a list has only the spelling that the list has.
+  if (isListed) found.push('text')
+  const readings = found.map((kind) => ({ kind }))
+  if (readings.length === 0) return []
+  return withNamed(isUnknown ? [VALUE, ...readings] : readings, named)
+}
+
+/** A path by its name is a path whatever else it is. */
+function withNamed(readings: readonly Reading[], named: 'path' | 'command' | 'text'): readonly Reading[] {
+  const isNew = named === 'path' && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')
+  return isNew ? [...readings, { kind: 'path' }] : readings
+}
+
+function distinct(readings: readonly Reading[]): readonly Reading[] {
+  return [...new Map(readings.map((one) => [`${one.kind}:${one.edit ?? ''}`, one])).values()]
+}

@@ -1,0 +1,19 @@
+import { spelled, type Canonical } from './canonical.ts'
+
+const HYPHENATED = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
+const DIGITS = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/
+/** A UUID in braces, or after `urn:uuid:`. */
+const AROUND = /^(?:\{(.{36})\}|urn:uuid:(.{36}))$/
+/** No UUID has a longer spelling. */
+const LENGTH_MAX = 45
+
+/** A UUID in lower case with hyphens, from any spelling that the standard libraries read. */
+export function canonicalUuid(text: string): Canonical {
+  if (text.length > LENGTH_MAX) return 'none'
+  const lower = text.toLowerCase()
+  const groups = DIGITS.exec(lower)
+  if (groups) return spelled(groups.slice(1).join('-'))
+  const [, braced, named = lower] = AROUND.exec(lower) ?? []
+  const uuid = braced ?? named
+  return HYPHENATED.test(uuid) ? spelled(uuid) : 'none'
+}

@@ -1,0 +1,85 @@
+import type { Reading } from '../kinds/argument-kind.ts'
+import { normalisedPath } from '../kinds/path-text.ts'
+import { readText } from '../kinds/read-text.ts'
+import { edited } from '../kinds/text-edit.ts'
+import { canonicalUrl } from '../kinds/url-text.ts'
+import type { RuleEffect } from './rule-set.ts'
+
+/**
+ * A glob as canonical texts are written that are read in this way: a text without wildcards in its canonical spelling, the fixed
+ * parts of a path or a URL in theirs. It matches each canonical text that the glob matches. The glob itself if no other spelling
+ * is known.
+ */
+export function normalGlob(glob: string, { kind, edit }: Reading): string {
+  const changed = edit === undefined ? { text: glob } : edited(edit, glob)
+  const text = typeof changed === 'string' || changed.text === '' ? glob : changed.text
+  if (kind === 'path') return normalPathGlob(text)
+  if (kind === 'url') return normalUrlGlob(text)
+  if (kind === 'uuid' && hasWildcard(text)) return text.toLowerCase()
+  if (hasWildcard(text)) return text
+  const canonical = readText({ kind }, text)
+  return typeof canonical === 'string' ? text : canonical.text
+}
+
+/**
+ * The globs that a rule with this glob stands for. A denial holds for the value, however its author has spelt it. An `allow` means
+ * what is written: it would be wider than it was when it was stored.
+ */
+export function globsFor(glob: string, reading: Reading, effect: RuleEffect): readonly string[] {
+  if (effect === 'allow' || (reading.edit === undefined && !RESPELT.has(reading.kind))) return [glob]
+  const key = `${reading.kind}:${reading.edit ?? ''}:${glob}`
+  const known = KNOWN.get(key)
+  if (known) return known
+  // In a URL only the path and the query have capitals, and nobody writes a denial for a host with these only.
+  const more = reading.kind === 'url' ? [glob.toLowerCase()] : []
+  const globs = [...new Set([glob, normalGlob(glob, reading), ...more])]
+  if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()
+  KNOWN.set(key, globs)
+  return globs
+}
+
+const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
+
+/** The globs of all the rules of several owners. */
+const KNOWN_MAX = 2_000
+const KNOWN = new Map<string, readonly string[]>()
+
+function hasWildcard(glob: string): boolean {
+  return /[*?]/.test(glob)
+}
+
+/** What has no other spelling with the same meaning stays: `..` behind a wildcard, a slash behind one, `./` before `**`. */
+function normalPathGlob(glob: string): string {
+  if (!hasWildcard(glob)) return normalisedPath(glob)
+  const segments = glob.split('/')
+  if (segments.at(-1) === '' && hasWildcard(segments.at(-2) ?? '')) return glob
+  const isAbsolute = segments[0] === ''
+  const kept: string[] = []
+  for (const segment of segments) {
+    const last = kept.at(-1)
+    if (segment === '' || segment === '.') continue
+    if (segment !== '..' || (last !== undefined && hasWildcard(last))) kept.push(segment)
+    else if (last !== undefined && last !== '..') kept.pop()
+    else if (!isAbsolute) kept.push(segment)
+  }
+  // `**` is also an absolute path, which `./**` is not.
+  if (!isAbsolute && kept[0]?.startsWith('**') && !segments[0]?.startsWith('**')) return glob
+  return `${isAbsolute ? '/' : ''}${kept.join('/')}`
+}
+
+const AUTHORITY = /^([a-z][a-z\d+.*?-]*:\/\/)([^/]*)(.*)$/is
+/** The schemes whose hosts have no capitals. */
+const SPECIAL = /^(?:https?|wss?|ftp|file):|[*?]/
+
+/** Without `*` it is a whole URL, in which `?` begins the query. It matches itself too. */
+function normalUrlGlob(glob: string): string {
+  const whole = glob.includes('*') ? 'none' : canonicalUrl(glob)
+  if (typeof whole !== 'string') return whole.text
+  const [, sent = '', authority = '', rest = ''] = AUTHORITY.exec(glob) ?? []
+  if (sent === '') return glob
+  const scheme = sent.toLowerCase()
+  if (hasWildcard(scheme) || hasWildcard(authority))
+    return `${scheme}${SPECIAL.test(scheme) ? authority.toLowerCase() : authority}${rest}`
+  const start = canonicalUrl(`${scheme}${authority}/`)
+  return typeof start === 'string' ? glob : `${start.text.slice(0, -1)}${rest}`
+}

@@ -1,0 +1,201 @@
+import type { Reading } from '../kinds/argument-kind.ts'
+import { isSpace } from '../kinds/text-edit.ts'
+
+/**
+ * The canonical texts of a reading as an automaton: from the state `start`, each character leads to a state or to none, and a text
+ * is whole in some states. There may be a few texts too many, never one too few.
+ */
+export type Shape = {
+  readonly start: number
+  readonly after: (state: number, character: string) => number | undefined
+  readonly isWhole: (state: number) => boolean
+  /** Characters that the automaton treats alike, of which one for each group is tried. */
+  readonly alike: readonly string[]
+  /** True if it takes any character besides these. */
+  readonly takesOthers: boolean
+}
+
+export function shapeOf({ kind, edit }: Reading): Shape {
+  const shape = edit === 'base64' ? BASE64 : (SHAPES.get(kind) ?? ANY)
+  if (edit === undefined || edit === 'base64') return shape
+  const cased = edit.endsWith('er') ? withCase(shape, edit.endsWith('lower')) : shape
+  return edit.startsWith('strip') ? stripped(cased) : cased
+}
+
+const ANY: Shape = { start: 0, after: () => 0, isWhole: () => true, alike: [], takesOthers: true }
+
+/** The bits of a path's state: whether it is absolute, whether all its segments are `..`, whether there is no other segment. */
+const [ABSOLUTE, UP, FIRST] = [1, 2, 4] as const
+/** What the last segment is: empty, `.`, `..` or a name. */
+const [EMPTY, DOT, DOTS, NAME] = [0, 8, 16, 24] as const
+
+const PATH: Shape = {
+  start: UP | FIRST,
+  after(state, character) {
+    const segment = state & NAME
+    const before = state & ~NAME
+    if (character === '.' && segment <= DOT) return before | (segment === EMPTY ? DOT : DOTS)
+    if (character !== '/') return before | NAME
+    if (segment === EMPTY) return state === (UP | FIRST) ? state | ABSOLUTE : undefined
+    if (segment === DOT || (segment === DOTS && (state & ABSOLUTE || !(state & UP)))) return undefined
+    return (state & ABSOLUTE) | (segment === DOTS ? UP : 0)
+  },
+  isWhole(state) {
+    const segment = state & NAME
+    if (segment === NAME) return true
+    const isAbsolute = (state & ABSOLUTE) !== 0
+    if (segment === DOTS) return (state & UP) !== 0 && !isAbsolute
+    return (state & FIRST) !== 0 && (segment === DOT ? !isAbsolute : isAbsolute)
+  },
+  alike: ['/', '.'],
+  takesOthers: true,
+}
+
+const HYPHENS = new Set([8, 13, 18, 23])
+
+const UUID: Shape = {
+  start: 0,
+  after(at, character) {
+    const isFit = HYPHENS.has(at) ? character === '-' : /^[\da-f]$/.test(character)
+    return isFit && at < 36 ? at + 1 : undefined
+  },
+  isWhole: (at) => at === 36,
+  alike: ['0123456789abcdef', '-'],
+  takesOthers: false,
+}
+
+const DATE_ALIKE = ['0', '1', '2', '3', '45', '6789', '-']
+/** The highest digit, or the only character, at each place of `YYYY-MM-DDTHH:MM:SS`. */
+const PLACES = ['9', '9', '9', '9', '-', '1', '9', '-', '3', '9', 'T', '2', '9', ':', '5', '9', ':', '5', '9']
+
+/** A state is a place, and the digit before it. */
+function dateAfter(state: number, character: string): number | undefined {
+  const at = Math.floor(state / 10)
+  const place = PLACES[at]
+  if (place === undefined) return undefined
+  if (!/\d/.test(place)) return character === place ? (at + 1) * 10 : undefined
+  if (!/^\d$/.test(character) || character > place) return undefined
+  const digit = Number(character)
+  return isInCalendar(at, state % 10, digit) ? (at + 1) * 10 + digit : undefined
+}
+
+/** False for a month, a day or an hour that does not exist, by its second digit. */
+function isInCalendar(at: number, before: number, digit: number): boolean {
+  if (at === 6) return before === 1 ? digit <= 2 : digit >= 1
+  if (at === 9) return before === 3 ? digit <= 1 : before > 0 || digit >= 1
+  return at !== 12 || before < 2 || digit <= 3
+}
+
+const DATE: Shape = {
+  start: 0,
+  after: (state, character) => (state < 100 ? dateAfter(state, character) : undefined),
+  isWhole: (state) => state >= 100,
+  alike: DATE_ALIKE,
+  takesOthers: false,
+}
+
+/** The places behind the seconds: the point, up to six digits, and the zone. */
+const [SECONDS_END, POINT, DIGITS_END, ZONE_END] = [190, 200, 260, 270] as const
+
+const DATE_TIME: Shape = {
+  start: 0,
+  after(state, character) {
+    if (state < SECONDS_END) return dateAfter(state, character)
+    if (state >= ZONE_END) return undefined
+    if (character === 'Z') return DATE_TIME.isWhole(state) ? ZONE_END : undefined
+    const at = Math.floor(state / 10) * 10
+    if (at === SECONDS_END) return character === '.' ? POINT : undefined
+    return /^\d$/.test(character) && at < DIGITS_END ? at + 10 + Number(character) : undefined
+  },
+  isWhole: (state) =>
+    (state >= SECONDS_END && state < POINT) || (state > POINT && state % 10 > 0) || state === ZONE_END,
+  alike: [...DATE_ALIKE, 'T', ':', '.', 'Z'],
+  takesOthers: false,
+}
+
+/**
+ * Where `-`, `0`, another digit and `.` lead to. 1 is behind the sign, 2 a zero, 3 a whole number, 4 a zero behind the sign, which
+ * needs a fraction; 5 is behind the point, 6 behind a digit of the fraction, 7 behind a zero of it.
+ */
+const DECIMAL_NEXT: readonly (readonly (number | undefined)[])[] = [
+  [1, 2, 3, undefined],
+  [undefined, 4, 3, undefined],
+  [undefined, undefined, undefined, 5],
+  [undefined, 3, 3, 5],
+  [undefined, undefined, undefined, 5],
+  [undefined, 7, 6, undefined],
+  [undefined, 7, 6, undefined],
+  [undefined, 7, 6, undefined],
+]
+
+const DECIMAL: Shape = {
+  start: 0,
+  after: (state, character) => DECIMAL_NEXT[state]?.[decimalSort(character)],
+  isWhole: (state) => state === 2 || state === 3 || state === 6,
+  alike: ['-', '0', '123456789', '.'],
+  takesOthers: false,
+}
+
+function decimalSort(character: string): number {
+  if (/^[1-9]$/.test(character)) return 2
+  return ['-', '0', '', '.'].indexOf(character)
+}
+
+/** 0 is the start, 1 the scheme, 2 what follows it. What a scheme allows there is not looked at. */
+const URL_SHAPE: Shape = {
+  start: 0,
+  after(state, character) {
+    if (state === 2) return /^[ -~]$/.test(character) ? 2 : undefined
+    if (character === ':') return state === 1 ? 2 : undefined
+    return (state === 0 ? /^[a-z]$/ : /^[a-z\d+.-]$/).test(character) ? 1 : undefined
+  },
+  isWhole: (state) => state === 2,
+  alike: ['abcdefghijklmnopqrstuvwxyz', '0123456789+.-', ':', '/', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&'],
+  takesOthers: false,
+}
+
+/** 0 to 3 digits of a group, then 4 behind the first of two `=`, and 5 at the end. */
+const BASE64: Shape = {
+  start: 0,
+  after(state, character) {
+    if (character === '=') return state === 2 ? 4 : state === 3 || state === 4 ? 5 : undefined
+    return state < 4 && /^[a-z\d+/]$/i.test(character) ? (state + 1) % 4 : undefined
+  },
+  isWhole: (state) => state === 0 || state === 5,
+  alike: ['ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', '='],
+  takesOthers: false,
+}
+
+const SHAPES: ReadonlyMap<Reading['kind'], Shape> = new Map([
+  ['path', PATH],
+  ['url', URL_SHAPE],
+  ['date', DATE],
+  ['date-time', DATE_TIME],
+  ['decimal', DECIMAL],
+  ['uuid', UUID],
+])
+
+/** The texts without capitals, or with capitals only. */
+function withCase(shape: Shape, isLower: boolean): Shape {
+  return {
+    ...shape,
+    after(state, character) {
+      const cased = isLower ? character.toLowerCase() : character.toUpperCase()
+      return character === cased ? shape.after(state, character) : undefined
+    },
+  }
+}
+
+/** The texts that begin and end with no white space. Of the two lowest bits, 1 says that one has come last, 2 is the start. */
+function stripped(shape: Shape): Shape {
+  return {
+    ...shape,
+    start: shape.start * 4 + 2,
+    after(state, character) {
+      if (state & 2 && isSpace(character)) return undefined
+      const next = shape.after(Math.floor(state / 4), character)
+      return next === undefined ? undefined : next * 4 + (isSpace(character) ? 1 : 0)
+    },
+    isWhole: (state) => !(state & 1) && shape.isWhole(Math.floor(state / 4)),
+  }
+}

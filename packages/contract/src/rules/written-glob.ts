@@ -1,0 +1,32 @@
+import { shownKind, type ArgumentKind, type Reading } from '../kinds/argument-kind.ts'
+import { normalGlob } from './argument-globs.ts'
+import { mayMatch } from './argument-values.ts'
+import type { RuleEffect } from './rule-set.ts'
+
+/** The glob of a rule as it is stored, or why it can match nothing. The sentence follows the place of the glob. */
+export type WrittenGlob = { readonly glob: string } | { readonly never: string }
+
+/**
+ * The glob of a rule about an argument that the tools of the rule read in these ways. It is stored in its normal form, if that is
+ * the same for all of them; otherwise each comparison uses the form that its kind needs.
+ */
+export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly Reading[]): WrittenGlob {
+  const forms = readings.map((reading) => normalGlob(glob, reading))
+  const isPossible = readings.some((reading, at) => mayMatch(forms[at] ?? glob, reading, effect))
+  const [reading] = readings
+  if (reading && !isPossible) return { never: `can never match ${RULES[shownKind(reading)]}` }
+  const [form = glob] = forms
+  return { glob: forms.every((one) => one === form) ? form : glob }
+}
+
+const RULES: Readonly<Record<ArgumentKind, string>> = {
+  path: 'a path: rules compare it without ".", empty segments, ".." behind a name and a slash at its end',
+  command: 'a command',
+  url: 'a URL: rules compare the whole of it, such as https://example.com/',
+  date: 'a date: rules compare it as 2026-01-02',
+  'date-time': 'a date with a time: rules compare it as 2026-01-02T03:04:05Z, in UTC',
+  decimal: 'a decimal number: rules compare it as 12.5, without exponent and needless zeros',
+  uuid: 'a UUID: rules compare it as 123e4567-e89b-42d3-a456-426614174000',
+  text: 'a text',
+  other: 'a value of its type',
+}

@@ -1,0 +1,2 @@
+export const keywords: ReadonlySet<string>
+export const standardLibrary: ReadonlySet<string>

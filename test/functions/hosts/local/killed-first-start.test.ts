@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openedData } from '../../../support/opened-data.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+const START = fileURLToPath(new URL('../../../support/kill-while-opening.ts', import.meta.url))
+
+/** Opens the folder in a process that is killed before this operation on files. Returns the number of operations if it was not. */
+function start(folder: string, killedAt: number): number | undefined {
+  const args = ['--disable-warning=ExperimentalWarning', START, folder, String(killedAt)]
+  const { signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (signal === 'SIGKILL') return undefined
+  expect(stderr).toBe('')
+  return Number(stdout)
+}
+
+/** The operations of a whole start in a new folder, which also closes it. */
+function operationsOfAStart(): number {
+  using folder = temporaryFolder()
+  return start(folder.path, -1) ?? 0
+}
+
+const operations = operationsOfAStart()
+const places = Array.from({ length: operations }, (_, index) => index)
+
+test('a first start makes its files in many steps', () => expect(operations).toBeGreaterThan(50))
+
+test.each(places)(
+  'a first start that is killed before operation %d leaves a folder that starts',
+  async (at) => {
+    using folder = temporaryFolder()
+    expect(start(folder.path, at)).toBeUndefined()
+    // The start after it is killed too.
+    if (at % 5 === 0) start(folder.path, Math.floor(at / 2))
+    const data = openedData(folder.path)
+    expect(data.warnings).toEqual([])
+    await data.governance.rules.change({ kind: 'everybody' }, () => ({ text: '{}', result: undefined }))
+    await data.close()
+    const again = openedData(folder.path)
+    expect(await again.governance.rules.read({ kind: 'everybody' })).toBe('{}')
+    await again.close()
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('.new'))).toEqual([])
+    expect(readFileSync(join(folder.path, 'databases'), 'utf8').match(/ closed/g)).toHaveLength(3)
+  },
+)
