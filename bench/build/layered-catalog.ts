@@ -1,6 +1,7 @@
 import { completeParameters, definitionDigest, LAYERS } from '@toolrack/contract'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
 import { listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
@@ -34,7 +35,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   return {
     prepare(names) {
       const query = parseListQuery(`names=${names.join(',')}`, { envelope: 'array' })
-      return () => listAnswer(view, query, { defaultWorkflow: 'bench' }).body
+      return () => atOnce(listAnswer(view, query, { defaultWorkflow: 'bench' })).body
     },
     mergeAndFilter: (names) => mergeAndFilter(maps, names),
   }
@@ -57,7 +58,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
     revision: '1',
   }))
   const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
-  return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
+  return { status: 'fresh', snapshot: atOnce(LayerSnapshot.after(layer, undefined, read)) } as const
 }
 
 /** How a list of names is commonly built from layers: merge every layer, keep the wanted names, normalise, stringify. */

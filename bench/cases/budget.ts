@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { countedAnswer } from '../../functions/src/tools/catalog/counted-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
@@ -59,7 +60,10 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
   const stored = definitions.map((definition) => ({ ...put(definition), revision: '1' }))
   const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
   const empty = { status: 'error' } as const
-  const global = { status: 'fresh', snapshot: LayerSnapshot.after('global', undefined, read) } as const
+  const global = {
+    status: 'fresh',
+    snapshot: atOnce(LayerSnapshot.after('global', undefined, read)),
+  } as const
   const view = new CatalogView({ user: empty, global, file: empty })
   const counting = {
     rungs: new RungFragments(new DialectFragments()),
@@ -68,14 +72,16 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
     rank: NO_RANK,
   }
   const list = (limit: number | undefined) =>
-    countedAnswer(
-      view,
-      { ...ALL, budget: limit, countsTokens: true },
-      undefined,
-      { defaultWorkflow: '' },
-      counting,
+    atOnce(
+      countedAnswer(
+        view,
+        { ...ALL, budget: limit, countsTokens: true },
+        undefined,
+        { defaultWorkflow: '' },
+        counting,
+      ),
     )
-  const [whole, budgeted] = [await list(undefined), await list(BUDGET)]
+  const [whole, budgeted] = [list(undefined), list(BUDGET)]
   assert.ok(budgeted.bill.used <= BUDGET)
   const rungs = new Map(budgeted.placed.map(({ entry, rung }) => [entry.name, rung]))
   const search = new ToolSearch()

@@ -1,4 +1,5 @@
 import type { ToolDefinition } from '@toolrack/contract'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
 import { ToolSearch } from '../../functions/src/tools/search/tool-search.ts'
@@ -95,7 +96,10 @@ function ourSearch(definitions: readonly ToolDefinition[]): Find {
   const stored = definitions.map((definition) => ({ ...put(definition), revision: '1' }))
   const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
   const empty = { status: 'error' } as const
-  const global = { status: 'fresh', snapshot: LayerSnapshot.after('global', undefined, read) } as const
+  const global = {
+    status: 'fresh',
+    snapshot: atOnce(LayerSnapshot.after('global', undefined, read)),
+  } as const
   const view = new CatalogView({ user: empty, global, file: empty })
   const own = new ToolSearch()
   return async (question, limit) =>

@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate } from 'node:timers'
+import { processorMs } from './processor-time.ts'
 
 /** Milliseconds that work may take before other requests get a turn. */
 export const STRETCH_MS = 5
@@ -14,26 +15,110 @@ export function pauseMsAfter(tooLongMs: number): number {
   return Math.max(0, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
 }
 
-/** The last turn that was given. The process has one event loop, so it has one queue of turns. */
-let last = Promise.resolve()
+/**
+ * Long work in pieces that await nothing. It yields after each piece. The generator keeps what is done, so a turn never begins
+ * anything again. It may be given up at any `yield`, so it must leave what others share in order there.
+ */
+export type Pieces<Result> = Generator<undefined, Result, undefined>
 
-/** Resolves in a later turn of the event loop. Each caller gets another turn, so a request waits for one caller at most. */
-export function ownTurn(): Promise<void> {
-  last = last.then(() => setImmediate())
-  return last
+/** Does all pieces without a turn, for work that is known to be short. */
+export function atOnce<Result>(pieces: Pieces<Result>): Result {
+  let piece = pieces.next()
+  while (!piece.done) piece = pieces.next()
+  return piece.value
 }
 
-/** Work in many pieces that never await anything. Without turns between the pieces, other requests would wait for all pieces. */
-export class LongWork {
+/** Lets other requests have a turn during the long work of one caller, and ends the work when the caller has left. */
+export class Turns {
+  readonly #signal: AbortSignal | undefined
+  readonly #stretchMs: number
   #sinceMs = performance.now()
+  #usedMs = 0
+  #longestMs = 0
 
-  /** True if other requests should have a turn before the next piece. */
-  get isLong(): boolean {
-    return performance.now() - this.#sinceMs > STRETCH_MS
+  /** `signal` is aborted when the caller has left. Without it the work always goes on to its end. */
+  constructor(signal?: AbortSignal, stretchMs = STRETCH_MS) {
+    this.#signal = signal
+    this.#stretchMs = stretchMs
   }
 
-  async giveTurn(): Promise<void> {
-    await ownTurn()
+  /** The milliseconds of processor time for which `run` has blocked other requests at most. */
+  get longestMs(): number {
+    return this.#longestMs
+  }
+
+  /** Does all pieces, and gives turns between them. Rejects with the reason of the signal if the caller leaves. */
+  async run<Result>(pieces: Pieces<Result>): Promise<Result> {
+    for (;;) {
+      this.#signal?.throwIfAborted()
+      const piece = this.#stretch(pieces)
+      if (piece.done) return piece.value
+      await this.#turn()
+    }
+  }
+
+  /** For work that awaits other things too: true if `give` is to be awaited before its next piece. */
+  get isDue(): boolean {
+    return this.#isLong || this.#signal?.aborted === true
+  }
+
+  /** Gives a turn. Rejects with the reason of the signal if the caller leaves. */
+  async give(): Promise<void> {
+    await this.#turn()
+    this.#signal?.throwIfAborted()
+  }
+
+  get #isLong(): boolean {
+    return performance.now() - this.#sinceMs > this.#stretchMs
+  }
+
+  async #turn(): Promise<void> {
+    await ownTurn(this.#usedMs)
     this.#sinceMs = performance.now()
   }
+
+  /** Does pieces until all are done or others should have a turn. */
+  #stretch<Result>(pieces: Pieces<Result>): IteratorResult<undefined, Result> {
+    const fromMs = processorMs()
+    try {
+      let piece = pieces.next()
+      while (!piece.done && !this.#isLong) piece = pieces.next()
+      return piece
+    } finally {
+      const tookMs = processorMs() - fromMs
+      this.#usedMs += tookMs
+      this.#longestMs = Math.max(this.#longestMs, tookMs)
+    }
+  }
+}
+
+type Waiting = { readonly usedMs: number; readonly begin: () => void }
+
+/** Who waits for a turn, in the order of their coming. The process has one event loop, so it has one queue of turns. */
+const waiting: Waiting[] = []
+let isLongestWaiting = false
+
+/**
+ * Resolves in a later turn of the event loop. Each caller gets another one, so a request waits for one caller at most. Every second
+ * turn is for the work that has used the least time, so that a short list is soon ready beside any number of long ones. The turns
+ * between are for who has waited longest, so that all work goes on.
+ */
+function ownTurn(usedMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (waiting.push({ usedMs, begin: resolve }) === 1) setImmediate(beginNext)
+  return promise
+}
+
+function beginNext(): void {
+  isLongestWaiting = !isLongestWaiting
+  const [next] = waiting.splice(isLongestWaiting ? 0 : placeOfLeastUsed(), 1)
+  next?.begin()
+  if (waiting.length > 0) setImmediate(beginNext)
+}
+
+function placeOfLeastUsed(): number {
+  let least = 0
+  for (const [place, { usedMs }] of waiting.entries())
+    if (usedMs < (waiting[least]?.usedMs ?? 0)) least = place
+  return least
 }

@@ -11,6 +11,7 @@ import {
 } from '@toolrack/contract'
 import type { CallFormat, DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import type { Tool as ResponsesTool } from 'openai/resources/responses/responses'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { dialectAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
 import { explainDialect } from '../../functions/src/tools/catalog/explain-dialects.ts'
@@ -53,12 +54,8 @@ const skills = definitions.map((definition) => ({
 }))
 
 test('a vendor that is made up for this test is listed by the service and by the client', async () => {
-  const { body, quarantined } = dialectAnswer(
-    view,
-    ALL,
-    acmeDialect,
-    { defaultWorkflow: 'flow' },
-    new DialectFragments(),
+  const { body, quarantined } = atOnce(
+    dialectAnswer(view, ALL, acmeDialect, { defaultWorkflow: 'flow' }, new DialectFragments()),
   )
   expect([JSON.parse(body.toString()), quarantined]).toEqual([[{ skills }], undefined])
   const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))

@@ -1,4 +1,5 @@
 import type { Layer, ToolDefinition } from '@toolrack/contract'
+import { atOnce } from '../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import type { LayerState } from '../../functions/src/tools/catalog/layer-cache.ts'
 import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
@@ -15,7 +16,7 @@ export function catalogView(layers: Layers, stale: readonly Layer[] = [], revisi
     const read = { revision: `${layer}${tools.length}`, whole: true, definitions, deleted: [], skipped: [] }
     return {
       status: stale.includes(layer) ? 'stale' : 'fresh',
-      snapshot: LayerSnapshot.after(layer, undefined, read),
+      snapshot: atOnce(LayerSnapshot.after(layer, undefined, read)),
     }
   }
   return new CatalogView({ user: state('user'), global: state('global'), file: state('file') })

@@ -42,6 +42,7 @@ export async function inProcess(
     corsOrigins: [],
     ...parts,
   })
+  services.loopWatch.start()
   await services.catalog.load()
   await services.folder?.start()
   const listening = await listen(createApp(services), '127.0.0.1', 0)

@@ -32,6 +32,7 @@ import { simulation } from '../calls/pipeline/simulate.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
 import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
+import { LoopWatch } from '../loop-watch.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import type { ScopeStore } from '../tools/scopes/scope-store.ts'
@@ -186,6 +187,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   return {
     ...parts,
     now,
+    loopWatch: new LoopWatch({ log, now }),
     store,
     compilers,
     argumentValidator,
@@ -226,6 +228,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
 
 export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, audit, store, runner, folder, governance, webhook } = services
+  services.loopWatch.close()
   services.changes.feeds.close()
   folder?.close()
   webhook?.close()

@@ -1,9 +1,10 @@
 import { ATTACKS } from './attacks.ts'
+import { LOOP_ATTACKS } from './loop-attacks.ts'
 import { User } from './user.ts'
 
 /** Runs one attack until the IPC channel ends: `run-attack.ts <url> <token> <name of the attack>`. Sends a message when it has begun. */
 const [url = '', token = '', name] = process.argv.slice(2)
-const attack = ATTACKS.find((each) => each.name === name)
+const attack = [...ATTACKS, ...LOOP_ATTACKS].find((each) => each.name === name)
 if (!attack) throw new Error(`there is no attack ${name}`)
 process.once('disconnect', () => process.exit())
 const user = new User(url, token)

@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import type { AuditStore, RecordPlaces } from './audit-store.ts'
 import { dayOf, dayOfManifest, manifestText, type AuditKey } from './manifest.ts'
 import { firstPrev, sealed, type AuditEvent, type ChainHead, type SealedRecord } from './record.ts'
@@ -126,7 +127,7 @@ export class AuditTrail {
   /** Records the calls and writes that a killed process has left. Never rejects. */
   recordLost(): Promise<void> {
     const { log } = this.#options
-    this.#beside = this.#recordLost().catch((error: unknown) => {
+    this.#beside = asPart('the audit trail', () => this.#recordLost()).catch((error: unknown) => {
       if (!this.#closing.signal.aborted)
         log.error('calls that an earlier process has left could not be recorded', {
           reason: (error as Error).message,
@@ -141,7 +142,7 @@ export class AuditTrail {
     this.#lastKnown ??= (await store.head()) ?? null
     const left = running?.left ?? []
     if (left.length === 0) return
-    const ended = await endedAmong(store, left, this.#closing.signal)
+    const ended = await endedAmong(store, left, new Turns(this.#closing.signal))
     for (const note of left) {
       const lost = ended.has(note.id) ? undefined : lostEvent(note)
       if (lost) await this.record(() => lost)
@@ -187,8 +188,9 @@ export class AuditTrail {
   checkNewest(): Promise<void> {
     const { store, key, log } = this.#options
     const { signal } = this.#closing
+    const check = () => checkNewest(store, { publicKey: key?.publicKey, turns: new Turns(signal) })
     this.#beside = this.#beside
-      .then(() => checkNewest(store, { publicKey: key?.publicKey, signal }))
+      .then(() => asPart('the check of the audit trail', check))
       .then((fault) => this.#noteFault(fault))
       .catch((error: unknown) => {
         if (!signal.aborted)
@@ -197,9 +199,9 @@ export class AuditTrail {
     return this.#beside
   }
 
-  /** Verifies the records of one day, or all records and manifests. */
-  async verify(day?: string): Promise<TrailReport> {
-    const report = await this.#verify(day)
+  /** Verifies the records of one day, or all records and manifests, in turns. */
+  async verify(day?: string, turns: Turns = new Turns()): Promise<TrailReport> {
+    const report = await this.#verify(day, turns)
     const { fault } = report
     if (fault) this.#noteFault({ day: day ?? dayIn(fault), place: fault.place, reason: fault.reason })
     else if (day === undefined || this.#fault?.day === day) this.#noteFault(null)
@@ -218,19 +220,21 @@ export class AuditTrail {
     this.#fault = fault
   }
 
-  async #verify(day: string | undefined): Promise<TrailReport> {
+  async #verify(day: string | undefined, turns: Turns): Promise<TrailReport> {
     await this.maintain()
     const { store, key } = this.#options
     const { heads, fault } = await headsOf(store, day)
     if (fault) return { ...new TrailVerifier().end(), fault }
     const verifier = new TrailVerifier({ isPart: day !== undefined, day, publicKey: key?.publicKey, heads })
     if (day !== undefined)
-      for await (const text of removalTexts(store, heads.length === 0)) verifier.noteRemoval(text)
-    const work = new LongWork()
+      for await (const text of removalTexts(store, heads.length === 0)) {
+        verifier.noteRemoval(text)
+        if (turns.isDue) await turns.give()
+      }
     for await (const text of this.lines(day, day)) {
       verifier.take(text)
       if (verifier.hasFault) break
-      if (work.isLong) await work.giveTurn()
+      if (turns.isDue) await turns.give()
     }
     return verifier.end()
   }
@@ -287,7 +291,7 @@ export class AuditTrail {
       this.#lose(1, error)
       return Promise.resolve(false)
     }
-    this.#writing ??= this.#write()
+    this.#writing ??= asPart('the audit trail', () => this.#write())
     return promise
   }
 
@@ -374,7 +378,7 @@ export class AuditTrail {
   #startMaintenance(): void {
     const { log } = this.#options
     this.#maintaining = this.#maintaining
-      .then(() => this.#maintain())
+      .then(() => asPart('the retention of the audit trail', () => this.#maintain()))
       .catch((error: unknown) =>
         log.error('audit records of past days could not be signed or removed', {
           reason: (error as Error).message,

@@ -1,4 +1,4 @@
-import { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import type { AuditStore } from './audit-store.ts'
 import { headsOf } from './heads-of.ts'
 import { dayOfManifest } from './manifest.ts'
@@ -22,11 +22,11 @@ const TEXTS_AT_ONCE = 100
 
 type Options = {
   readonly publicKey: string | undefined
-  readonly signal: AbortSignal
+  readonly turns: Turns
   readonly recordsMax?: number
 }
 
-/** Verifies the newest days of a trail as far as RECORDS_MAX goes. Null if nothing is wrong. Rejects if the signal is aborted. */
+/** Verifies the newest days of a trail as far as RECORDS_MAX goes, in turns. Null if nothing is wrong. */
 export async function checkNewest(store: AuditStore, options: Options): Promise<DayFault | null> {
   const manifests = await store.manifests()
   const days = new Set([...(await store.days()), ...manifests.map(dayOfManifest)])
@@ -55,7 +55,7 @@ type OfDay = Options & { readonly manifests: readonly string[]; readonly records
 async function checkDay(
   store: AuditStore,
   day: string,
-  { manifests, recordsMax, publicKey, signal }: OfDay,
+  { manifests, recordsMax, publicKey, turns }: OfDay,
 ): Promise<{ readonly records: number; readonly fault: TrailFault | null }> {
   const chains = await store.chains(day)
   const total = chains.reduce((sum, { seq }) => sum + seq, 0)
@@ -73,13 +73,11 @@ async function checkDay(
     heads: chains.map(headText),
   })
   for await (const text of removalTexts(store, chains.length === 0)) verifier.noteRemoval(text)
-  const work = new LongWork()
   for (const [index, { instance, seq: last }] of chains.entries())
     for (let seq = starts[index]?.seq ?? 0; seq < last && !verifier.hasFault; seq += TEXTS_AT_ONCE) {
-      signal.throwIfAborted()
       const texts = await store.texts({ instance, day }, seq, Math.min(TEXTS_AT_ONCE, last - seq))
       for (const text of texts) verifier.take(text)
-      if (work.isLong) await work.giveTurn()
+      if (turns.isDue) await turns.give()
     }
   for (const text of manifests) verifier.take(text)
   return verifier.end()

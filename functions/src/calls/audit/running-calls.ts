@@ -1,5 +1,5 @@
 import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import type { AuditStore } from './audit-store.ts'
 import { AUDIT_KINDS, senderOf, type AuditEvent, type ChainHead } from './record.ts'
 
@@ -54,28 +54,26 @@ function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
 /** Records that are read from the store at once. */
 const TEXTS_AT_ONCE = 300
 
-/** The ids of the notes whose end the store has a record of. Other requests get turns meanwhile. Rejects if the signal is aborted. */
+/** The ids of the notes whose end the store has a record of. Reads the records in turns. */
 export async function endedAmong(
   store: Pick<AuditStore, 'instance' | 'days' | 'texts'>,
   notes: readonly Note[],
-  signal: AbortSignal,
+  turns: Turns,
 ): Promise<ReadonlySet<string>> {
   const { instance } = store
   const ids = new Set(notes.map(({ id }) => id))
   const ended = new Set<string>()
   const days = (await store.days()).toSorted()
   const from = startOf(notes, instance, days.at(-1) ?? '')
-  const work = new LongWork()
   for (const day of days) {
     if (day < from.day) continue
     for (let seq = day === from.day ? from.seq : 0; ; seq += TEXTS_AT_ONCE) {
-      signal.throwIfAborted()
       const texts = await store.texts({ instance, day }, seq, TEXTS_AT_ONCE)
       for (const text of texts) {
         const record = parsedJson(text)
         const id = isJsonObject(record) && record['phase'] === 'end' ? record['invocationId'] : undefined
         if (typeof id === 'string' && ids.has(id)) ended.add(id)
-        if (work.isLong) await work.giveTurn()
+        if (turns.isDue) await turns.give()
       }
       if (texts.length < TEXTS_AT_ONCE) break
     }

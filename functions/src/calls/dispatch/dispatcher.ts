@@ -13,7 +13,7 @@ import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
 import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
 import type { Holding } from './held-results.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
@@ -170,11 +170,12 @@ async function eachInTurn<Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   const waiting = calls.entries()
-  const reading = new LongWork()
+  // Each call knows whether its caller has left: one with an Idempotency-Key goes on.
+  const turns = new Turns()
   async function work(): Promise<void> {
     for (const [index, call] of waiting) {
       // Other requests get a turn: reading large arguments takes time, and the first calls all begin in the same turn.
-      if (reading.isLong) await reading.giveTurn()
+      if (turns.isDue) await turns.give()
       results[index] = await act(call)
     }
   }

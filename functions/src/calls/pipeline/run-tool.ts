@@ -57,12 +57,12 @@ const GONE = 'The caller disconnected before the tool was begun; nothing was run
 
 /** What a built-in tool may use: no more than the caller may see. */
 function contextOf(
-  { view: whole, principal, request, session }: Resolved,
+  { view: whole, principal, request, session, signal }: Resolved,
   { now, search = new ToolSearch() }: RunParts,
 ) {
   const { uid } = principal
   const view = session ? whole.filteredBy(selectedIn(session)) : whole
-  return { now, finder: new ToolFinder({ view, uid, dialect: request.dialect, search }) }
+  return { now, finder: new ToolFinder({ view, uid, dialect: request.dialect, search, signal }) }
 }
 
 const NOT_CALLABLE: LeftOut = {

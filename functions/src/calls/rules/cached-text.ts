@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts'
 import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../tools/catalog/layer-cache.ts'
+import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 
 /** Milliseconds that a call waits for rules of which nothing is in memory. Without them, it is refused. */
@@ -65,7 +66,7 @@ export class CachedText<Value> {
   async current(firstMs: number): Promise<void> {
     if (this.isReady(firstMs)) return
     if (!this.#reading) this.#waitedMs = 0
-    const reading = (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    const reading = (this.#reading ??= this.#readAsOwner().finally(() => (this.#reading = undefined)))
     await this.#source.open?.()
     const deadlineMs = this.#value !== undefined ? READ_DEADLINE_MS.withLastGood : firstMs
     await withinMs(deadlineMs, reading, () => {
@@ -78,6 +79,12 @@ export class CachedText<Value> {
   put(text: string | undefined): void {
     this.#written += 1
     this.#take(text)
+  }
+
+  /** What is for everybody is read as work of the service, whoever has asked for it. */
+  #readAsOwner(): Promise<void> {
+    const { what, scope } = this.#source
+    return scope === 'user' ? this.#read() : asPart(`${what} for ${scope}`, () => this.#read())
   }
 
   async #read(): Promise<void> {

@@ -7,7 +7,7 @@ import {
 } from '@toolrack/contract'
 import type { JsonValue, Rule, RuledTool, RuleFault, RuleSet } from '@toolrack/contract'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { metTools, ReadSchemas, type MetTool } from './met-tools.ts'
 import { SCHEMAS_READ_MAX, targetsOf, type RuleTargets } from './rule-targets.ts'
@@ -37,9 +37,8 @@ export type CheckedRules = {
  * nothing in the view, unless they have `future: true`: a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if it
  * cannot be known. Other requests get turns, because there can be many tools.
  */
-export async function checkedRules(set: RuleSet, view: CatalogView): Promise<CheckedRules> {
-  const work = new LongWork()
-  const { byRule, shown, more } = await targetsOf(set, view, work)
+export async function checkedRules(set: RuleSet, view: CatalogView, turns: Turns): Promise<CheckedRules> {
+  const { byRule, shown, more } = await targetsOf(set, view, turns)
   const schemas = new ReadSchemas()
   const rules: Rule[] = []
   const faults: Fault[] = []
@@ -49,11 +48,11 @@ export async function checkedRules(set: RuleSet, view: CatalogView): Promise<Che
     const tools: RuledTool[] = []
     if (targets.tools.length <= SCHEMAS_READ_MAX && rule.args !== undefined)
       for (const entry of targets.tools) {
-        if (work.isLong) await work.giveTurn()
+        if (turns.isDue) await turns.give()
         tools.push(schemas.of(entry))
       }
     if (rule.future !== true) idle.push(...idleFaults(rule, index, targets, tools))
-    const written = await writtenRule(rule, index, { targets, tools }, work)
+    const written = await writtenRule(rule, index, { targets, tools }, turns)
     rules.push(written.rule)
     faults.push(...written.faults)
   }
@@ -63,8 +62,8 @@ export async function checkedRules(set: RuleSet, view: CatalogView): Promise<Che
     throw new ToolrackError('LAYER_UNAVAILABLE', message)
   }
   if (idle.length > 0 || faults.length > 0)
-    throw invalid([...(await suggested(idle, set.rules, view, work)), ...faults])
-  return { set: { ...set, rules }, meets: await metTools(shown, set, schemas, work), more }
+    throw invalid([...(await suggested(idle, set.rules, view, turns)), ...faults])
+  return { set: { ...set, rules }, meets: await metTools(shown, set, schemas, turns), more }
 }
 
 function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: readonly RuledTool[]): Fault[] {
@@ -95,7 +94,7 @@ async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],
   view: CatalogView,
-  work: LongWork,
+  turns: Turns,
 ): Promise<readonly Fault[]> {
   const all = [...faults]
   let left = SUGGESTED_MAX
@@ -104,7 +103,7 @@ async function suggested(
     if (index === undefined) continue
     if (left === 0) break
     left -= 1
-    if (work.isLong) await work.giveTurn()
+    if (turns.isDue) await turns.give()
     all[at] = { ...fault, suggestion: nearMiss(rules[Number(index)]?.tool ?? '', namesIn(view)) }
   }
   return all

@@ -5,7 +5,7 @@ import {
   type RuledTool,
   type RuleSet,
 } from '@toolrack/contract'
-import type { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import { ruledTool } from './ruled-tool.ts'
 
@@ -43,12 +43,12 @@ export async function metTools(
   entries: readonly CatalogEntry[],
   { rules }: RuleSet,
   schemas: ReadSchemas,
-  work: LongWork,
+  turns: Turns,
 ): Promise<readonly MetTool[]> {
   const named = new Set(rules.flatMap(({ args }) => Object.keys(args ?? {})))
   const met: MetTool[] = []
   for (const entry of entries) {
-    if (work.isLong) await work.giveTurn()
+    if (turns.isDue) await turns.give()
     met.push(metTool(schemas.of(entry), named))
   }
   return met

@@ -1,6 +1,6 @@
 import { readingsOfTool, shownKinds, type OwnedRules } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ruledTool } from './ruled-tool.ts'
 import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
@@ -16,12 +16,12 @@ export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
   const told = new Set<string>()
   return async (view: CatalogView): Promise<void> => {
     if (!owned?.set.rules.some(({ args }) => args)) return
-    const work = new LongWork()
-    const { byRule } = await targetsOf(owned.set, view, work)
+    const turns = new Turns()
+    const { byRule } = await targetsOf(owned.set, view, turns)
     const found = new Set<string>()
     for (const [at, { args = {} }] of owned.set.rules.entries())
       for (const entry of byRule[at]?.tools.slice(0, SCHEMAS_READ_MAX) ?? []) {
-        if (work.isLong) await work.giveTurn()
+        if (turns.isDue) await turns.give()
         const readings = readingsOfTool(ruledTool(entry))
         for (const name of Object.keys(args))
           if (readings.declares(name) && shownKinds(readings.of(name)).includes('other'))

@@ -1,5 +1,5 @@
 import { GlobSet, NO, type Rule, type RuleSet } from '@toolrack/contract'
-import type { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 
@@ -8,9 +8,6 @@ export const SCHEMAS_READ_MAX = 2_000
 
 /** The most tools that an answer lists. The others are counted. */
 export const TOOLS_SHOWN_MAX = 200
-
-/** The tools that are compared with rules before other requests may get a turn. */
-const TOOLS_AT_ONCE = 50
 
 /** The tools that one rule is about. */
 export type RuleTargets = {
@@ -28,7 +25,7 @@ export type Targets = {
 }
 
 /** Compares each tool with each rule. Other requests get turns, because there can be many of both. */
-export async function targetsOf({ rules }: RuleSet, view: CatalogView, work: LongWork): Promise<Targets> {
+export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
   const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
   const met = new Set<CatalogEntry>()
   const globs: Search[] = []
@@ -42,10 +39,9 @@ export async function targetsOf({ rules }: RuleSet, view: CatalogView, work: Lon
     globs.map(({ rule }) => rule.tool),
     'name',
   )
-  let looked = 0
-  for (const entry of globs.length > 0 ? view.entries() : []) {
-    looked += 1
-    if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
+  for (const entry of globs.length > 0 ? view.candidates() : []) {
+    if (turns.isDue) await turns.give()
+    if (!view.shows(entry)) continue
     const answers = names.answers(entry.name)
     for (const [at, { rule, targets }] of globs.entries())
       if (answers[at] !== NO) meet(entry, rule, targets, met)

@@ -8,7 +8,7 @@ import {
   type RuledTool,
   type RuleFault,
 } from '@toolrack/contract'
-import type { LongWork } from '../../loop-turn.ts'
+import type { Turns } from '../../loop-turn.ts'
 import { SCHEMAS_READ_MAX, type RuleTargets } from './rule-targets.ts'
 
 /** The tools of a rule, and their schemas if they have been read. */
@@ -19,15 +19,15 @@ export async function writtenRule(
   rule: Rule,
   index: number,
   read: Read,
-  work: LongWork,
+  turns: Turns,
 ): Promise<{ readonly rule: Rule; readonly faults: readonly RuleFault[] }> {
   const { effect, args } = rule
   if (args === undefined) return { rule, faults: [] }
-  const readings = await readingsFor(Object.keys(args), read, work)
+  const readings = await readingsFor(Object.keys(args), read, turns)
   const globs: [name: string, glob: string][] = []
   const faults: RuleFault[] = []
   for (const [name, glob] of Object.entries(args)) {
-    if (work.isLong) await work.giveTurn()
+    if (turns.isDue) await turns.give()
     const written = writtenGlob(glob, effect, [...(readings.get(name)?.values() ?? [])])
     if ('never' in written)
       faults.push({ pointer: jsonPointer(['rules', index, 'args', name]), message: written.never })
@@ -42,7 +42,7 @@ type Readings = ReadonlyMap<string, ReadonlyMap<string, Reading>>
 async function readingsFor(
   names: readonly string[],
   { targets, tools }: Read,
-  work: LongWork,
+  turns: Turns,
 ): Promise<Readings> {
   const found = new Map(names.map((name) => [name, new Map<string, Reading>()]))
   const add = (read: (name: string) => readonly Reading[]): void => {
@@ -51,7 +51,7 @@ async function readingsFor(
   }
   if (targets.tools.length === 0 || targets.tools.length > SCHEMAS_READ_MAX) add(readingsOfName)
   for (const tool of tools) {
-    if (work.isLong) await work.giveTurn()
+    if (turns.isDue) await turns.give()
     const readings = readingsOfTool(tool)
     add((name) => readings.of(name))
   }

@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
 import { FairQueue, type QueueState } from '../../fair-queue.ts'
-import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
+import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
 /** Bodies up to this size, in bytes, are parsed at once and not counted, so ordinary calls are never refused or delayed. */
@@ -78,32 +78,20 @@ export class BodiesInFlight {
   }
 
   /**
-   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and whenever `parse`
-   * awaits `giveTurn`. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does
-   * not wait. Rejects with the error of `parse`, or with CANCELLED if the caller disconnects before the turn of its body.
+   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and between the pieces
+   * of a parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not
+   * wait. Rejects with the error of the parse, or with CANCELLED if the caller disconnects before its end.
    */
   async parseInTurn<Value>(
     user: string,
     signal: AbortSignal | undefined,
-    parse: (giveTurn: () => Promise<void>) => Value | Promise<Value>,
+    pieces: Pieces<Value>,
   ): Promise<Value> {
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     const parseOne = async (): Promise<void> => {
-      let sinceMs = processorMs()
-      let longestMs = 0
-      const endStretch = (): void => void (longestMs = Math.max(longestMs, processorMs() - sinceMs))
-      async function giveTurn(): Promise<void> {
-        endStretch()
-        await ownTurn()
-        sinceMs = processorMs()
-      }
-      try {
-        resolve(await parse(giveTurn))
-      } catch (error) {
-        reject(error)
-      }
-      endStretch()
-      const pauseMs = pauseMsAfter(longestMs - STRETCH_MS)
+      const turns = new Turns(signal)
+      await turns.run(pieces).then(resolve, reject)
+      const pauseMs = pauseMsAfter(turns.longestMs - STRETCH_MS)
       if (pauseMs > 0) this.#parses.pause(user, pauseMs)
       await setTimeout(TURN_MS, undefined, { ref: false })
     }
@@ -126,12 +114,6 @@ export class BodiesInFlight {
     if (share.bytes > 0) this.#shares.set(request, share)
     else this.#shares.delete(request)
   }
-}
-
-/** The processor time of this thread. Unlike the clock, it does not count the time of other programs against a user. */
-function processorMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }
 
 const AGAIN = 'nothing was done. Try again, or send less at a time.'

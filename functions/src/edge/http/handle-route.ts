@@ -3,6 +3,7 @@ import type { Authenticate } from '../../access/authenticate.ts'
 import { authorise, decide } from '../../access/decide.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
+import { requestIsOf } from '../../running-work.ts'
 import { audited, isAudited } from './audited.ts'
 import { announcesBody, readBytes } from './read-body.ts'
 import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
@@ -38,6 +39,7 @@ function auditedAnswer(audit: AuditTrail): typeof answerIfAllowed {
 
 /** Authorises a request before its body is read, and handles it. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
+  requestIsOf(principal.uid)
   const { action, ask, hide, inFull } = route
   found.unread.refuseIfTooMuch(principal.uid)
   answerTo(found.res, found.unread, principal.uid)
@@ -61,6 +63,7 @@ function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
     let principal: Principal | undefined
     try {
       principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
+      requestIsOf(principal.uid)
     } catch (error) {
       // A health check must not fail because its token is missing or not valid.
       if (!isToolrackError(error)) throw error

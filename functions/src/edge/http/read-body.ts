@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
 import { BODY_BYTES_MAX, BODY_KINDS, bodyTooLarge, type BodyKind } from './body-kinds.ts'
-import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
+import { readJson, readJsonInPieces } from '../../tools/json/read-json.ts'
 import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
 
@@ -26,9 +26,7 @@ export async function readBody(sent: Sent, kind: BodyKind, depthMax?: number): P
   const json =
     bytes.length <= SMALL_BODY_BYTES
       ? readJson(bytes, depthMax)
-      : await bodies.parseInTurn(principal.uid, callerGone(res), (giveTurn) =>
-          readJsonInSteps(bytes, depthMax, giveTurn),
-        )
+      : await bodies.parseInTurn(principal.uid, callerGone(res), readJsonInPieces(bytes, depthMax))
   if ('value' in json) return json.value
   const { pointer, message } = json.fault
   throw new ToolrackError('BODY_INVALID', `The body ${message}${pointer && ` (at ${pointer})`}.`, {

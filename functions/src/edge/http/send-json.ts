@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
+import { Turns } from '../../loop-turn.ts'
 import { jsonOf, JsonText } from '../../tools/json/json-text.ts'
 import { eventOrEnd, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { isNotModified } from './entity-tag.ts'
@@ -54,6 +54,7 @@ export async function sendInTurns(
 ): Promise<void> {
   // Node itself has no time limit for a slow write.
   res.setTimeout(patienceMs, () => void res.req.socket.destroy())
+  const turns = new Turns()
   let text = ''
   for (const piece of piecesOf(value, 0)) {
     text += piece
@@ -62,7 +63,7 @@ export async function sendInTurns(
     if (!res.write(text)) await eventOrEnd(res, 'drain')
     if (isGone(res)) return
     text = ''
-    await setImmediate()
+    await turns.give()
   }
   const last = Buffer.from(`${text}\n`)
   if (!res.headersSent)

@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Authenticate } from '../../access/authenticate.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import type { Log } from '../../log.ts'
+import { beginRequest, endStretch } from '../../running-work.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf, type Handle } from './handle-route.ts'
 import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow } from './route.ts'
@@ -40,10 +41,18 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate, audit)
-      // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
-      const handleAndGiveBack: Handle = (request) =>
-        handle(request)?.finally(() => bodies.giveBack(request.req))
-      return { method: row.method, address, handle: handleAndGiveBack }
+      const { method } = row
+      const route = `${method} ${address}`
+      function handleAndGiveBack(request: FoundRequest): void | Promise<void> {
+        const work = beginRequest(route)
+        try {
+          // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
+          return handle(request)?.finally(() => bodies.giveBack(request.req))
+        } finally {
+          endStretch(work)
+        }
+      }
+      return { method, address, handle: handleAndGiveBack }
     }),
   )
   const plain = places.filter((place) => !hasParameter(place))
@@ -55,8 +64,7 @@ export function serveRoutes(
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
-    if (handle)
-      void answer(res, fail, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
+    if (handle) answer(res, fail, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
     else app(req, res)
   }
   if (corsOrigins.length === 0) return serve
@@ -121,10 +129,10 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** Runs a handler, and answers with its error if it throws or rejects. */
-async function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): Promise<void> {
+/** Runs a handler, and answers with its error if it throws or rejects. Makes no promise for a handler that makes none. */
+function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
   try {
-    await handle()
+    handle()?.catch((error: unknown) => fail(res, error))
   } catch (error) {
     fail(res, error)
   }

@@ -4,9 +4,10 @@ import { isUid, UID_RULE } from '../../access/principal.ts'
 import { isPlace, type AuditQuery } from '../../calls/audit/audit-store.ts'
 import type { AuditTrail } from '../../calls/audit/audit-trail.ts'
 import { dayOf } from '../../calls/audit/manifest.ts'
+import { Turns } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { acceptsLines } from '../http/accept.ts'
-import { eventOrEnd, isGone } from '../http/caller.ts'
+import { callerGone, eventOrEnd, isGone } from '../http/caller.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -39,7 +40,7 @@ export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Rout
       ask: ({ search }) => askedDay(new Query(search, ['day'])),
       action: { verb: 'verify-audit' },
       async handle({ asked: day, res }) {
-        const report = await present(audit).verify(day)
+        const report = await present(audit).verify(day, new Turns(callerGone(res)))
         sendJson(res, 200, { ok: report.fault === null, day: day ?? null, ...report }, NOT_STORED)
       },
     }),

@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import { parseObject } from '../../parse-object.ts'
 import { findBearerToken } from '../../access/authenticate.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { ownTurn } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import { layersText } from '../../tools/catalog/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../tools/catalog/list-query.ts'
 import { isGone, type Feed } from '../../tools/changes/change-feeds.ts'
@@ -41,6 +41,8 @@ type ChangeRequest = Request & {
   readonly feed: Feed
   readonly present: CatalogView
   readonly viewer: Principal & Narrowed
+  /** Aborted when the reader has left. */
+  readonly gone: AbortSignal
 }
 
 /** `GET /tools/changes`: what has changed in the caller's list since a revision, or as soon as something changes. */
@@ -64,7 +66,7 @@ export function changesRoute(parts: Parts): Route {
       try {
         const present = await feed.look()
         refuseLost(present)
-        const known = { ...request, feed, present, viewer }
+        const known = { ...request, feed, present, viewer, gone }
         if (wants === 'events' && !isBuffered) await stream(changes, known)
         else await poll(changes, known)
       } finally {
@@ -76,15 +78,15 @@ export function changesRoute(parts: Parts): Route {
 
 /** Answers a poll: at once if there is a change, or if the caller names no revision. */
 async function poll({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
-  const { viewer, asked, feed, present, res } = request
+  const { viewer, asked, feed, present, res, gone } = request
   const { since, filter } = asked
-  if (since === undefined) return sendChanges(request, await changesBetween(present, present, filter))
+  if (since === undefined) return sendChanges(request, await changesBetween(present, present, filter, gone))
   let last = await views.at(viewer, since)
   if (!last) throw new ToolrackError('REVISION_UNKNOWN')
   const clock = setTimeout(() => feed.end(), POLL_MS).unref()
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesInTurn(last, view, filter)
+      const changes = await changesInTurn(last, view, filter, gone)
       if (!isEmpty(changes)) return sendChanges(request, changes)
       last = view
     }
@@ -96,17 +98,17 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
 
 /** Sends each change as an event. A slow reader gets the changes that it has missed as one event, when it has caught up. */
 async function stream({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
-  const { viewer, asked, feed, present, res } = request
+  const { viewer, asked, feed, present, res, gone } = request
   const { since, filter } = asked
   const events = new EventStream(res, { comment: 'no change' })
   let last = since === undefined ? present : await views.at(viewer, since)
   events.open()
   if (!last) await events.send('reset', { revision: feedRevision(present) }, feedRevision(present))
-  else if (since === undefined) await sendEvent(events, await changesBetween(present, present, filter))
+  else if (since === undefined) await sendEvent(events, await changesBetween(present, present, filter, gone))
   last ??= present
   try {
     for (let view: CatalogView | undefined = present; view; view = await feed.after(last)) {
-      const changes = await changesInTurn(last, view, filter)
+      const changes = await changesInTurn(last, view, filter, gone)
       if (!isEmpty(changes)) await sendEvent(events, changes)
       last = view
     }
@@ -118,9 +120,14 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
 }
 
 /** What a feed tells next. Many feeds are woken together, and other requests get a turn between two of them. */
-async function changesInTurn(last: CatalogView, view: CatalogView, filter: FeedFilter): Promise<ToolChanges> {
-  await ownTurn()
-  return changesBetween(last, view, filter)
+async function changesInTurn(
+  last: CatalogView,
+  view: CatalogView,
+  filter: FeedFilter,
+  gone: AbortSignal,
+): Promise<ToolChanges> {
+  await new Turns(gone).give()
+  return changesBetween(last, view, filter, gone)
 }
 
 /** Whose view the feed is about: the caller, with what narrows the caller's list. */

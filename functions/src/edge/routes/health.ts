@@ -7,7 +7,10 @@ import type { IsolationLevel, RunnerHealth } from '../../tools/modules/runner.ts
 import { VERSION } from '../../version.ts'
 import type { RouteParts } from './route-parts.ts'
 
-/** `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. */
+/**
+ * `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. An admin also reads
+ * whose work has delayed the others.
+ */
 export function healthRoute({
   catalog,
   ruleBook,
@@ -16,6 +19,7 @@ export function healthRoute({
   argumentValidator,
   audit,
   agents,
+  loopWatch,
 }: RouteParts): PublicRoute {
   return {
     method: 'GET',
@@ -50,6 +54,7 @@ export function healthRoute({
         queues,
         runner: known,
         audit: records,
+        ...(principal.isAdmin && { delays: loopWatch.delays }),
       })
     },
   }

@@ -1,3 +1,4 @@
+import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { countedAnswer, type CountedAnswer } from '../../tools/catalog/counted-answer.ts'
@@ -47,6 +48,7 @@ export async function countedAnswerOf(
   parts: RouteParts,
   { view, query, narrowing, rank }: CountedList,
   found: readonly CatalogEntry[] | undefined,
+  turns: Turns,
   bounds?: ToolBounds,
 ): Promise<CountedAnswer> {
   const dialect = listRules(query)
@@ -57,7 +59,7 @@ export async function countedAnswerOf(
     rank,
     bounds,
   }
-  return countedAnswer(view, query, dialect, parts, counting, found)
+  return turns.run(countedAnswer(view, query, dialect, parts, counting, found))
 }
 
 /** Why a tool is on its rung in a list with this budget. */
@@ -84,10 +86,11 @@ export async function explainBudget(
   list: CountedList,
   found: readonly CatalogEntry[] | undefined,
   nameOrAlias: string,
+  turns: Turns,
 ): Promise<BudgetExplanation | undefined> {
   const { budget } = list.query
   if (budget === undefined) return undefined
-  const { bill, placed } = await countedAnswerOf(parts, list, found)
+  const { bill, placed } = await countedAnswerOf(parts, list, found, turns)
   const entry = list.view.resolve(nameOrAlias)
   const at = placed.findIndex((tool) => tool.entry === entry)
   const tool = placed[at]

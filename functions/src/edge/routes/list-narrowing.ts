@@ -1,7 +1,7 @@
 import { formatScope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView, LeftOut, ListFilter } from '../../tools/catalog/catalog-view.ts'
 import type { ViewNarrowing } from '../../tools/changes/past-views.ts'
@@ -126,27 +126,26 @@ export type NarrowedList = {
 }
 
 /**
- * As `narrowedView`, and other requests get a turn meanwhile. Finds the items of scopes that match no tool, so that a misspelled one
- * is noticed. A job token may use a stored scope, but not read it, so its items are not shown to the token's holder.
+ * As `narrowedView`, in pieces. Finds the items of scopes that match no tool, so that a misspelled one is noticed. A job token may
+ * use a stored scope, but not read it, so its items are not shown to the token's holder.
  */
-export async function narrowInTurns(
+export function* narrowedList(
   view: CatalogView,
   by: ListNarrowing,
   { grant }: Principal,
-): Promise<NarrowedList> {
-  const work = new LongWork()
+): Pieces<NarrowedList> {
   const { leavesOut } = filterOf(by)
   const leftOut = new Map<CatalogEntry, LeftOut>()
   const selected: CatalogEntry[] = []
-  for (const entry of view.entries()) {
-    if (work.isLong) await work.giveTurn()
+  for (const entry of yield* view.shown()) {
+    yield
     const reason = leavesOut(entry)
     if (reason) leftOut.set(entry, reason)
     if (reason !== NOT_SELECTED) selected.push(entry)
   }
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
   const scopes = shown.map(({ scope }) => scope)
-  const items = await unmatchedItems(selected, scopes, work)
+  const items = yield* unmatchedItems(selected, scopes)
   const narrowed = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
   return {
     view: narrowed,

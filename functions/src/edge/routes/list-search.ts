@@ -15,17 +15,19 @@ export type FoundList = {
 
 /**
  * The tools of the view that the query's search finds. Those that the query's other filters leave out stand for no others. Undefined
- * for a query without a search.
+ * for a query without a search. Ends if the signal is aborted.
  */
 export async function foundList(
   { search }: Pick<RouteParts, 'search'>,
   view: CatalogView,
   uid: string,
   query: ListQuery,
+  signal: AbortSignal,
 ): Promise<FoundList | undefined> {
   if (query.q === undefined) return undefined
   const asked = query.names === 'all' ? undefined : new Set(named(view, query.names).entries)
   const found = await search.find(view, uid, query.q, {
+    signal,
     only: (entry) => matches(entry, query) && (asked ? asked.has(entry) : !isFinder(entry)),
   })
   return { entries: listOrder(found), notes: query.explainsScores ? notesOf(found) : undefined }

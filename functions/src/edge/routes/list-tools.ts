@@ -8,8 +8,8 @@ import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListQuery } from '../../tools/catalog/list-query.ts'
 import { listRules } from '../../tools/catalog/list-rules.ts'
 import { FairQueue } from '../../fair-queue.ts'
-import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
-import { FragmentsInTurns } from '../../tools/catalog/dialect-fragments.ts'
+import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../loop-turn.ts'
+import { SharedWork } from '../../shared-work.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
@@ -24,7 +24,7 @@ import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import {
   mayNarrow,
   narrowedView,
-  narrowInTurns,
+  narrowedList,
   narrowingOf,
   NARROWING_PARAMETERS,
   viewNarrowing,
@@ -32,8 +32,8 @@ import {
   type NarrowedList,
 } from './list-narrowing.ts'
 import { checkedSession } from './asked-session.ts'
-import { countedAnswerOf, explainBudget, MAY_COUNT, MAY_HAVE_BUDGET } from './list-budget.ts'
-import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, mayRank, parseListQuery } from './list-parameters.ts'
+import { countedAnswerOf, explainBudget, MAY_HAVE_BUDGET } from './list-budget.ts'
+import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, parseListQuery } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { RouteParts } from './route-parts.ts'
 
@@ -48,6 +48,11 @@ type SentList = {
 /** The most bytes of ready lists that a server keeps. The list of the whole catalog always fits. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
+/**
+ * The lists that are made at the same time, each in turns, so that many long ones delay a short one little. Each may hold an answer of
+ * 25 MB and the definitions of its user.
+ */
+const LISTS_AT_ONCE = 32
 /** The most lists of one user that may wait to be made. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
@@ -59,10 +64,12 @@ const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time
 export function listRoutes(parts: RouteParts): readonly Route[] {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
-  const making = new FairQueue(
-    { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+  const queue = new FairQueue(
+    { places: LISTS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
+  /** By user and key: a user who asks twice for a list that is not ready waits for the same work. */
+  const making = new SharedWork<string, SentList>()
 
   function respond(request: KnownRequest, session?: string): void | Promise<void> {
     const { principal, search } = request
@@ -104,34 +111,33 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
-    async function make(): Promise<void> {
-      // A request that has waited may find the list that the one before it has made.
-      const made = lists.get(key)
-      if (made) return sendList(request, made)
-      const fragments = new FragmentsInTurns(parts.catalog.fragments)
-      const narrowed = narrowing && (await narrowInTurns(view, narrowing, principal))
-      const asked = askedList(parts, view, request, narrowing, narrowed, rank)
-      if (asked.query.names === 'all') await asked.view.decideInTurns()
-      const found = await foundList(parts, asked.view, principal.uid, asked.query)
-      let longestMs = 0
-      let list = asked.query.countsTokens ? await countedList(parts, asked, found) : undefined
-      list ??= await fragments.whole(() => {
-        const sinceMs = performance.now()
-        try {
-          return makeList(parts, asked, fragments, found)
-        } finally {
-          longestMs = Math.max(longestMs, performance.now() - sinceMs)
+    const asked = { view, request, narrowing, rank }
+    return making
+      .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
+        const make = async (): Promise<SentList> => {
+          // Who has waited may find the list that somebody else has made.
+          const list = lists.get(key) ?? (await made(asked, new Turns(allLeft), allLeft))
+          lists.set(key, list)
+          return list
         }
+        return queue.run(principal.uid, make, allLeft)
       })
-      const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
-      if ((view.hasOwn || narrowing || found) && pauseMs > 0) making.pause(principal.uid, pauseMs)
-      lists.set(key, list)
-      sendList(request, list)
-    }
-    // Searches, scopes, selections and counts take time for each tool and are those of one user, as a user's own definitions are.
-    return view.hasOwn || narrowing || mayRank(request.search) || MAY_COUNT.test(request.search)
-      ? making.run(principal.uid, make, callerGone(res))
-      : make()
+      .then((list) => sendList(request, list))
+  }
+
+  /** Makes a list. `allLeft` is aborted when nobody waits for it any more. */
+  async function made(asked: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
+    const { view: whole, request, narrowing, rank } = asked
+    const { principal } = request
+    const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
+    const list = askedList(parts, whole, request, narrowing, narrowed, rank)
+    const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
+    const sent = list.query.countsTokens
+      ? await countedList(parts, list, found, turns)
+      : sentList(parts, list, await turns.run(answerTo(parts, list, found)))
+    const pauseMs = pauseMsAfter(turns.longestMs - 2 * STRETCH_MS)
+    if (pauseMs > 0) queue.pause(principal.uid, pauseMs)
+    return sent
   }
 
   return [
@@ -163,18 +169,20 @@ export function explainRoute(parts: RouteParts): Route {
     },
     action: { verb: 'read' },
     async handle({ principal, asked: { name, query, list }, res }) {
+      const gone = callerGone(res)
+      const turns = new Turns(gone)
       const narrowing = await narrowingOf(parts, principal, query)
       const view = await parts.listed.view(principal, narrowing?.session)
       const asksOfAll = list.budget !== undefined || list.q !== undefined
       const listed =
         narrowing && asksOfAll
-          ? (await narrowInTurns(view, narrowing, principal)).view
+          ? (await turns.run(narrowedList(view, narrowing, principal))).view
           : narrowedView(view, narrowing)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
-      const found = await foundList(parts, listed, principal.uid, list)
+      const found = await foundList(parts, listed, principal.uid, list, gone)
       const asked = { view: listed, query: list, narrowing, rank }
-      const budget = await explainBudget(parts, asked, found?.entries, name)
-      const explained = explainName(narrowedView(view, narrowing), name)
+      const budget = await explainBudget(parts, asked, found?.entries, name, turns)
+      const explained = await turns.run(explainName(narrowedView(view, narrowing), name))
       const refused = whyRefused(view.meaning(name), narrowing?.session)
       sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
     },
@@ -198,6 +206,14 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
+}
+
+/** A request for a list that is not ready. */
+type NewList = {
+  readonly view: CatalogView
+  readonly request: KnownRequest
+  readonly narrowing: ListNarrowing | undefined
+  readonly rank: UsageRank
 }
 
 /** A list that is to be made. */
@@ -228,26 +244,23 @@ function askedList(
   return { view, query, narrowing, unmatched, changed: namesText(changed), rank, path, search }
 }
 
-function makeList(
+function answerTo(
   parts: RouteParts,
-  asked: AskedList,
-  fragments: FragmentsInTurns,
+  { view, query }: AskedList,
   found: FoundList | undefined,
-): SentList {
-  const { view, query } = asked
+): Pieces<ListAnswer> {
   const rules = listRules(query)
-  const answer = rules
-    ? dialectAnswer(view, query, rules, parts, fragments, found?.entries)
-    : listAnswer(view, query, parts, found?.entries, found?.notes)
-  return sentList(parts, asked, answer)
+  if (!rules) return listAnswer(view, query, parts, found?.entries, found?.notes)
+  return dialectAnswer(view, query, rules, parts, parts.catalog.fragments, found?.entries)
 }
 
 async function countedList(
   parts: RouteParts,
   asked: AskedList,
   found: FoundList | undefined,
+  turns: Turns,
 ): Promise<SentList> {
-  const answer = await countedAnswerOf(parts, asked, found?.entries)
+  const answer = await countedAnswerOf(parts, asked, found?.entries, turns)
   return sentList(parts, asked, answer, billText(answer.bill))
 }
 

@@ -13,6 +13,7 @@ import type { RuleWriter } from '../../calls/rules/rule-writer.ts'
 import type { RuledCatalog } from '../../calls/rules/ruled-catalog.ts'
 import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
+import type { LoopWatch } from '../../loop-watch.ts'
 import type { Agents } from '../../tools/agents/agents.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ChangeFeeds } from '../../tools/changes/change-feeds.ts'
@@ -77,4 +78,5 @@ export type RouteParts = ItemWorkflows & {
   readonly runner: Runner
   readonly compilers: { readonly state: QueueState }
   readonly argumentValidator: { readonly state: QueueState }
+  readonly loopWatch: Pick<LoopWatch, 'delays'>
 }

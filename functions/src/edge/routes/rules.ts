@@ -7,6 +7,7 @@ import {
   type RuleOwner,
 } from '@toolrack/contract'
 import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
+import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../../tools/sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { recordedRule } from '../../calls/audit/audit-call.ts'
@@ -14,6 +15,7 @@ import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { checkedRules, parsedRules } from '../../calls/rules/check-rules.ts'
 import type { KeptRules } from '../../calls/rules/kept-rules.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
+import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { Query, refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
@@ -59,7 +61,8 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
         const sent = parsedRules(await readBody(request, 'rules'))
         // The view is not narrowed by rules: a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
-        const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom))
+        const turns = new Turns(callerGone(res))
+        const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom), turns)
         const { outcome, digest } = await ruleWriter.put({ uid: principal.uid, ...asked }, set)
         await noteWrite(request, { outcome, digest })
         const answer = { owner, outcome, digest, ...set, meets, ...(more > 0 && { more }) }

@@ -7,11 +7,15 @@ import {
   type Scope,
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
+import { Turns, type Pieces } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
 import { leftIn, scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
 import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
 import { scopeNotFound, type WrittenScope } from '../../tools/scopes/stored-scopes.ts'
+import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
 import { refuseParameters } from '../http/query.ts'
 import { bodyInvalid, readObject } from '../http/read-body.ts'
@@ -28,14 +32,12 @@ const NAMES_SHOWN_MAX = 1_000
 /** The stored scopes of the caller's user. */
 export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
   /** The items of a scope that match no tool of the user, which may be misspelled or for later. */
-  async function unmatched(principal: Principal, scope: Scope) {
-    return { unmatched: await unmatchedItems((await listed.view(principal)).entries(), [scope]) }
+  async function unmatched(principal: Principal, scope: Scope, turns: Turns) {
+    return { unmatched: await turns.run(unmatchedIn(await listed.view(principal), scope)) }
   }
 
-  async function toolsIn(principal: Principal, { scope, pinned }: ScopeContent) {
-    const parsed = parseScope(scope)
-    const leavesOut = scopeFilter('fault' in parsed ? [] : [{ from: scope, scope: parsed }], new Set(pinned))
-    const entries = await leftIn((await listed.view(principal)).entries(), leavesOut)
+  async function toolsIn(principal: Principal, content: ScopeContent, turns: Turns) {
+    const entries = await turns.run(entriesIn(await listed.view(principal), content))
     const names = entries.filter((entry) => !isFinder(entry)).map(({ name }) => name)
     return { total: names.length, tools: names.slice(0, NAMES_SHOWN_MAX) }
   }
@@ -83,10 +85,11 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       async handle(request) {
         const { principal, asked, res } = request
         const { scope, pinned } = parsedBody(await readObject(request, 'scope'))
+        const items = await unmatched(principal, scope, new Turns(callerGone(res)))
         const target = { uid: principal.uid, ...asked }
         const written = await scopes.write(target, () => scopeContent(scope, pinned))
         const { outcome, present } = noted(request, written)
-        const answer = { owner: asked.owner, outcome, ...present, ...(await unmatched(principal, scope)) }
+        const answer = { owner: asked.owner, outcome, ...present, ...items }
         sendJson(res, outcome === 'created' ? 201 : 200, answer, { ETag: `"${present.digest}"` })
       },
     }),
@@ -112,31 +115,43 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
         const { principal, asked, res } = request
         const { owner } = asked
         const command = parsedCommand(await readObject(request, 'scope'))
+        const turns = new Turns(callerGone(res))
         if (command.does === 'show') {
           const kept = await scopes.find(principal.uid, owner)
           const present = kept?.present ?? scopeContent({ kind: 'all' }, [])
-          const items = kept ? await unmatched(principal, kept.scope) : { unmatched: [] }
+          const items = kept ? await unmatched(principal, kept.scope, turns) : { unmatched: [] }
+          const tools = await toolsIn(principal, present, turns)
           request.note?.({ subject: { outcome: 'shown' } })
-          const shown = {
-            owner,
-            outcome: 'shown',
-            ...present,
-            ...items,
-            ...(await toolsIn(principal, present)),
-          }
-          return sendJson(res, 200, shown)
+          return sendJson(res, 200, { owner, outcome: 'shown', ...present, ...items, ...tools })
         }
+        const items = await unmatched(principal, command.scope, turns)
         const target = { uid: principal.uid, ...asked }
         const written = await scopes.write(target, (before) =>
           scopeContent(command.scope, before?.pinned ?? []),
         )
         const { outcome, present } = noted(request, written)
-        const items = await unmatched(principal, command.scope)
-        const answer = { owner, outcome, ...present, ...items, ...(await toolsIn(principal, present)) }
+        // The scope is written, so the answer is made also if the caller leaves.
+        const tools = await toolsIn(principal, present, new Turns())
+        const answer = { owner, outcome, ...present, ...items, ...tools }
         sendJson(res, 200, answer, { ETag: `"${present.digest}"` })
       },
     }),
   ]
+}
+
+/** The items of a scope that match no tool of the view. */
+export function* unmatchedIn(view: CatalogView, scope: Scope): Pieces<readonly string[]> {
+  return yield* unmatchedItems(yield* view.shown(), [scope])
+}
+
+/** The tools of the view that a stored scope leaves in. */
+export function* entriesIn(
+  view: CatalogView,
+  { scope, pinned }: ScopeContent,
+): Pieces<readonly CatalogEntry[]> {
+  const parsed = parseScope(scope)
+  const leavesOut = scopeFilter('fault' in parsed ? [] : [{ from: scope, scope: parsed }], new Set(pinned))
+  return yield* leftIn(yield* view.shown(), leavesOut)
 }
 
 /** Adds the digest of what was written, and of what was there before, to the record of the write. */

@@ -2,13 +2,12 @@ import { composeWrap, dialectRules, guideText, modelProfile, nameIn, ToolrackErr
 import type { Dialect, FittedTools, ModelProfile, Wrap } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
 import type { CountedAnswer, TokenBill } from '../../tools/catalog/counted-answer.ts'
 import { layersText } from '../../tools/catalog/list-answer.ts'
 import { inOrder } from '../../tools/catalog/list-query.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
-import { countInTurns } from '../../tools/tokens/count-in-turns.ts'
 import { tokenCounter } from '../../tools/tokens/token-counter.ts'
 import { callerGone } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
@@ -16,11 +15,13 @@ import { readObject } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { countedAnswerOf } from './list-budget.ts'
-import { narrowingOf, narrowInTurns, viewNarrowing } from './list-narrowing.ts'
+import { narrowingOf, narrowedList, viewNarrowing } from './list-narrowing.ts'
 import { parseListQuery } from './list-parameters.ts'
 import type { RouteParts } from './route-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
+/** The prompts that are composed at the same time, each in turns, so that many long ones delay a short one little. */
+const WRAPS_AT_ONCE = 32
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
 /** Bytes of the tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
@@ -33,7 +34,7 @@ const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at 
  */
 export function wrapRoute(parts: RouteParts): Route {
   const composing = new FairQueue(
-    { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    { places: WRAPS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
   const answers: Answers = new LRUCache({
@@ -49,8 +50,9 @@ export function wrapRoute(parts: RouteParts): Route {
     async handle(request) {
       const { principal, res } = request
       const asked = wrapInBody(await readObject(request, 'wrap'))
-      const compose = () => wrapped(parts, answers, asked, principal)
-      const { wrap, headers } = await composing.run(principal.uid, compose, callerGone(res))
+      const gone = callerGone(res)
+      const compose = () => wrapped(parts, answers, asked, principal, new Turns(gone))
+      const { wrap, headers } = await composing.run(principal.uid, compose, gone)
       sendJson(res, 200, wrap, { 'Cache-Control': 'private, no-store', ...headers })
     },
   })
@@ -67,19 +69,19 @@ async function wrapped(
   answers: Answers,
   asked: AskedWrap,
   principal: KnownRequest['principal'],
+  turns: Turns,
 ) {
   const narrowing = await narrowingOf(parts, principal, asked.narrowing)
   const { uid } = principal
   if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewNarrowing(narrowing))
   const whole = await parts.listed.view(principal, narrowing?.session)
-  const narrowed = narrowing && (await narrowInTurns(whole, narrowing, principal))
+  const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
   const view = narrowed?.view ?? whole
   const rank = await parts.usageRanks.of(principal.uid)
   const profile = await profileOf(parts, asked, principal.uid)
   const dialect = asked.dialect ?? profile?.dialect
   const bounds = { toolsMax: asked.maxTools ?? profile?.toolsMax, defers: profile?.defers }
   const count = await tokenCounter()
-  const work = new LongWork()
   let answered: CountedAnswer | undefined
 
   async function fitTools(tokens: number): Promise<FittedTools<WrappedTools>> {
@@ -88,14 +90,15 @@ async function wrapped(
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
     const query = parseListQuery(search, parts)
     const answer =
-      answers.get(key) ?? (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, bounds))
+      answers.get(key) ??
+      (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, turns, bounds))
     answers.set(key, answer)
     answered = answer
     return fitted(answer, asked.guide ? guideOf(answer, dialect) : undefined)
   }
 
   const { targetTokens, toolsTokens, layers } = asked
-  const counted = (text: string) => countInTurns(text, count, work)
+  const counted = (text: string) => turns.run(count.steps(text))
   const composed = await composeWrap({ targetTokens, toolsTokens, layers, fitTools, count: counted })
   const { unmatched } = narrowed ?? {}
   const { quarantined, unknown, leftOut } = answered ?? {}

@@ -27,6 +27,7 @@ function open(family: Family): RequestListener {
   const report = readCloudConfig()
   logNotices(report, cloudLog)
   const services = cloudServices(report.config(), cloudLog)
+  services.loopWatch.start()
   void services.catalog.load()
   return createApp(services, family)
 }

@@ -79,6 +79,7 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
+    services.loopWatch.start()
     void reportRules(services)
     if (hasDataFolder(config)) void audit?.checkNewest()
     const health = await runner.health()

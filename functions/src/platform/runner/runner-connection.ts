@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
+import { marked } from '../../running-work.ts'
 import { EVENTS_TYPE, type EventReader } from './event-reader.ts'
 
 /** The address of a runner, and how requests prove that they come from this service. */
@@ -166,7 +167,7 @@ function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest)
 /** Reads an answer with events. While their listener waits, nothing more is read, so that the runner waits too. */
 function readEvents(answer: IncomingMessage, events: EventReader): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  answer.on('data', (piece: Buffer) => {
+  const take = (piece: Buffer): void => {
     try {
       const waiting = events.take(piece)
       if (!waiting) return
@@ -175,7 +176,8 @@ function readEvents(answer: IncomingMessage, events: EventReader): Promise<strin
     } catch (error) {
       answer.destroy(error as Error)
     }
-  })
+  }
+  answer.on('data', marked(take))
   answer.once('end', () => {
     try {
       resolve(events.end())

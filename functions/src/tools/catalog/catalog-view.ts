@@ -1,7 +1,7 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
 import { maySee, whyNotCalled } from '../../access/visible.ts'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
@@ -184,17 +184,6 @@ export class CatalogView {
     return this.winner(entry.name) === entry && this.#shows(entry)
   }
 
-  /** Decides which tools the rules hide, so that later questions are answered from memory. Other requests get turns meanwhile. */
-  async decideInTurns(): Promise<void> {
-    if (!this.#rules) return
-    const work = new LongWork()
-    for (const layer of LAYERS)
-      for (const entry of this.layers[layer].snapshot?.sorted ?? []) {
-        if (work.isLong) await work.giveTurn()
-        if (this.winner(entry.name) === entry) this.#rules.hides(entry)
-      }
-  }
-
   #shows(entry: CatalogEntry): boolean {
     return !this.#rules?.hides(entry) && !this.#filter?.leavesOut(entry)
   }
@@ -213,13 +202,33 @@ export class CatalogView {
     return undefined
   }
 
-  /** All visible definitions, or only those after a position, in the order of the catalog. */
-  *entries(after?: Position): Generator<CatalogEntry> {
+  /** Reads the aliases of all definitions in pieces. Afterwards `meaning` finds any alias at once. */
+  *readAliases(): Pieces<void> {
+    for (const layer of LAYERS) yield* this.layers[layer].snapshot?.readAliases() ?? []
+  }
+
+  /** All visible definitions, in the order of the catalog. */
+  *entries(): Generator<CatalogEntry> {
+    for (const entry of this.candidates()) if (this.shows(entry)) yield entry
+  }
+
+  /** As `entries`, in pieces, because rules that hide many definitions take long. */
+  *shown(): Pieces<readonly CatalogEntry[]> {
+    const shown: CatalogEntry[] = []
+    for (const entry of this.candidates()) {
+      yield
+      if (this.shows(entry)) shown.push(entry)
+    }
+    return shown
+  }
+
+  /** The definitions of all layers, or only those after a position, in the order of the catalog. `shows` tells which are visible. */
+  *candidates(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
       for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
-        if (entry && this.shows(entry)) yield entry
+        if (entry) yield entry
       }
     }
   }

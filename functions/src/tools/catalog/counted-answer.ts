@@ -1,17 +1,16 @@
 import { parseNameEntry, type DialectRules } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
-import { FRAGMENT_START, fragmentTokens, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
+import type { Pieces } from '../../loop-turn.ts'
+import { FRAGMENT_START, fragmentEnd, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
 import type { Rung } from '../tokens/rungs.ts'
 import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
 import type { UsageRank } from '../usage/usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-import { aliasFault } from './explain-dialects.ts'
-import { isOmittedFrom, joinedAnswer, markOf, withSearch, workflowOf } from './list-answer.ts'
+import { isAliasTaken, isOmittedFrom, joinedAnswer, markOf, withSearch, workflowOf } from './list-answer.ts'
 import type { ItemWorkflows, ListAnswer } from './list-answer.ts'
 import type { ListQuery } from './list-query.ts'
 import { placeTools, type PlacedTool, type SizedTool, type ToolBounds } from './place-tools.ts'
-import type { FragmentSize, RungFragments } from './rung-fragments.ts'
+import type { FragmentSize, RungFragments, RungSizes } from './rung-fragments.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
 /** What a list takes, and how many tools are on each rung. */
@@ -38,35 +37,35 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * Makes a list whose tokens are counted. With a budget, the ladder decides on which rung each tool is; the order of the list stays
- * the same. Other requests get turns meanwhile. Rejects with ANSWER_TOO_LARGE only without a budget.
+ * the same. Throws ANSWER_TOO_LARGE only without a budget.
  */
-export async function countedAnswer(
+export function* countedAnswer(
   view: CatalogView,
   query: ListQuery,
   dialect: DialectRules | undefined,
   workflows: ItemWorkflows,
   counting: Counting,
   found?: readonly CatalogEntry[],
-): Promise<CountedAnswer> {
+): Pieces<CountedAnswer> {
   const { rungs, count } = counting
-  const work = new LongWork()
   const isOmitted = isOmittedFrom(query, workflows)
-  const select = (shape: (entry: CatalogEntry) => Listed | undefined): Selected =>
+  const select = (shape: (entry: CatalogEntry) => Listed | undefined): Pieces<Selected> =>
     selectEntries(view, query, isOmitted, shape, found)
   const looked: CatalogEntry[] = []
-  select((entry) => {
+  yield* select((entry) => {
     looked.push(entry)
     return { fragment: NOTHING, workflowName: undefined, callable: null }
   })
+  const measured = new Map<CatalogEntry, RungSizes | undefined>()
   for (const entry of looked) {
-    if (work.isLong) await work.giveTurn()
-    if (rungs.isLong(entry, dialect)) await rungs.measureInTurns(entry, dialect, count, work)
-    else rungs.sizes(entry, dialect, count)
+    yield
+    measured.set(entry, yield* rungs.measured(entry, dialect, count))
   }
+  if (dialect?.usesAliases) yield* view.readAliases()
   const tools = new Map<Listed, SizedTool>()
-  const selected = select((entry) => {
-    const isRefused = dialect !== undefined && aliasFault(view, entry.name, dialect) !== undefined
-    const sizes = isRefused ? undefined : rungs.sizes(entry, dialect, count)
+  const selected = yield* select((entry) => {
+    const isRefused = dialect !== undefined && isAliasTaken(view, entry, dialect)
+    const sizes = isRefused ? undefined : measured.get(entry)
     // With a budget the ladder bounds the bytes.
     const fragment = query.budget === undefined ? rungs.of(entry, dialect, 'full') : NOTHING
     if (!sizes || !fragment) return undefined
@@ -81,10 +80,10 @@ export async function countedAnswer(
   const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
   const rungOf = new Map(placed?.map(({ entry, rung }) => [entry, rung]))
 
-  async function onRungs(list: readonly Listed[]): Promise<Listed[]> {
+  function* onRungs(list: readonly Listed[]): Pieces<Listed[]> {
     const kept: Listed[] = []
     for (const one of list) {
-      if (work.isLong) await work.giveTurn()
+      yield
       const tool = tools.get(one)
       const rung = placed && tool ? rungOf.get(tool.entry) : 'full'
       numbers[rung ?? 'dropped'] += 1
@@ -97,9 +96,9 @@ export async function countedAnswer(
   // The vendor's own search stands in for the tools by which a model finds others.
   const isDeferred = query.withSearch && dialect?.deferral !== undefined && selected.listed.length > 0
   const kept = {
-    listed: await onRungs(selected.listed),
-    loaded: await onRungs(selected.loaded),
-    finders: isDeferred ? [] : await onRungs(selected.finders),
+    listed: yield* onRungs(selected.listed),
+    loaded: yield* onRungs(selected.loaded),
+    finders: isDeferred ? [] : yield* onRungs(selected.finders),
   }
   const listed = withSearch(kept, query, dialect)
   const answer = joinedAnswer(view, query, workflows, selected, listed, dialect, found)
@@ -146,7 +145,7 @@ function place(
 
 function sizeOf(fragment: Buffer, count: CountTokens): FragmentSize {
   const text = fragment.toString()
-  return { tokens: fragmentTokens(text, count), bytes: fragment.length, tail: tailOf(text) }
+  return { tokens: count(fragmentEnd(text)), bytes: fragment.length, tail: tailOf(text) }
 }
 
 function endingOf(

@@ -1,7 +1,7 @@
-import { inDialect, type DialectRules, type Digest } from '@toolrack/contract'
+import { inDialectAs, type DialectRules, type Digest } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import { LongWork } from '../../loop-turn.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
+import { aliasOfEntry } from './layer-snapshot.ts'
 
 /** Memory that a fragment takes in addition to its bytes: its key, its entry in the cache, and the Buffer object. */
 const OVERHEAD_BYTES = 400
@@ -34,46 +34,18 @@ export class DialectFragments {
     const { text } = entry.stored
     const known = this.#known.get(key)
     if (known?.text === text) return known.fragment
-    const converted = inDialect(definitionOf(entry), dialect)
+    const converted = inDialectAs(nameInDialect(entry, dialect), definitionOf(entry), dialect)
     const fragment = 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
     this.#known.set(key, { text, fragment })
     return fragment
   }
 }
 
-function bytesOf({ text, fragment }: Known): number {
-  return OVERHEAD_BYTES + text.length + (fragment?.length ?? 0)
+/** The name of a tool in the list for a vendor. */
+export function nameInDialect(entry: CatalogEntry, { usesAliases }: DialectRules): string {
+  return usesAliases ? aliasOfEntry(entry) : entry.name
 }
 
-/** `of` throws it to stop the work, so that other requests get a turn. `whole` always catches it. */
-const TURN = new Error('others have a turn')
-
-/** Makes the fragments of one list in several steps. In one step, the fragments of a large layer took 900 ms. */
-export class FragmentsInTurns {
-  readonly #fragments: Pick<DialectFragments, 'of'>
-  readonly #made = new Map<CatalogEntry, Buffer | undefined>()
-  readonly #work = new LongWork()
-
-  constructor(fragments: Pick<DialectFragments, 'of'>) {
-    this.#fragments = fragments
-  }
-
-  of(entry: CatalogEntry, dialect: DialectRules): Buffer | undefined {
-    if (!this.#made.has(entry)) {
-      if (this.#work.isLong) throw TURN
-      this.#made.set(entry, this.#fragments.of(entry, dialect))
-    }
-    return this.#made.get(entry)
-  }
-
-  /** Calls `make`, which calls `of`. Repeats this until all fragments that `make` needs exist. */
-  async whole<Value>(make: () => Value): Promise<Value> {
-    for (; ; await this.#work.giveTurn()) {
-      try {
-        return make()
-      } catch (error) {
-        if (error !== TURN) throw error
-      }
-    }
-  }
+function bytesOf({ text, fragment }: Known): number {
+  return OVERHEAD_BYTES + text.length + (fragment?.length ?? 0)
 }

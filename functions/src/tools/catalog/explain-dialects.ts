@@ -1,6 +1,7 @@
 import type { Conversion, Dialect, DialectFault, DialectRules, ToolDefinition } from '@toolrack/contract'
-import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogView } from './catalog-view.ts'
 
 /** The result of converting a tool to one dialect. */
@@ -14,10 +15,13 @@ type DialectExplanation = {
 
 export type DialectExplanations = Readonly<Record<Dialect, DialectExplanation>>
 
-export function explainDialects(view: CatalogView, entry: CatalogEntry): DialectExplanations {
+export function* explainDialects(view: CatalogView, entry: CatalogEntry): Pieces<DialectExplanations> {
   const definition = definitionOf(entry)
-  const rules = DIALECTS.map((dialect) => [dialect, dialectRules(dialect)] as const)
-  const explained = rules.map(([dialect, rule]) => [dialect, explainDialect(view, definition, rule)])
+  const explained: [Dialect, DialectExplanation][] = []
+  for (const dialect of DIALECTS) {
+    yield
+    explained.push([dialect, explainDialect(view, definition, dialectRules(dialect))])
+  }
   return Object.fromEntries(explained) as DialectExplanations
 }
 
@@ -28,7 +32,7 @@ export function explainDialect(
 ): DialectExplanation {
   const { name } = definition.function
   const alias = nameIn(dialect, name)
-  const fault = aliasFault(view, name, dialect)
+  const fault = dialect.usesAliases ? aliasFault(view, name, alias) : undefined
   if (fault) return { alias, conversion: 'quarantined', obstacle: fault }
   const converted = inDialect(definition, dialect)
   const obstacle = 'reason' in converted ? { pointer: converted.pointer, reason: converted.reason } : null
@@ -39,9 +43,7 @@ export function explainDialect(
  * The fault of a tool whose alias means another tool: one with the alias as its name, or the first one with the same alias.
  * The tool is quarantined even if the list does not contain the other tool.
  */
-export function aliasFault(view: CatalogView, name: string, dialect: DialectRules): DialectFault | undefined {
-  if (!dialect.usesAliases) return undefined
-  const alias = aliasOf(name)
+export function aliasFault(view: CatalogView, name: string, alias: string): DialectFault | undefined {
   const called = view.meaning(alias)
   if (!called || called.name === name) return undefined
   const what = called.name === alias ? 'is the name' : 'is also the alias'

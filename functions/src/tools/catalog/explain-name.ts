@@ -1,6 +1,7 @@
 import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView, LeftOut } from './catalog-view.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
 
@@ -45,7 +46,8 @@ export type Explanation = {
 }
 
 /** Explains one name or alias: its definition in every layer, which definition wins, and why. */
-export function explainName(view: CatalogView, nameOrAlias: string): Explanation {
+export function* explainName(view: CatalogView, nameOrAlias: string): Pieces<Explanation> {
+  yield* view.readAliases()
   const winner = view.resolve(nameOrAlias)
   const name = view.meaning(nameOrAlias)?.name ?? nameOrAlias
   const layers = LAYERS.map((layer) => explainLayer(view, layer, name, view.meaning(name)))
@@ -60,7 +62,7 @@ export function explainName(view: CatalogView, nameOrAlias: string): Explanation
     callable: winner?.callable ?? null,
     hidden: winner ? null : whyHidden(view, name, layers),
     layers,
-    dialects: winner ? explainDialects(view, winner) : null,
+    dialects: winner ? yield* explainDialects(view, winner) : null,
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Layer } from '@toolrack/contract'
+import { Turns } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 import type { LayerRead, LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 
 /** Milliseconds for which a layer is used before its revision is checked again. */
 export const REVISION_CHECK_MS = 1_000
-/** Milliseconds that a request waits for a layer: `withLastGood` if an older state is in memory, `without` if there is none. */
+/** Milliseconds that a request waits for the source: `withLastGood` if an older state is in memory, `without` if there is none. */
 export const READ_DEADLINE_MS = { withLastGood: 300, without: 1_500 } as const
 
 /** The state of a layer: the newest (`fresh`), the last one that could be read (`stale`), or none (`error`). */
@@ -28,6 +30,8 @@ export class LayerCache {
   #checkedAt = -Infinity
   #written = 0
   #reading: Promise<void> | undefined
+  /** True as long as the source has not answered. */
+  #isAsking = false
   #lost = false
 
   constructor(layer: Layer, source: LayerSource, options: Options) {
@@ -52,15 +56,16 @@ export class LayerCache {
     const reading = this.load()
     await this.#source.open?.()
     const deadlineMs = this.#state.snapshot ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
+    // A large layer that has arrived is parsed in turns, which takes time if other work goes on.
     await withinMs(deadlineMs, reading, () =>
-      this.#lose(new Error(`the layer was not read within ${deadlineMs} ms`)),
+      this.#isAsking ? this.#lose(new Error(`the layer was not read within ${deadlineMs} ms`)) : reading,
     )
     return this.#state
   }
 
   /** Reads the layer without a deadline. Never rejects. */
   load(): Promise<void> {
-    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    return (this.#reading ??= this.#readAsOwner().finally(() => (this.#reading = undefined)))
   }
 
   /** To be called after a change of the layer, so that the next list shows the change. */
@@ -69,26 +74,37 @@ export class LayerCache {
     this.#checkedAt = -Infinity
   }
 
+  /** A layer that all users share is read as work of the service, whoever has asked for it. */
+  #readAsOwner(): Promise<void> {
+    return this.#layer === 'user' ? this.#read() : asPart(`the ${this.#layer} layer`, () => this.#read())
+  }
+
   /** Reads the layer. If there was a write during the read, reads again, because the first read may not contain the change. */
   async #read(): Promise<void> {
     try {
       for (let seen = -1; seen !== this.#written;) {
         seen = this.#written
-        this.#state = this.#stateAfter(await this.#source.read(this.#state.snapshot?.revision))
+        this.#isAsking = true
+        const read = await this.#source.read(this.#state.snapshot?.revision)
+        this.#isAsking = false
+        this.#state = await this.#stateAfter(read)
       }
       this.#checkedAt = this.#options.now()
       if (this.#lost) this.#options.report(this.#layer, 'back')
       this.#lost = false
     } catch (error) {
+      this.#isAsking = false
       this.#lose(error)
     }
   }
 
   /** The state after a read. It is the same object if nothing has changed, so that views can compare states by identity. */
-  #stateAfter(read: LayerRead): LayerState {
+  async #stateAfter(read: LayerRead): Promise<LayerState> {
     const { status, snapshot } = this.#state
-    if (read.revision !== snapshot?.revision)
-      return { status: 'fresh', snapshot: LayerSnapshot.after(this.#layer, snapshot, read) }
+    if (read.revision !== snapshot?.revision) {
+      const newer = await new Turns().run(LayerSnapshot.after(this.#layer, snapshot, read))
+      return { status: 'fresh', snapshot: newer }
+    }
     return status === 'fresh' ? this.#state : { status: 'fresh', snapshot }
   }
 

@@ -1,4 +1,5 @@
-import { aliasOf, type Layer } from '@toolrack/contract'
+import { aliasOf, plainAlias, type Layer } from '@toolrack/contract'
+import { atOnce, type Pieces } from '../../loop-turn.ts'
 import { catalogEntry, type CatalogEntry } from './catalog-entry.ts'
 import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts'
 
@@ -19,7 +20,9 @@ export class LayerSnapshot {
   readonly skipped: readonly SkippedItem[]
   readonly deletions: Deletions
   #sorted: readonly CatalogEntry[] | undefined
-  #byAlias: ReadonlyMap<string, CatalogEntry> | undefined
+  /** The entries whose aliases were read, from the last one on. */
+  readonly #byAlias = new Map<string, CatalogEntry>()
+  #aliasesLeft: number | undefined
 
   constructor(
     layer: Layer,
@@ -58,24 +61,47 @@ export class LayerSnapshot {
 
   /** The entries by alias, without the names that equal their alias. If two names have the same alias, the first name is used. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
-    return (this.#byAlias ??= new Map(
-      this.sorted
-        .map((entry) => [aliasOf(entry.name), entry] as const)
-        .filter(([alias, { name }]) => alias !== name)
-        .toReversed(),
-    ))
+    if (this.#aliasesLeft !== 0) atOnce(this.readAliases())
+    return this.#byAlias
+  }
+
+  /** Reads the aliases for `byAlias` in pieces. What one caller has read, the others need not read. */
+  *readAliases(): Pieces<void> {
+    const { sorted } = this
+    this.#aliasesLeft ??= sorted.length
+    while (this.#aliasesLeft > 0) {
+      this.#aliasesLeft -= 1
+      const entry = sorted[this.#aliasesLeft]
+      if (!entry) continue
+      const alias = aliasOfEntry(entry)
+      if (alias !== entry.name) this.#byAlias.set(alias, entry)
+      yield
+    }
   }
 
   /** The snapshot after a read. Entries whose content is the same stay the same objects. */
-  static after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): LayerSnapshot {
+  static *after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): Pieces<LayerSnapshot> {
     const byName = new Map(read.whole ? [] : previous?.byName)
     for (const stored of read.definitions) {
+      yield
       const known = previous?.byName.get(stored.name)
       byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
     }
     for (const name of read.deleted) byName.delete(name)
     return new LayerSnapshot(layer, byName, read, deletionsAfter(previous, read))
   }
+}
+
+/** The aliases of entries that need a hash, which takes some 20 µs. Entries stay the same in later snapshots. */
+const HASHED = new WeakMap<CatalogEntry, string>()
+
+/** The alias of an entry's name. */
+export function aliasOfEntry(entry: CatalogEntry): string {
+  const known = plainAlias(entry.name) ?? HASHED.get(entry)
+  if (known !== undefined) return known
+  const alias = aliasOf(entry.name)
+  HASHED.set(entry, alias)
+  return alias
 }
 
 /** The same object as before if nothing was deleted. A name that is defined again stays in it, and its definition counts. */

@@ -1,8 +1,10 @@
 import { isToolName, LAYERS, type DialectRules, type JsonObject } from '@toolrack/contract'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import type { DialectFragments } from './dialect-fragments.ts'
 import { aliasFault } from './explain-dialects.ts'
+import { aliasOfEntry } from './layer-snapshot.ts'
 import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
@@ -34,48 +36,54 @@ export type ItemWorkflows = {
  * Makes a list from the fragments of definitions, which were serialised when the definitions were read. `notes` has what the list says
  * of a tool, under a key that no definition has.
  */
-export function listAnswer(
+export function* listAnswer(
   view: CatalogView,
   query: ListQuery,
   workflows: ItemWorkflows,
   found?: readonly CatalogEntry[],
   notes?: ReadonlyMap<CatalogEntry, JsonObject>,
-): ListAnswer {
+): Pieces<ListAnswer> {
   function shape(entry: CatalogEntry): Listed {
     const note = notes?.get(entry)
     return note ? withEnding(entry, `,"x-toolrack":${JSON.stringify(note)}}`) : entry
   }
 
-  return answer(view, query, workflows, found, shape)
+  return yield* answer(view, query, workflows, found, shape)
 }
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
-export function dialectAnswer(
+export function* dialectAnswer(
   view: CatalogView,
   query: ListQuery,
   dialect: DialectRules,
   workflows: ItemWorkflows,
   fragments: Pick<DialectFragments, 'of'>,
   found?: readonly CatalogEntry[],
-): ListAnswer {
+): Pieces<ListAnswer> {
   function shape(entry: CatalogEntry): Listed | undefined {
     const fragment = fragments.of(entry, dialect)
-    if (!fragment || aliasFault(view, entry.name, dialect)) return undefined
+    if (!fragment || isAliasTaken(view, entry, dialect)) return undefined
     return { fragment, workflowName: entry.workflowName, callable: entry.callable }
   }
 
-  return answer(view, query, workflows, found, shape, dialect)
+  if (dialect.usesAliases) yield* view.readAliases()
+  return yield* answer(view, query, workflows, found, shape, dialect)
 }
 
-function answer(
+/** True if the dialect does not list the tool because a call by its alias runs another one. */
+export function isAliasTaken(view: CatalogView, entry: CatalogEntry, dialect: DialectRules): boolean {
+  return dialect.usesAliases && aliasFault(view, entry.name, aliasOfEntry(entry)) !== undefined
+}
+
+function* answer(
   view: CatalogView,
   query: ListQuery,
   workflows: ItemWorkflows,
   found: readonly CatalogEntry[] | undefined,
   shape: (entry: CatalogEntry) => Listed | undefined,
   dialect?: DialectRules,
-): ListAnswer {
-  const selected = selectEntries(view, query, isOmittedFrom(query, workflows), shape, found)
+): Pieces<ListAnswer> {
+  const selected = yield* selectEntries(view, query, isOmittedFrom(query, workflows), shape, found)
   return joinedAnswer(view, query, workflows, selected, withSearch(selected, query, dialect), dialect, found)
 }
 

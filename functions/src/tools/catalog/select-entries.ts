@@ -1,4 +1,5 @@
 import { parseNameEntry, ToolrackError } from '@toolrack/contract'
+import type { Pieces } from '../../loop-turn.ts'
 import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
@@ -12,7 +13,18 @@ export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'
   readonly ending?: string
 }
 
-export type Selected = ReturnType<typeof selectEntries>
+/** See `selectEntries`. */
+export type Selected = {
+  readonly finders: readonly Listed[]
+  readonly listed: readonly Listed[]
+  readonly loaded: readonly Listed[]
+  readonly quarantined: readonly string[]
+  readonly omitted: readonly string[]
+  readonly unknown: readonly string[]
+  readonly leftOut: readonly string[]
+  readonly last: CatalogEntry | undefined
+  readonly hasMore: boolean
+}
 
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
@@ -64,14 +76,14 @@ class Selection {
  * `unknown` has the requested names for which there is no visible tool, and `leftOut` those that the filter of the view leaves
  * out. `hasMore` is true if the page is full.
  */
-export function selectEntries(
+export function* selectEntries(
   view: CatalogView,
   query: ListQuery,
   isOmitted: (entry: CatalogEntry) => boolean,
   shape: (entry: CatalogEntry) => Listed | undefined,
   found?: readonly CatalogEntry[],
-) {
-  const { entries, ...missing } = sourceOf(view, query, found)
+): Pieces<Selected> {
+  const { candidates, ...missing } = sourceOf(view, query, found)
   const isPaged = query.limit !== undefined
   const selection = new Selection(isOmitted, shape, isPaged)
   const { quarantined, omitted } = selection
@@ -109,8 +121,9 @@ export function selectEntries(
       put(entry, finders)
     }
   let hasMore = false
-  for (const entry of entries) {
-    if (!matches(entry, query) || inList.has(entry)) continue
+  for (const entry of candidates) {
+    yield
+    if (!matches(entry, query) || inList.has(entry) || !view.shows(entry)) continue
     hasMore = listed.length === query.limit
     if (hasMore) break
     if (!put(entry, listed)) return done(true)
@@ -118,6 +131,7 @@ export function selectEntries(
     last = entry
   }
   for (const name of query.loaded) {
+    yield
     const entry = resolved(view, name, missing)
     if (!entry || inList.has(entry)) continue
     inList.add(entry)
@@ -135,17 +149,17 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
   for (const entry of entries) if (!isFinder(entry)) yield entry
 }
 
-/** The entries from which the query selects. A tool that is asked for by name is in the list whatever it is for. */
+/** The entries from which the query selects those that the view shows. A tool that is asked for by name is in the list whatever it is for. */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
     return {
-      entries: withoutFinders(found ?? view.entries(query.after)),
+      candidates: withoutFinders(found ?? view.candidates(query.after)),
       unknown: [] as string[],
       leftOut: [] as string[],
     }
   const { entries, ...missing } = named(view, query.names)
   const wanted = new Set(entries)
-  return { entries: found ? found.filter((entry) => wanted.has(entry)) : entries, ...missing }
+  return { candidates: found ? found.filter((entry) => wanted.has(entry)) : entries, ...missing }
 }
 
 export function answerTooLarge(): ToolrackError {

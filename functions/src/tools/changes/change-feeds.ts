@@ -1,4 +1,5 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
+import { asPart } from '../../running-work.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { PastViews, Viewer } from './past-views.ts'
 
@@ -146,7 +147,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   }
 
   #later(ms: number): NodeJS.Timeout {
-    return setTimeout(() => void this.#look(), ms).unref()
+    return setTimeout(() => void asPart('the change feeds', () => this.#look()), ms).unref()
   }
 
   async #look(): Promise<void> {

@@ -4,7 +4,8 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import type { ListQuery } from '../catalog/list-query.ts'
 import { isFinder, matches, named } from '../catalog/select-entries.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns, type Pieces } from '../../loop-turn.ts'
+import { SharedWork } from '../../shared-work.ts'
 
 export type ChangedTool = { readonly name: string; readonly digest: Digest }
 
@@ -25,18 +26,35 @@ export function feedRevision({ listRevision }: Pick<CatalogView, 'listRevision'>
   return listRevision.replaceAll('~', '')
 }
 
-/** The changes between two views of one principal. A tool that the principal may not see any more is removed. */
+/**
+ * The changes between two views of one principal. A tool that the principal may not see any more is removed. `signal` is aborted when
+ * nobody waits for them any more.
+ */
 export async function changesBetween(
   before: CatalogView,
   after: CatalogView,
   filter: FeedFilter,
+  signal?: AbortSignal,
 ): Promise<ToolChanges> {
+  const names = filter.names === 'all' ? await namesToCompare(before, after, signal) : undefined
+  return new Turns(signal).run(changesOf(before, after, filter, names))
+}
+
+/** The changes of the tools with these names, or without names of those that the filter names. */
+export function* changesOf(
+  before: CatalogView,
+  after: CatalogView,
+  filter: FeedFilter,
+  touched: readonly string[] | undefined,
+): Pieces<ToolChanges> {
   const added: ChangedTool[] = []
   const changed: ChangedTool[] = []
   const removed: string[] = []
-  const [old, present] = await seenBy(before, after, filter)
+  const old = yield* seenBy(before, filter, touched)
+  const present = yield* seenBy(after, filter, touched)
   const names = new Set([...old.keys(), ...present.keys()])
   for (const name of [...names].toSorted((a, b) => (a < b ? -1 : 1))) {
+    yield
     const was = old.get(name)
     const digest = present.get(name)
     if (digest === undefined) removed.push(name)
@@ -52,26 +70,36 @@ export function isEmpty({ added, changed, removed }: ToolChanges): boolean {
 
 type Digests = ReadonlyMap<string, Digest>
 
-/** The tools of both views that may differ. Only these are looked up, because the catalog may have 100,000 names. */
-async function seenBy(
+/** The names of the tools that may differ. Only these are looked up, because the catalog may have 100,000 names. */
+function namesToCompare(
   before: CatalogView,
   after: CatalogView,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> | readonly string[] {
+  return hideAlike(before, after) ? touchedNames(before, after) : differentlyShown(before, after, signal)
+}
+
+function* seenBy(
+  view: CatalogView,
   filter: FeedFilter,
-): Promise<readonly [Digests, Digests]> {
-  const { names } = filter
+  touched: readonly string[] | undefined,
+): Pieces<Digests> {
   const query = { ...filter, after: undefined }
-  const digests = (entries: readonly CatalogEntry[]): Digests =>
-    new Map(entries.filter((entry) => matches(entry, query)).map(({ name, digest }) => [name, digest]))
-  if (names !== 'all') return [digests(named(before, names).entries), digests(named(after, names).entries)]
-  const touched = hideAlike(before, after)
-    ? touchedNames(before, after)
-    : await differentlyShown(before, after)
-  // As in a list, the tools by which a model finds others are there only if they are asked for.
-  const visible = (view: CatalogView): CatalogEntry[] =>
-    touched
-      .flatMap((name) => shownIn(view, name) ?? [])
-      .filter((entry) => filter.withSearch || !isFinder(entry))
-  return [digests(visible(before)), digests(visible(after))]
+  const digests = new Map<string, Digest>()
+  const see = (entry: CatalogEntry): void => {
+    if (matches(entry, query)) digests.set(entry.name, entry.digest)
+  }
+  if (!touched) {
+    if (filter.names !== 'all') named(view, filter.names).entries.forEach(see)
+    return digests
+  }
+  for (const name of touched) {
+    yield
+    const entry = shownIn(view, name)
+    // As in a list, the tools by which a model finds others are there only if they are asked for.
+    if (entry && (filter.withSearch || !isFinder(entry))) see(entry)
+  }
+  return digests
 }
 
 function shownIn(view: CatalogView, name: string): CatalogEntry | undefined {
@@ -95,25 +123,35 @@ function hidingIn(revision: string): string {
  */
 const SHOWN = new WeakMap<
   CatalogView,
-  { readonly of: WeakRef<CatalogView>; readonly names: Promise<readonly string[]> }
+  { readonly of: WeakRef<CatalogView>; readonly names: readonly string[] }
 >()
 
-function differentlyShown(before: CatalogView, after: CatalogView): Promise<readonly string[]> {
+/** The comparisons that are not done yet, by the newer view and then by the older one. */
+const COMPARING = new WeakMap<CatalogView, SharedWork<CatalogView, readonly string[]>>()
+
+async function differentlyShown(
+  before: CatalogView,
+  after: CatalogView,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
   const known = SHOWN.get(after)
   if (known?.of.deref() === before) return known.names
-  const names = compareAll(before, after)
-  SHOWN.set(after, { of: new WeakRef(before), names })
-  return names
+  const comparing = COMPARING.get(after) ?? new SharedWork<CatalogView, readonly string[]>()
+  COMPARING.set(after, comparing)
+  return comparing.run(before, signal, async (allLeft) => {
+    const names = await new Turns(allLeft).run(compareAll(before, after))
+    SHOWN.set(after, { of: new WeakRef(before), names })
+    return names
+  })
 }
 
-/** Compares every name of both views. Other requests get a turn meanwhile. */
-async function compareAll(before: CatalogView, after: CatalogView): Promise<readonly string[]> {
-  const work = new LongWork()
+/** The names of both views that they do not show alike. */
+export function* compareAll(before: CatalogView, after: CatalogView): Pieces<readonly string[]> {
   const names = new Set<string>()
   for (const { layers } of [before, after])
     for (const { snapshot } of Object.values(layers))
       for (const name of snapshot?.byName.keys() ?? []) {
-        if (work.isLong) await work.giveTurn()
+        yield
         if (shownIn(before, name) !== shownIn(after, name)) names.add(name)
       }
   return [...names]

@@ -1,27 +1,38 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces, Turns } from '../../loop-turn.ts'
 import { storedTokens } from '../tokens/stored-tokens.ts'
-import { tokenCounter } from '../tokens/token-counter.ts'
+import { tokenCounter, type TokenCounter } from '../tokens/token-counter.ts'
 import type { DefinitionChange } from './definition-change.ts'
 
-/** The longest definition whose tokens are counted when it is written, in UTF-16 code units. A longer one would delay others by more than some 20 ms. */
+/** The longest definition whose tokens are counted when it is written, in UTF-16 code units. Longer ones would make the write slow. */
 const COUNTED_LENGTH_MAX = 65_536
 
-/** The changes with the tokens of the definitions. Other requests get turns meanwhile. What is not counted here is counted when a list needs it. */
+/** The changes with the tokens of the definitions. What is not counted here is counted when a list needs it. */
 export async function withTokens<Change extends DefinitionChange>(
   changes: readonly Change[],
+  turns: Turns,
 ): Promise<readonly Change[]> {
+  return changes.some(isCounted) ? turns.run(counting(changes, await tokenCounter())) : changes
+}
+
+export function* counting<Change extends DefinitionChange>(
+  changes: readonly Change[],
+  counter: TokenCounter,
+): Pieces<readonly Change[]> {
   const counted: Change[] = []
-  const work = new LongWork()
   for (const change of changes) {
-    if (work.isLong) await work.giveTurn()
-    counted.push(await counting(change))
+    yield
+    if (!isCounted(change)) counted.push(change)
+    else {
+      const definition = JSON.parse(change.text) as ToolDefinition
+      counted.push({ ...change, tokens: yield* storedTokens(definition, counter) })
+    }
   }
   return counted
 }
 
-async function counting<Change extends DefinitionChange>(change: Change): Promise<Change> {
-  if (change.kind !== 'put' || change.text.length > COUNTED_LENGTH_MAX) return change
-  const count = await tokenCounter()
-  return { ...change, tokens: storedTokens(JSON.parse(change.text) as ToolDefinition, count) }
+function isCounted<Change extends DefinitionChange>(
+  change: Change,
+): change is Change & { readonly kind: 'put' } {
+  return change.kind === 'put' && change.text.length <= COUNTED_LENGTH_MAX
 }

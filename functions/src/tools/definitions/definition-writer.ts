@@ -1,6 +1,6 @@
 import { isJsonObject, isToolName, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
@@ -57,7 +57,8 @@ export class DefinitionWriter {
     const compiler = compilers.forCaller({ user: principal.uid, signal })
     const admission = await admitNamed(view, layer, withName(sent, name), compiler)
     if ('faults' in admission) throw definitionError(admission.faults)
-    const [outcome] = await this.#write(principal, layer, [putOf(admission, 'upsert', precondition)])
+    const puts = [putOf(admission, 'upsert', precondition)]
+    const [outcome] = await this.#write(principal, layer, puts, new Turns(signal))
     return writeAnswer(view, layer, admission, must(outcome))
   }
 
@@ -77,11 +78,11 @@ export class DefinitionWriter {
     const refused: ItemFault[] = []
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()
-    const admitting = new LongWork()
+    const turns = new Turns(options.signal)
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
       // Other requests get a turn here: if definitions are refused before their compilation, the loop waits for nothing else.
-      if (admitting.isLong) await admitting.giveTurn()
+      if (turns.isDue) await turns.give()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
       refused.push(...faults.map((fault) => ({ index, ...fault })))
@@ -89,14 +90,19 @@ export class DefinitionWriter {
     }
     if (refused.length > 0 && options.onInvalid === 'fail') throw bulkError(refused, sent.length)
     const puts = admitted.map((admission) => putOf(admission, options.onConflict))
-    const outcomes = puts.length > 0 ? await this.#write(principal, layer, puts) : []
+    const outcomes = puts.length > 0 ? await this.#write(principal, layer, puts, turns) : []
     const results = admitted.map((each, index) => writeAnswer(view, layer, each, must(outcomes[index])))
     return options.onInvalid === 'skip' ? { results, refused } : { results }
   }
 
   async delete(principal: Principal, { layer, name, precondition }: WriteTarget) {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
-    const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
+    const [outcome] = await this.#write(
+      principal,
+      layer,
+      [{ kind: 'delete', name, precondition }],
+      new Turns(),
+    )
     return must(outcome)
   }
 
@@ -113,9 +119,14 @@ export class DefinitionWriter {
     return this.put(principal, target, JSON.parse(version.text) as JsonValue)
   }
 
-  async #write(principal: Principal, layer: WritableLayer, changes: readonly DefinitionChange[]) {
+  async #write(
+    principal: Principal,
+    layer: WritableLayer,
+    changes: readonly DefinitionChange[],
+    turns: Turns,
+  ) {
     const { store, catalog } = this.#parts
-    const counted = await withTokens(changes)
+    const counted = await withTokens(changes, turns)
     return writeLayer(catalog, principal, layer, (target, context) => store.write(target, counted, context))
   }
 }

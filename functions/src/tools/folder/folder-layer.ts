@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource, SkippedItem, StoredDefinition } from '../catalog/layer-source.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { faultDetail } from '../modules/admit-module.ts'
+import { asPart } from '../../running-work.ts'
 import { contentOf, type ModuleContent } from '../modules/module-content.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
 import { FolderReporter, type FolderNews } from './folder-news.ts'
@@ -105,7 +106,7 @@ export class FolderLayer implements LayerSource {
     this.#willLook = true
     setTimeout(() => {
       this.#willLook = false
-      void this.modules()
+      void asPart('the tools folder', () => this.modules())
     }, LOOK_MS).unref()
   }
 

@@ -1,4 +1,5 @@
 import { watch, type FSWatcher } from 'node:fs'
+import { asPart } from '../../running-work.ts'
 
 export type WatchPatience = {
   /** Milliseconds from the last event to the scan. A program that saves a file causes several events. */
@@ -48,7 +49,9 @@ export class FolderWatch {
   async scan(): Promise<void> {
     await this.#scanning
     if (this.#closed) return
-    await (this.#scanning ??= this.#scan().finally(() => (this.#scanning = undefined)))
+    await (this.#scanning ??= asPart('the tools folder', () => this.#scan()).finally(
+      () => (this.#scanning = undefined),
+    ))
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@toolrack/contract'
+import type { Pieces } from '../../loop-turn.ts'
 import { faultAt, type JsonFault } from './json-fault.ts'
-import { scanJson, scanJsonInSteps } from './scan-json.ts'
+import { scanJson, scanJsonInPieces } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
@@ -16,19 +17,13 @@ export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** Reads JSON like `readJson`, with pauses in which other requests have a turn. The parse at the beginning has no pause. */
-export async function readJsonInSteps(
-  bytes: Uint8Array,
-  depthMax: number | undefined,
-  giveTurn: () => Promise<void>,
-): Promise<ReadJson> {
+/** Reads JSON like `readJson`, in pieces. The parse at the beginning is one of them. */
+export function* readJsonInPieces(bytes: Uint8Array, depthMax: number | undefined): Pieces<ReadJson> {
   const parsed = parse(bytes)
   if ('fault' in parsed) return parsed
-  for (const fault of scanJsonInSteps(parsed.text, depthMax)) {
-    if (fault) return { fault }
-    await giveTurn()
-  }
-  return { value: parsed.value }
+  yield
+  const fault = yield* scanJsonInPieces(parsed.text, depthMax)
+  return fault ? { fault } : { value: parsed.value }
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

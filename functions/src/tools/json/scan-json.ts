@@ -1,3 +1,4 @@
+import { atOnce, type Pieces } from '../../loop-turn.ts'
 import { faultAt, type JsonFault } from './json-fault.ts'
 
 /** The most levels of a definition outside of its schemas. `admitSchema` checks the depth of a schema itself. */
@@ -24,17 +25,10 @@ type Frame = {
  * `depthMax`, the text is that of definitions: it may have 32 levels, and more in schemas.
  */
 export function scanJson(text: string, depthMax?: number): JsonFault | undefined {
-  for (const fault of scanJsonInSteps(text, depthMax)) if (fault) return fault
-  return undefined
+  return atOnce(scanJsonInPieces(text, depthMax))
 }
 
-/** Does the same as `scanJson` in steps: yields undefined where other requests may have a turn, and a fault as the last value. */
-export function* scanJsonInSteps(text: string, depthMax?: number): Generator<JsonFault | undefined, void> {
-  const fault = yield* scan(text, depthMax)
-  if (fault) yield fault
-}
-
-function* scan(text: string, sentMax?: number): Generator<undefined, JsonFault | undefined> {
+export function* scanJsonInPieces(text: string, sentMax?: number): Pieces<JsonFault | undefined> {
   const depthMax = sentMax ?? JSON_DEPTH_MAX
   // Only definitions have schemas. In the body of a call, `parameters` is a key like any other.
   const schemaKeys = sentMax === undefined ? SCHEMA_KEYS : NO_KEYS

@@ -1,7 +1,7 @@
 import { ToolrackError, type ErrorDetail, type JsonObject } from '@toolrack/contract'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns } from '../../loop-turn.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import { admitSpec, type AdmittedSpec, type ModuleIdentity } from './admit-spec.ts'
 import { contentSha256, mapContent, mainFile, type ModuleContent } from './module-content.ts'
@@ -43,11 +43,11 @@ export async function admitModule(
   const checked = await runner.check({ name, ...content, tenant, signal })
   const file = mainFile(name, content)
   const specs: AdmittedSpec[] = []
-  const admitting = new LongWork()
+  const turns = new Turns(signal)
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
     // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
-    if (admitting.isLong) await admitting.giveTurn()
+    if (turns.isDue) await turns.give()
     specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
   }
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])

@@ -1,5 +1,6 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
+import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
@@ -43,7 +44,8 @@ export class ModuleWriter {
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)
     const { sha256, report } = module
-    const tools = await withTokens(module.tools.map((tool) => putOf(tool)))
+    const puts = module.tools.map((tool) => putOf(tool))
+    const tools = await withTokens(puts, new Turns(signal))
     const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }

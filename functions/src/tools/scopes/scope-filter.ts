@@ -1,5 +1,5 @@
 import { formatScopeItem, itemsNaming, scopeTest, type Scope, type ToolInScope } from '@toolrack/contract'
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LeftOut } from '../catalog/catalog-view.ts'
 
@@ -19,26 +19,24 @@ export function scopeFilter(
   }
 }
 
-/** The tools that the filter does not leave out. Other requests get a turn meanwhile. */
-export async function leftIn(
-  entries: Iterable<CatalogEntry>,
+/** The tools that the filter does not leave out. */
+export function* leftIn(
+  entries: readonly CatalogEntry[],
   leavesOut: (entry: CatalogEntry) => LeftOut | undefined,
-): Promise<readonly CatalogEntry[]> {
-  const work = new LongWork()
+): Pieces<readonly CatalogEntry[]> {
   const left: CatalogEntry[] = []
   for (const entry of entries) {
-    if (work.isLong) await work.giveTurn()
+    yield
     if (!leavesOut(entry)) left.push(entry)
   }
   return left
 }
 
-/** The items that match none of these tools, written as in a scope, without `!`. Other requests get a turn meanwhile. */
-export async function unmatchedItems(
-  entries: Iterable<CatalogEntry>,
+/** The items that match none of these tools, written as in a scope, without `!`. */
+export function* unmatchedItems(
+  entries: readonly CatalogEntry[],
   scopes: readonly Scope[],
-  work = new LongWork(),
-): Promise<readonly string[]> {
+): Pieces<readonly string[]> {
   const all = scopes.flatMap((scope) => (scope.kind === 'items' ? scope.items : []))
   const items = new Map(all.map((item) => [formatScopeItem({ ...item, excludes: false }), item]))
   const naming = itemsNaming([...items.values()])
@@ -46,7 +44,7 @@ export async function unmatchedItems(
   const left = new Set(texts.keys())
   for (const entry of entries) {
     if (left.size === 0) break
-    if (work.isLong) await work.giveTurn()
+    yield
     for (const index of naming(toolInScope(entry))) left.delete(index)
   }
   return texts.filter((_text, index) => left.has(index))

@@ -1,4 +1,4 @@
-import type { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import { indexedTool, type IndexedTool } from './indexed-tool.ts'
@@ -50,15 +50,8 @@ export class LayerIndex {
     return this.#facts[tool]
   }
 
-  /**
-   * The index of a snapshot. Reads only the tools that `previous` does not have; the others are copied. Gives other requests a
-   * turn every few milliseconds.
-   */
-  static async after(
-    previous: LayerIndex | undefined,
-    snapshot: LayerSnapshot,
-    work: LongWork,
-  ): Promise<LayerIndex> {
+  /** The index of a snapshot. Reads only the tools that `previous` does not have; the others are copied. */
+  static *after(previous: LayerIndex | undefined, snapshot: LayerSnapshot): Pieces<LayerIndex> {
     const entries = snapshot.sorted
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
     const places = new Int32Array(previous?.entries.length ?? 0).fill(-1)
@@ -67,7 +60,7 @@ export class LayerIndex {
     const numbers = new Map<number, number>()
     const grown = new Map<string, Growing>()
     for (const [index, entry] of entries.entries()) {
-      if (work.isLong) await work.giveTurn()
+      yield
       const before = known.get(entry)
       const kept = before === undefined ? undefined : previous?.facts(before)
       if (before !== undefined && kept) places[before] = index
@@ -79,11 +72,11 @@ export class LayerIndex {
       for (const [term, { weight, isHead }] of tool.terms)
         add(grown, term, 2 * index + (isHead ? 1 : 0), weight)
     }
-    if (previous) await copyPostings(previous.#postings, places, grown, work)
+    if (previous) yield* copyPostings(previous.#postings, places, grown)
     const postings = new Map<string, Postings>()
     const vocabulary = new Vocabulary(postings)
     for (const [term, one] of grown) {
-      if (work.isLong) await work.giveTurn()
+      yield
       postings.set(term, { tools: Uint32Array.from(one.tools), weights: Float32Array.from(one.weights) })
       vocabulary.add(term)
     }
@@ -102,14 +95,13 @@ function add(grown: Map<string, Growing>, term: string, tool: number, weight: nu
 }
 
 /** Copies the postings of the tools that are still there. `places` has their new numbers, and -1 for the others. */
-async function copyPostings(
+function* copyPostings(
   postings: ReadonlyMap<string, Postings>,
   places: Int32Array,
   grown: Map<string, Growing>,
-  work: LongWork,
-): Promise<void> {
+): Pieces<void> {
   for (const [term, { tools, weights }] of postings) {
-    if (work.isLong) await work.giveTurn()
+    yield
     for (const [at, tool] of tools.entries()) {
       const place = places[tool >>> 1] ?? -1
       if (place >= 0) add(grown, term, 2 * place + (tool & 1), weights[at] ?? 0)

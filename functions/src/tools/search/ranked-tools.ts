@@ -1,4 +1,4 @@
-import { LongWork } from '../../loop-turn.ts'
+import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { LayerHits, type Hit, type SearchedLayer } from './layer-hits.ts'
@@ -36,20 +36,20 @@ const REFINED = 200
 
 /**
  * The tools of a view that fit the query, the best first; equally good ones in the order of their names. Of near-identical tools the
- * best stands for the others. Everything is counted over the tools that the view shows, so the answer tells nothing about others. Gives
- * other requests a turn every few milliseconds.
+ * best stands for the others. Everything is counted over the tools that the view shows, so the answer tells nothing about others.
  */
-export async function rankedTools(
+export function* rankedTools(
   view: CatalogView,
   layers: readonly SearchedLayer[],
   query: string,
   { limit = Infinity, only = () => true }: Wanted = {},
-): Promise<readonly FoundTool[]> {
+): Pieces<readonly FoundTool[]> {
   const read = readQuery(query)
   const hits = layers.map((layer) => new LayerHits(layer))
-  const most = await lookUp(read, hits)
+  const most = yield* lookUp(read, hits)
   keepFitting(view, hits, read, most, only)
   for (let count = Math.max(limit, REFINED); ; count *= 4) {
+    yield
     const best = firstOf(hits, count)
     const groups = groupTwins(refined(best, read))
     if (groups.length < limit && best.length === count) continue
@@ -59,26 +59,25 @@ export async function rankedTools(
 }
 
 /** BM25, with one length for all fields of a tool. Returns the most that one word can be worth. */
-async function lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Promise<number> {
-  const work = new LongWork()
+function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Pieces<number> {
   const tools = OTHER_TOOLS + hits.reduce((sum, { layer }) => sum + layer.shown.count, 0)
   const worth = (families: number): number => Math.log(1 + (tools - families + 0.5) / (families + 0.5))
   const used = new Set(terms.map(({ term }) => term))
 
   /** Returns false if no shown tool has the term. */
-  async function add(term: string, factor: number, isHead: boolean): Promise<boolean> {
+  function* add(term: string, factor: number, isHead: boolean): Pieces<boolean> {
     // Of 100,000 tools, a common word takes a millisecond.
-    if (work.isLong) await work.giveTurn()
+    yield
     const families = hits.reduce((sum, layer) => sum + layer.families(term), 0)
     if (families > 0) for (const layer of hits) layer.add(term, factor * worth(families), isHead)
     return families > 0
   }
 
   /** Adds the shortest of these terms that are shown. Returns false if there are none. */
-  async function addNear(near: readonly string[], factor: number, isHead = false): Promise<boolean> {
+  function* addNear(near: readonly string[], factor: number, isHead = false): Pieces<boolean> {
     let left = NEAR_MAX
     for (const term of near.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))) {
-      if (left === 0 || used.has(term) || !(await add(term, NEAR * factor, isHead))) continue
+      if (left === 0 || used.has(term) || !(yield* add(term, NEAR * factor, isHead))) continue
       used.add(term)
       left -= 1
     }
@@ -87,17 +86,17 @@ async function lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): 
 
   const vocabularies = hits.map(({ layer }) => layer.index.vocabulary)
   for (const { term, factor } of terms) {
-    const isKnown = await add(term, factor, true)
+    const isKnown = yield* add(term, factor, true)
     const beginning = vocabularies.flatMap((one) => one.beginningWith(term))
-    if ((await addNear(beginning, factor, true)) || isKnown) continue
+    if ((yield* addNear(beginning, factor, true)) || isKnown) continue
     const parts = vocabularies.flatMap((one) => one.beginningOf(term))
-    if (!(await addNear(parts, factor)))
-      await addNear(
+    if (!(yield* addNear(parts, factor)))
+      yield* addNear(
         vocabularies.flatMap((one) => one.nearly(term)),
         factor,
       )
   }
-  for (const { term, factor } of hints) await add(term, factor, false)
+  for (const { term, factor } of hints) yield* add(term, factor, false)
   return worth(0)
 }
 

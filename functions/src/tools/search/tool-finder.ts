@@ -31,6 +31,8 @@ type Parts = {
   /** The dialect of the vendor whose model asks, if it is known. */
   readonly dialect: string | undefined
   readonly search: Pick<ToolSearch, 'find'>
+  /** Aborted when nobody waits for the call. */
+  readonly signal: AbortSignal
 }
 
 /** Finds tools for a model: in what its caller may see, under the names by which the model may call them. */
@@ -45,10 +47,11 @@ export class ToolFinder implements Finder {
 
   /** The best tools for a request, with as much as a model needs to choose one. */
   async search(query: string, limit: number = FOUND): Promise<JsonObject> {
-    const { view, uid, search } = this.#parts
+    const { view, uid, search, signal } = this.#parts
     if (readQuery(query).terms.length === 0)
       return { tools: [], note: 'The query has no word to search for. Say in words what the tool should do.' }
-    const found = await search.find(view, uid, query, { limit, only: (entry) => !isFinder(entry) })
+    const only = (entry: CatalogEntry): boolean => !isFinder(entry)
+    const found = await search.find(view, uid, query, { limit, only, signal })
     if (found.length === 0) return { tools: [], note: 'No tool fits. Try other words for what it should do.' }
     return { tools: found.map((one) => this.#shown(one)) }
   }

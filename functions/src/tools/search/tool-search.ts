@@ -1,7 +1,9 @@
 import { LAYERS, ToolrackError } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
-import { LongWork } from '../../loop-turn.ts'
+import { Turns, type Pieces } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
+import { SharedWork } from '../../shared-work.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../catalog/layer-snapshot.ts'
 import type { SearchedLayer } from './layer-hits.ts'
@@ -11,6 +13,8 @@ import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 /** Bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers are kept besides. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
+/** The indexes that are made at the same time, each in turns. A new index may take a hundred MB until it is done. */
+const INDEXES_AT_ONCE = 16
 /** The most searches of one user that may wait for their indexes. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
@@ -25,9 +29,9 @@ export class ToolSearch {
   readonly #shared = new Map<string, Known>()
   readonly #own: LRUCache<string, Known>
   readonly #shown = new WeakMap<CatalogView, WeakMap<LayerIndex, SearchedLayer['shown']>>()
-  readonly #making = new Map<LayerSnapshot, Promise<LayerIndex>>()
+  readonly #making = new SharedWork<LayerSnapshot, LayerIndex>()
   readonly #queue = new FairQueue(
-    { places: 2, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    { places: INDEXES_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
@@ -37,17 +41,23 @@ export class ToolSearch {
 
   /**
    * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
-   * several turns.
+   * several turns. Ends with the reason of the signal of `wanted` if that is aborted.
    */
-  async find(view: CatalogView, uid: string, query: string, wanted?: Wanted): Promise<readonly FoundTool[]> {
+  async find(
+    view: CatalogView,
+    uid: string,
+    query: string,
+    wanted: Wanted & { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly FoundTool[]> {
+    const turns = new Turns(wanted.signal)
     const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
       const { snapshot } = view.unnarrowed.layers[layer]
       if (!snapshot || snapshot.byName.size === 0) continue
-      const index = await this.#indexOf(snapshot, uid)
-      layers.push({ index, shown: await this.#shownOf(view, index) })
+      const index = await this.#indexOf(snapshot, uid, wanted.signal)
+      layers.push({ index, shown: await turns.run(this.#shownOf(view, index)) })
     }
-    return rankedTools(view, layers, query, wanted)
+    return turns.run(rankedTools(view, layers, query, wanted))
   }
 
   /** The bytes of the indexes that are kept at present. */
@@ -57,16 +67,15 @@ export class ToolSearch {
   }
 
   /** Which tools of the index the view shows. A view never changes, so they are looked up once. */
-  async #shownOf(view: CatalogView, index: LayerIndex): Promise<SearchedLayer['shown']> {
+  *#shownOf(view: CatalogView, index: LayerIndex): Pieces<SearchedLayer['shown']> {
     const known = this.#shown.get(view) ?? new WeakMap<LayerIndex, SearchedLayer['shown']>()
     this.#shown.set(view, known)
     const shown = known.get(index)
     if (shown) return shown
-    const work = new LongWork()
     const flags = new Uint8Array(index.entries.length)
     let count = 0
     for (const [tool, entry] of index.entries.entries()) {
-      if (work.isLong) await work.giveTurn()
+      yield
       if (!view.shows(entry)) continue
       flags[tool] = 1
       count += 1
@@ -76,7 +85,11 @@ export class ToolSearch {
     return made
   }
 
-  #indexOf(snapshot: LayerSnapshot, uid: string): LayerIndex | Promise<LayerIndex> {
+  #indexOf(
+    snapshot: LayerSnapshot,
+    uid: string,
+    signal: AbortSignal | undefined,
+  ): LayerIndex | Promise<LayerIndex> {
     const { layer } = snapshot
     const isOwn = layer === 'user'
     const kept: { get(key: string): Known | undefined; set(key: string, known: Known): unknown } = isOwn
@@ -85,17 +98,15 @@ export class ToolSearch {
     const key = isOwn ? uid : layer
     const known = kept.get(key)
     if (known?.snapshot === snapshot) return known.index
-    const making = this.#making.get(snapshot)
-    if (making) return making
-    // The shared layers are the service's own work. Each user's layer waits for that user's turn.
-    const made = this.#queue
-      .run(isOwn ? uid : null, async () => {
-        const index = await LayerIndex.after(kept.get(key)?.index, snapshot, new LongWork())
+    return this.#making.run(snapshot, signal, (allLeft) => {
+      async function make(): Promise<LayerIndex> {
+        const index = await new Turns(allLeft).run(LayerIndex.after(kept.get(key)?.index, snapshot))
         kept.set(key, { snapshot, index })
         return index
-      })
-      .finally(() => this.#making.delete(snapshot))
-    this.#making.set(snapshot, made)
-    return made
+      }
+      // The shared layers are the service's own work. Each user's layer waits for that user's turn.
+      if (isOwn) return this.#queue.run(uid, make, allLeft)
+      return asPart(`the search index of the ${layer} layer`, () => this.#queue.run(null, make, allLeft))
+    })
   }
 }

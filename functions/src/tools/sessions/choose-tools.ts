@@ -5,8 +5,10 @@ import { nearMiss } from '../schemas/near-miss.ts'
 import { SESSION_TOOLS_MAX, type AskedSelection } from './session.ts'
 import type { SessionSelection } from './session-selection.ts'
 
-/** The most tools that an error names. A similar name is searched for each of them. */
+/** The most tools that an error names. */
 const NAMED_MAX = 20
+/** The most tools for which an error suggests a similar name. Each suggestion compares many names, which takes some 10 ms. */
+const SUGGESTED_MAX = 3
 
 type Outer = Pick<SessionSelection, 'id' | 'names'> | undefined
 
@@ -57,7 +59,7 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
   for (const [index, name] of asked.entries()) {
     const entry = view.resolve(name)
     if (entry) entries.push(entry)
-    else if (faults.length < NAMED_MAX) faults.push(faultOf(view, name, index))
+    else if (faults.length < NAMED_MAX) faults.push(faultOf(view, name, index, faults.length < SUGGESTED_MAX))
   }
   if (faults.length === 0) return entries
   if (view.lostLayers.length > 0) throw layerLost(view)
@@ -67,11 +69,11 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
 type Fault = { readonly pointer: string; readonly message: string; readonly suggestion?: string }
 
 /** A text that is no name of a tool is not repeated. The pointer leads to it. */
-function faultOf(view: CatalogView, name: string, index: number): Fault {
+function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
   const denied = view.hiddenBy(name)
   if (denied) return { pointer, message: `names a tool that a rule denies. ${denied.reason}` }
-  const suggestion = nearMiss(name, namesIn(view))
+  const suggestion = hasSuggestion ? nearMiss(name, namesIn(view)) : undefined
   const message = isToolName(name)
     ? `names '${name}', and you can list no such tool`
     : 'names no tool: it is not a name that a tool can have'

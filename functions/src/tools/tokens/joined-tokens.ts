@@ -26,7 +26,7 @@ export type Joint = {
 
 /** A fragment in a list: the tokens that it takes if another one follows, and the texts that decide what it takes otherwise. */
 export type CountedFragment = {
-  /** See `fragmentTokens`. */
+  /** The tokens of `fragmentEnd`. */
   readonly tokens: number
   /** See `tailOf`. */
   readonly tail: string
@@ -34,9 +34,9 @@ export type CountedFragment = {
   readonly ending?: string | undefined
 }
 
-/** The tokens of a fragment without its first two characters, and with the beginning of the next fragment. */
-export function fragmentTokens(fragment: string, count: CountTokens): number {
-  return count(fragment.slice(FRAGMENT_START.length) + NEXT)
+/** What is counted for a fragment: all of it without its first two characters, and with the beginning of the next fragment. */
+export function fragmentEnd(fragment: string): string {
+  return fragment.slice(FRAGMENT_START.length) + NEXT
 }
 
 /** The end of a fragment behind its last place at which the encoder splits whatever follows. It is usually a few brackets. */

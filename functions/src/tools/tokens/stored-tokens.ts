@@ -1,7 +1,8 @@
 import { listedTool, type ToolDefinition } from '@toolrack/contract'
-import { fragmentTokens } from './joined-tokens.ts'
+import type { Pieces } from '../../loop-turn.ts'
+import { fragmentEnd } from './joined-tokens.ts'
 import { atRung, RUNGS, type Rung } from './rungs.ts'
-import type { CountTokens } from './token-counter.ts'
+import type { TokenCounter } from './token-counter.ts'
 
 /** Names the encoding, the rungs and the place of the cuts. A change of one of them needs another version. */
 const VERSION = 'o200k/1'
@@ -9,10 +10,13 @@ const VERSION = 'o200k/1'
 export type RungTokens = { readonly [On in Rung]: number }
 
 /** The tokens of a definition in a list without a dialect, as a store keeps them beside the definition. */
-export function storedTokens(definition: ToolDefinition, count: CountTokens): string {
-  const counts = RUNGS.map((rung) =>
-    fragmentTokens(JSON.stringify(listedTool(atRung(definition, rung))), count),
-  )
+export function* storedTokens(
+  definition: ToolDefinition,
+  { steps }: Pick<TokenCounter, 'steps'>,
+): Pieces<string> {
+  const counts: number[] = []
+  for (const rung of RUNGS)
+    counts.push(yield* steps(fragmentEnd(JSON.stringify(listedTool(atRung(definition, rung))))))
   return [VERSION, ...counts].join(' ')
 }
 

@@ -1,11 +1,12 @@
-import { LongWork } from '../../loop-turn.ts'
+import { atOnce, Turns, type Pieces } from '../../loop-turn.ts'
+import { asPart } from '../../running-work.ts'
 import { countMerged } from './byte-pair-merge.ts'
 
 /** The number of o200k tokens of a text. The names of special tokens in the text are plain text. */
 export type CountTokens = (text: string) => number
 
 /** A count that can also be made in steps of a few milliseconds, for texts of any length. */
-export type TokenCounter = CountTokens & { readonly steps: (text: string) => Generator<undefined, number> }
+export type TokenCounter = CountTokens & { readonly steps: (text: string) => Pieces<number> }
 
 const NOT_ASCII = /[^\0-\x7F]/
 
@@ -20,7 +21,11 @@ let counter: Promise<TokenCounter> | undefined
  * 100,000 words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
-  return (counter ??= load())
+  return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {
+    // The next call tries again.
+    counter = undefined
+    throw error
+  }))
 }
 
 async function load(): Promise<TokenCounter> {
@@ -28,42 +33,44 @@ async function load(): Promise<TokenCounter> {
     import('gpt-tokenizer/bpeRanks/o200k_base'),
     import('gpt-tokenizer/encodingParams/constants'),
   ])
+  return new Turns().run(counterOf(tokens, pieces))
+}
+
+/** Reads the vocabulary: the tokens by their ranks, and the expression that splits a text before its characters are joined. */
+export function* counterOf(
+  tokens: readonly (string | readonly number[])[],
+  pieces: RegExp,
+): Pieces<TokenCounter> {
   const ranks = new Map<string, number>()
-  /** The ranks of tokens that are no ASCII text. They are nearly half of all, and most texts have none of them. */
-  let others: number[] | undefined = []
-  const work = new LongWork()
+  /** The ranks of tokens that are no ASCII text and not read yet. They are nearly half of all, and most texts have none of them. */
+  const others: number[] = []
   for (const [rank, token] of tokens.entries()) {
     if (typeof token === 'string' && !NOT_ASCII.test(token)) ranks.set(token, rank)
     else others.push(rank)
-    if (work.isLong) await work.giveTurn()
+    yield
   }
 
-  function bytesOf(piece: string): string {
+  function* bytesOf(piece: string): Pieces<string> {
     if (!NOT_ASCII.test(piece)) return piece
-    for (const rank of others ?? []) ranks.set(latin1(tokens[rank] ?? ''), rank)
-    others = undefined
+    for (let rank = others.pop(); rank !== undefined; rank = others.pop()) {
+      ranks.set(latin1(tokens[rank] ?? ''), rank)
+      yield
+    }
     return latin1(piece)
   }
 
-  function* steps(text: string): Generator<undefined, number> {
+  function* steps(text: string): Pieces<number> {
     let count = 0
     let seen = 0
     for (const [piece] of text.matchAll(pieces)) {
-      const bytes = bytesOf(piece)
+      const bytes = yield* bytesOf(piece)
       count += ranks.has(bytes) ? 1 : yield* countMerged(bytes, ranks)
       if (++seen % PIECES === 0) yield
     }
     return count
   }
 
-  function countAtOnce(text: string): number {
-    const counting = steps(text)
-    let step = counting.next()
-    while (!step.done) step = counting.next()
-    return step.value
-  }
-
-  return Object.assign(countAtOnce, { steps })
+  return Object.assign((text: string) => atOnce(steps(text)), { steps })
 }
 
 /** One character for each byte: of a UTF-8 text, or of these bytes. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { AuditStore } from '../../../../functions/src/calls/audit/audit-store.ts'
 import { checkNewest } from '../../../../functions/src/calls/audit/check-newest.ts'
+import { Turns } from '../../../../functions/src/loop-turn.ts'
 import { newAuditKey, parseAuditKey } from '../../../../functions/src/calls/audit/manifest.ts'
 import { SqliteAuditStore } from '../../../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { event } from '../../../support/audit.contract.ts'
@@ -33,7 +34,7 @@ async function trailOf(days: number, perDay: number, daysKept = 90) {
     check: (recordsMax?: number, changes?: Partial<AuditStore>) =>
       checkNewest(ofStore(changes), {
         publicKey,
-        signal: new AbortController().signal,
+        turns: new Turns(),
         ...(recordsMax !== undefined && { recordsMax }),
       }),
     /** Changes the file as somebody does who can write it. */
@@ -73,9 +74,8 @@ test('the newest days are verified, with their manifests and the key', async () 
   made.tamper(CHANGE('2026-03-04', 1))
   expect(await made.check()).toMatchObject({ day: '2026-03-04' })
   const other = parseAuditKey(newAuditKey())?.publicKey
-  const { signal } = new AbortController()
   await using sound = await trailOf(3, 1)
-  expect(await checkNewest(sound.store(), { publicKey: other, signal })).toMatchObject({
+  expect(await checkNewest(sound.store(), { publicKey: other, turns: new Turns() })).toMatchObject({
     day: '2026-03-02',
     reason: 'its signature is not that of the key',
   })
@@ -144,17 +144,16 @@ test('what is erased while it is verified is no fault', async () => {
 
 test('other requests get turns, and an end of the service ends the verification', async () => {
   await using made = await trailOf(1, 3_000)
-  const { turns } = await turnsDuring(() => made.check())
-  expect(turns).toBeGreaterThan(3)
+  const { turns: ofOthers } = await turnsDuring(() => made.check())
+  expect(ofOthers).toBeGreaterThan(3)
   const closing = new AbortController()
   const { texts: own } = made.store()
   const texts: AuditStore['texts'] = (...asked) => {
     closing.abort()
     return own(...asked)
   }
-  await expect(checkNewest(made.store({ texts }), { publicKey, signal: closing.signal })).rejects.toThrow(
-    /abort/,
-  )
+  const turns = new Turns(closing.signal)
+  await expect(checkNewest(made.store({ texts }), { publicKey, turns })).rejects.toThrow(/abort/)
 })
 
 test('the trail tells a fault once, keeps it until a verification finds none, and closes during a verification', async () => {

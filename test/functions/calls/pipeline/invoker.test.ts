@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, definitionDigest, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
@@ -472,7 +473,7 @@ test('whatever the layers and the token hold, what is listed is called as explai
       for (const name of [...NAMES, ...OUTSIDE]) {
         const { invoker, ran } = invokerOver(view)
         const { result } = await invoker.invoke({ principal, read: ask(name), signal: SIGNAL })
-        const explained = explainName(view, name)
+        const explained = atOnce(explainName(view, name))
         const entry = means(name)
         expect(explained.visible).toBe(entry !== undefined)
         expect(result.meta.tool).toBe(entry?.name ?? null)

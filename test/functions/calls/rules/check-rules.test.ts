@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { isToolrackError, type Rule, type RuleSet, type ToolDefinition } from '@toolrack/contract'
+import { Turns } from '../../../../functions/src/loop-turn.ts'
 import { checkedRules } from '../../../../functions/src/calls/rules/check-rules.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -9,7 +10,7 @@ test('200 rules that match none of many tools are refused with a few suggestions
   const view = catalogView({ global: Array.from({ length: 2_000 }, (_, at) => tool(`server_tool_${at}`)) })
   const rules = Array.from({ length: 200 }, (_, at): Rule => ({ effect: 'deny', tool: `server_*_tol_${at}` }))
   const { result: error, turns } = await turnsDuring(() =>
-    checkedRules({ default: 'allow', rules }, view).catch((thrown: unknown) => thrown),
+    checkedRules({ default: 'allow', rules }, view, new Turns()).catch((thrown: unknown) => thrown),
   )
   expect(isToolrackError(error) && error.code).toBe('RULE_INVALID')
   const details = isToolrackError(error) ? error.details : []
@@ -32,7 +33,7 @@ test('the answer lists 200 tools, and counts the others', async () => {
     default: 'allow',
     rules: [{ effect: 'deny', tool: 'tool_1*', args: { path: 'a//b' } }],
   }
-  const checked = await checkedRules(set, catalogView({ global: MANY }))
+  const checked = await checkedRules(set, catalogView({ global: MANY }), new Turns())
   expect([checked.meets.length, checked.more]).toEqual([200, 911])
   expect(checked.set.rules).toEqual([{ effect: 'deny', tool: 'tool_1*', args: { path: 'a/b' } }])
 })
@@ -43,7 +44,7 @@ test('of a tool with many arguments those that rules name come first, and the ot
   )
   const one = { ...tool('one'), function: { ...tool('one').function, parameters: { properties } } }
   const set: RuleSet = { default: 'allow', rules: [{ effect: 'deny', tool: 'one', args: { a149: 'x' } }] }
-  const { meets } = await checkedRules(set, catalogView({ global: [one] }))
+  const { meets } = await checkedRules(set, catalogView({ global: [one] }), new Turns())
   expect(meets).toMatchObject([{ tool: 'one', more: 50 }])
   expect(Object.keys(meets[0]?.args ?? {}).slice(0, 2)).toEqual(['a149', 'a0'])
 })
@@ -62,6 +63,6 @@ test('200 long rules about 2,000 tools give other work its turns', async () => {
     }
     return { effect: 'deny', tool: `tool_*${at % 10}*`, args }
   })
-  const { turns } = await turnsDuring(() => checkedRules({ default: 'allow', rules }, view))
+  const { turns } = await turnsDuring(() => checkedRules({ default: 'allow', rules }, view, new Turns()))
   expect(turns).toBeGreaterThan(50)
 })

@@ -7,6 +7,7 @@ import {
   type RuleSet,
   type ToolDefinition,
 } from '@toolrack/contract'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
 import { makeArgumentsCanonical } from '../../../../functions/src/calls/pipeline/canonical-arguments.ts'
@@ -184,11 +185,13 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
     const catalog = new RuledCatalog({ view: () => whole }, ruleBook)
     const view = await catalog.view(principal)
     const listed = new Set(
-      selectEntries(
-        view,
-        ALL,
-        () => false,
-        (entry) => entry,
+      atOnce(
+        selectEntries(
+          view,
+          ALL,
+          () => false,
+          (entry) => entry,
+        ),
       ).listed,
     )
     for (const entry of whole.entries()) {

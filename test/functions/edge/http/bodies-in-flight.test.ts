@@ -6,6 +6,8 @@ import {
   bodyBudget,
   SMALL_BODY_BYTES,
 } from '../../../../functions/src/edge/http/bodies-in-flight.ts'
+import { STRETCH_MS, type Pieces } from '../../../../functions/src/loop-turn.ts'
+import { onePiece } from '../../../support/pieces.ts'
 
 const KB = 1024
 const MB = 1024 * KB
@@ -80,10 +82,11 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
   const turns = others()
   const parsed = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => {
-      const value = await bodies.parseInTurn('ann', undefined, () => {
+      const parse = onePiece(() => {
         seen.push(`parse ${name}`)
         return name
       })
+      const value = await bodies.parseInTurn('ann', undefined, parse)
       seen.push(`work ${name}`)
       return value
     }),
@@ -97,10 +100,15 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
 
 test('what a parse throws is thrown, and the next is parsed', async () => {
   const bodies = new BodiesInFlight()
-  const failed = bodies.parseInTurn('ann', undefined, () => {
+  const tooDeep = onePiece(() => {
     throw new RangeError('too deep')
   })
-  const next = bodies.parseInTurn('ann', undefined, () => 'next')
+  const failed = bodies.parseInTurn('ann', undefined, tooDeep)
+  const next = bodies.parseInTurn(
+    'ann',
+    undefined,
+    onePiece(() => 'next'),
+  )
   await expect(failed).rejects.toThrow('too deep')
   expect(await next).toBe('next')
 })
@@ -108,7 +116,11 @@ test('what a parse throws is thrown, and the next is parsed', async () => {
 test('a large body that comes alone does not wait', async () => {
   const bodies = new BodiesInFlight()
   const order: string[] = []
-  const first = bodies.parseInTurn('ann', undefined, () => order.push('first'))
+  const first = bodies.parseInTurn(
+    'ann',
+    undefined,
+    onePiece(() => order.push('first')),
+  )
   expect(order).toEqual(['first'])
   expect(await first).toBe(1)
 })
@@ -137,7 +149,11 @@ test('large bodies are parsed by user in turn, however many of one wait', async 
   const bodies = new BodiesInFlight()
   const order: string[] = []
   const parse = (user: string, name: string): Promise<unknown> =>
-    bodies.parseInTurn(user, undefined, () => order.push(name))
+    bodies.parseInTurn(
+      user,
+      undefined,
+      onePiece(() => order.push(name)),
+    )
   const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => parse(name[0] ?? '', name))
   expect(bodies.state).toMatchObject({ places: 1, running: 1, waiting: 4, usersWaiting: 2 })
   await Promise.all(all)
@@ -159,10 +175,14 @@ test('who has blocked others with a parse is put off, and others are not', async
   const bodies = new BodiesInFlight()
   const order: string[] = []
   const parse = (user: string, name: string, ms = 0): Promise<unknown> =>
-    bodies.parseInTurn(user, undefined, () => {
-      order.push(name)
-      block(ms)
-    })
+    bodies.parseInTurn(
+      user,
+      undefined,
+      onePiece(() => {
+        order.push(name)
+        block(ms)
+      }),
+    )
   const all = [parse('a', 'a1', 60), parse('a', 'a2'), parse('b', 'b1')]
   for (const name of ['b2', 'b3', 'b4']) {
     await all.at(-1)
@@ -180,15 +200,18 @@ test('a parse that gives others turns is one parse, and is not put off for its l
     for (; !state.isOver; await setImmediate()) state.turns += 1
   }
   const turns = others()
-  const inSteps = bodies.parseInTurn('a', undefined, async (giveTurn) => {
+  function* pieces(): Pieces<void> {
     for (let step = 0; step < 20; step += 1) {
       const before = state.turns
-      await giveTurn()
+      block(STRETCH_MS + 1)
+      yield
       expect(state.turns).toBeGreaterThan(before)
     }
     order.push('a1')
-  })
-  await Promise.all([inSteps, bodies.parseInTurn('b', undefined, () => order.push('b1'))])
+  }
+  const inPieces = bodies.parseInTurn('a', undefined, pieces())
+  const other = onePiece(() => order.push('b1'))
+  await Promise.all([inPieces, bodies.parseInTurn('b', undefined, other)])
   state.isOver = true
   await turns
   expect(order).toEqual(['a1', 'b1'])
@@ -198,11 +221,17 @@ test('a body whose sender has gone before its turn is not parsed', async () => {
   const bodies = new BodiesInFlight()
   const gone = new AbortController()
   const order: string[] = []
-  const first = bodies.parseInTurn('a', undefined, () => order.push('a1'))
-  const second = bodies.parseInTurn('a', gone.signal, () => order.push('a2'))
+  const parse = (name: string, signal?: AbortSignal): Promise<unknown> =>
+    bodies.parseInTurn(
+      'a',
+      signal,
+      onePiece(() => order.push(name)),
+    )
+  const first = parse('a1')
+  const second = parse('a2', gone.signal)
   gone.abort()
   await expect(second).rejects.toMatchObject({ code: 'CANCELLED' })
-  await Promise.all([first, bodies.parseInTurn('a', undefined, () => order.push('a3'))])
+  await Promise.all([first, parse('a3')])
   expect(order).toEqual(['a1', 'a3'])
 })
 

@@ -28,7 +28,11 @@ const authenticate: Authenticate = ({ authorization }) => {
 }
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const bodies = new BodiesInFlight(4 * MB)
-const work = { goesOn: Promise.withResolvers<void>(), sawCallerGo: Promise.withResolvers<void>() }
+const work = {
+  began: Promise.withResolvers<void>(),
+  goesOn: Promise.withResolvers<void>(),
+  sawCallerGo: Promise.withResolvers<void>(),
+}
 
 /** Answers with the bytes that are counted while it works. `?fail` throws, and `?wait` works until the test says so. */
 async function handle(request: KnownRequest): Promise<void> {
@@ -44,6 +48,7 @@ async function handle(request: KnownRequest): Promise<void> {
   if (search === 'fail') throw new ToolrackError('DEFINITION_INVALID')
   if (search === 'wait') {
     const signal = callerGone(res)
+    work.began.resolve()
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), work.goesOn.promise])
     if (signal.aborted) work.sawCallerGo.resolve()
     await work.goesOn.promise
@@ -62,6 +67,7 @@ const listening = await listen(
 afterAll(() => stopListening(listening))
 
 afterEach(() => {
+  work.began = Promise.withResolvers()
   work.goesOn.resolve()
   work.goesOn = Promise.withResolvers()
   work.sawCallerGo = Promise.withResolvers()
@@ -138,7 +144,7 @@ test('a client that goes while it sends gives its share back', async () => {
 
 test('when the client has gone, the share is given back only when the work has ended', async () => {
   const socket = await begun('/workflows/exact?wait', MB)
-  await counted(MB)
+  await work.began.promise
   socket.destroy()
   await work.sawCallerGo.promise
   expect(bodies.state.bytes).toBe(MB)

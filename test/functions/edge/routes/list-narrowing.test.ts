@@ -2,13 +2,14 @@ import { expect, test } from '@jest/globals'
 import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, inScope, parseScope, type Scope } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'
 import { Query } from '../../../../functions/src/edge/http/query.ts'
 import {
   mayNarrow,
   narrowedView,
   narrowingOf,
-  narrowInTurns,
+  narrowedList,
   type ListNarrowing,
 } from '../../../../functions/src/edge/routes/list-narrowing.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
@@ -134,7 +135,7 @@ test('a list is what the principal may see, in each of the scopes or pinned, and
         const fewer = await narrowingBy(texts.toSpliced(index, 1), rooms)
         expect(shown(narrowedView(view, fewer))).toEqual(expect.arrayContaining([...list]))
       }
-      expect(shown((await narrowInTurns(view, narrowing, ANN)).view)).toEqual(list)
+      expect(shown(atOnce(narrowedList(view, narrowing, ANN)).view)).toEqual(list)
     }),
     { numRuns: 300 },
   )
@@ -152,7 +153,7 @@ test('a narrowed view finds by name and alias exactly what it lists, with the sa
         const meant = view.resolve(name)
         if (found) expect(found).toBe(meant)
         expect(found !== undefined).toBe(meant !== undefined && list.has(meant.name))
-        const { visible, hidden } = explainName(narrowed, name)
+        const { visible, hidden } = atOnce(explainName(narrowed, name))
         expect(visible).toBe(found !== undefined)
         if (meant && !found) {
           expect(hidden).toMatchObject({ reason: 'OUT_OF_SCOPE' })
@@ -160,7 +161,7 @@ test('a narrowed view finds by name and alias exactly what it lists, with the sa
           expect(from).toContain(hidden && 'scope' in hidden ? hidden.scope : undefined)
         } else if (!meant) {
           // What is hidden anyway is explained as it is without scopes.
-          expect(hidden).toEqual(explainName(view, name).hidden)
+          expect(hidden).toEqual(atOnce(explainName(view, name)).hidden)
         }
       }
     }),
@@ -208,9 +209,9 @@ test('a selection of a session binds what is pinned', async () => {
   }
   const narrowed = narrowedView(view, narrowing)
   expect(shown(narrowed)).toEqual(['file/a', 'file/web'])
-  expect(explainName(narrowed, 'git:push').hidden).toMatchObject({ reason: 'NOT_SELECTED' })
+  expect(atOnce(explainName(narrowed, 'git:push')).hidden).toMatchObject({ reason: 'NOT_SELECTED' })
   // What the session leaves out matches no item either.
-  expect((await narrowInTurns(view, narrowing, ANN)).unmatched).toBe('b')
+  expect(atOnce(narrowedList(view, narrowing, ANN)).unmatched).toBe('b')
 })
 
 test.each([

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { aliasOf } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -34,7 +35,7 @@ test('a sealed name belongs to the layer that sealed it, the lowest first', () =
 
 test('explain shows the definition that a seal has overtaken', () => {
   const view = catalogView({ user: [tool('a')], global: [sealed('a')] })
-  const explained = explainName(view, 'a')
+  const explained = atOnce(explainName(view, 'a'))
   expect(explained).toMatchObject({ winner: 'global', shadowed: ['user'], visible: true, hidden: null })
   expect(explained.layers.map(({ layer, status, role }) => [layer, status, role])).toEqual([
     ['user', 'found', 'sealed-out'],
@@ -44,8 +45,10 @@ test('explain shows the definition that a seal has overtaken', () => {
 })
 
 test('explain tells an undefined name from one that a lost layer may define', () => {
-  expect(explainName(catalogView({}), 'a').hidden?.reason).toBe('NOT_DEFINED')
-  expect(explainName(catalogView({ global: 'error' }), 'a').hidden).toMatchObject({ reason: 'LAYER_LOST' })
+  expect(atOnce(explainName(catalogView({}), 'a')).hidden?.reason).toBe('NOT_DEFINED')
+  expect(atOnce(explainName(catalogView({ global: 'error' }), 'a')).hidden).toMatchObject({
+    reason: 'LAYER_LOST',
+  })
 })
 
 test('explain says who calls the tool', () => {
@@ -59,7 +62,7 @@ test('explain says who calls the tool', () => {
   const view = catalogView({ file: [...run, tool('client')] })
   expect(
     ['python', 'builtin', 'client', 'workflow', 'unknown', 'absent'].map(
-      (name) => explainName(view, name).callable,
+      (name) => atOnce(explainName(view, name)).callable,
     ),
   ).toEqual(['service', 'service', 'client', 'client', null, null])
 })
@@ -97,7 +100,7 @@ test('whatever the layers hold, each name is visible exactly once, and the list,
       expect([...view.entries()]).toHaveLength(listed.size)
       for (const name of NAMES) {
         expect(view.winner(name)?.layer).toBe(listed.get(name))
-        expect(explainName(view, name).winner).toBe(listed.get(name) ?? null)
+        expect(atOnce(explainName(view, name)).winner).toBe(listed.get(name) ?? null)
       }
     }),
   )

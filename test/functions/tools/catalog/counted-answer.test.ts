@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { dialectRules, DIALECTS, type JsonObject, type ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { atOnce, Turns } from '../../../../functions/src/loop-turn.ts'
 import { billText, countedAnswer } from '../../../../functions/src/tools/catalog/counted-answer.ts'
 import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
 import { dialectAnswer, listAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
@@ -31,7 +32,7 @@ function answerTo(
   const dialect = asked.dialect && dialectRules(asked.dialect)
   const rungs = new RungFragments(new DialectFragments())
   const counting = { rungs, count: counter, pinned: new Set(pinned), rank }
-  return countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting)
+  return new Turns().run(countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting))
 }
 
 function toolOf(name: string, description: string, parameters: JsonObject): ToolDefinition {
@@ -107,8 +108,8 @@ describe.each(SHAPES)('a list of $dialect as $envelope', (shape) => {
         const query = { ...ALL, ...shape }
         const view = catalogView({ user: tools })
         const plain = shape.dialect
-          ? dialectAnswer(view, query, dialectRules(shape.dialect), WORKFLOWS, new DialectFragments())
-          : listAnswer(view, query, WORKFLOWS)
+          ? atOnce(dialectAnswer(view, query, dialectRules(shape.dialect), WORKFLOWS, new DialectFragments()))
+          : atOnce(listAnswer(view, query, WORKFLOWS))
         for (const budget of [undefined, 1_000_000_000]) {
           const { placed, bill, ...answer } = await answerTo(tools, { ...shape, budget })
           expect(answer).toEqual(plain)
@@ -227,7 +228,7 @@ test('in a list that is searched, the tools that fit best come first in the budg
     rank: { revision: 'r', places: new Map([['a', 0]]) },
   }
   const query = { ...ALL, q: 'words', budget: 40, countsTokens: true }
-  const { placed } = await countedAnswer(view, query, undefined, WORKFLOWS, counting, found)
+  const { placed } = atOnce(countedAnswer(view, query, undefined, WORKFLOWS, counting, found))
   expect(placed.map(({ entry, because, rung }) => [entry.name, because, rung])).toEqual([
     ['c', 'found', 'deferred'],
     ['a', 'found', undefined],

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
 import type { Dialect, ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { readCursor } from '../../../../functions/src/tools/catalog/list-query.ts'
 import { dialectAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
@@ -16,12 +17,8 @@ import { ALL } from '../../../support/list-query.ts'
 const WORKFLOWS = { defaultWorkflow: 'flow' }
 
 function list(view: CatalogView, dialect: Dialect, query: Partial<ListQuery> = {}) {
-  const answer = dialectAnswer(
-    view,
-    { ...ALL, ...query },
-    dialectRules(dialect),
-    WORKFLOWS,
-    new DialectFragments(),
+  const answer = atOnce(
+    dialectAnswer(view, { ...ALL, ...query }, dialectRules(dialect), WORKFLOWS, new DialectFragments()),
   )
   const body = JSON.parse(answer.body.toString()) as readonly { functionDeclarations?: object[] }[]
   const items = dialect === 'gemini' ? (body[0]?.functionDeclarations ?? []) : body
@@ -73,7 +70,7 @@ test('a list that is too large is refused before more of it is made than an answ
     }
   }
   const gemini = dialectRules('gemini')
-  expect(() => dialectAnswer(view, ALL, gemini, WORKFLOWS, new Counting())).toThrow(
+  expect(() => atOnce(dialectAnswer(view, ALL, gemini, WORKFLOWS, new Counting()))).toThrow(
     /more than the 26214400 bytes/,
   )
   expect(made).toBeLessThan(140)
@@ -128,7 +125,7 @@ test('the list and explain agree about what is quarantined, whichever names are 
   fc.assert(
     fc.property(catalogs, dialects, fc.constantFrom(...NAMES), (view, dialect, name) => {
       const { names, quarantined } = list(view, dialect, { names: new Set([name]) })
-      const explained = explainName(view, name)
+      const explained = atOnce(explainName(view, name))
       const { conversion, alias, obstacle } = explained.dialects?.[dialect] ?? {}
       if (!explained.visible)
         return expect([names, quarantined, conversion]).toEqual([[], undefined, undefined])

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { inOrder, readCursor, writeCursor } from '../../../../functions/src/tools/catalog/list-query.ts'
 import { listAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
 import type { ListQuery } from '../../../../functions/src/tools/catalog/list-query.ts'
@@ -11,15 +12,15 @@ import { ALL } from '../../../support/list-query.ts'
 const WORKFLOWS = { defaultWorkflow: 'default-flow' }
 
 const list = (view: ReturnType<typeof catalogView>, query: Partial<ListQuery> = {}) => {
-  const answer = listAnswer(view, { ...ALL, ...query }, WORKFLOWS)
+  const answer = atOnce(listAnswer(view, { ...ALL, ...query }, WORKFLOWS))
   return { ...answer, value: JSON.parse(answer.body.toString()) as ToolDefinition[] }
 }
 const names = (tools: ToolDefinition[]) => tools.map((listed) => listed.function.name)
 const large = (name: string): ToolDefinition => tool(name, 'x'.repeat(200_000))
 
 test('an empty catalog is an empty array or an empty envelope', () => {
-  expect(listAnswer(catalogView({}), ALL, WORKFLOWS).body.toString()).toBe('[]')
-  expect(listAnswer(catalogView({}), { ...ALL, envelope: 'items' }, WORKFLOWS).body.toString()).toBe(
+  expect(atOnce(listAnswer(catalogView({}), ALL, WORKFLOWS)).body.toString()).toBe('[]')
+  expect(atOnce(listAnswer(catalogView({}), { ...ALL, envelope: 'items' }, WORKFLOWS)).body.toString()).toBe(
     '{"items":[]}',
   )
 })
@@ -28,7 +29,7 @@ test('an item carries the workflow of its runner, else the default one, and its 
   const flow: ToolDefinition = { ...tool('b'), runner: { kind: 'workflow', workflowName: 'fl"ow' } }
   const view = catalogView({ file: [tool('a'), flow] })
   const { items } = JSON.parse(
-    listAnswer(view, { ...ALL, envelope: 'items' }, WORKFLOWS).body.toString(),
+    atOnce(listAnswer(view, { ...ALL, envelope: 'items' }, WORKFLOWS)).body.toString(),
   ) as {
     items: { workflowName: string }[]
   }
@@ -48,7 +49,9 @@ function itemsOf(
   invokeWorkflow?: string,
 ) {
   const workflows = { ...WORKFLOWS, invokeWorkflow }
-  const { body, omitted, nextCursor } = listAnswer(view, { ...ALL, envelope: 'items', ...query }, workflows)
+  const { body, omitted, nextCursor } = atOnce(
+    listAnswer(view, { ...ALL, envelope: 'items', ...query }, workflows),
+  )
   const { items } = JSON.parse(body.toString()) as { items: (ToolDefinition & { workflowName: string })[] }
   return { items: items.map((item) => [item.function.name, item.workflowName]), omitted, nextCursor }
 }
@@ -77,7 +80,7 @@ test('what is omitted is not unknown, takes no place of a page, and is named on 
     file: ['a', 'b', 'c', 'd', 'e'].map((name) => (name < 'd' ? echo(name) : tool(name))),
   })
   expect(
-    listAnswer(view, { ...ALL, envelope: 'items', names: new Set(['a']) }, WORKFLOWS).unknown,
+    atOnce(listAnswer(view, { ...ALL, envelope: 'items', names: new Set(['a']) }, WORKFLOWS)).unknown,
   ).toBeUndefined()
   const first = itemsOf(view, { limit: 1 })
   expect(first).toMatchObject({ items: [['d', 'default-flow']], omitted: 'a,b,c' })

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, definitionDigest, LAYERS } from '@toolrack/contract'
 import fc from 'fast-check'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
 import { grantOf } from '../../../../functions/src/access/principal.ts'
@@ -14,7 +15,8 @@ const grant = (...tools: readonly ToolDefinition[]) =>
   grantOf(tools.map((it) => ({ name: it.function.name, digest: definitionDigest(it) })))
 const names = (view: CatalogView): string[] =>
   [...view.entries()].map(({ layer, name }) => `${layer}/${name}`)
-const reason = (view: CatalogView, name: string): string | undefined => explainName(view, name).hidden?.reason
+const reason = (view: CatalogView, name: string): string | undefined =>
+  atOnce(explainName(view, name)).hidden?.reason
 
 test('a grant leaves the granted tools, each in its layer, and nothing else', () => {
   const view = catalogView({
@@ -41,7 +43,7 @@ test('of a granted tool only the winning definition is seen: what it shadows, or
   const [mine, theirs] = [tool('a', 'Mine.'), tool('a', 'Theirs.')]
   const over = catalogView({ user: [mine], global: [theirs] }).narrowedTo(grant(mine))
   expect(layersText(over)).toBe('user=1,global=0,file=0')
-  expect(explainName(over, 'a')).toMatchObject({ winner: 'user', shadowed: [], visible: true })
+  expect(atOnce(explainName(over, 'a'))).toMatchObject({ winner: 'user', shadowed: [], visible: true })
   const under = catalogView({ user: [mine], global: [sealed(theirs)] }).narrowedTo(grant(theirs))
   expect(layersText(under)).toBe('user=0,global=1,file=0')
 })
@@ -56,9 +58,9 @@ test('a name outside the grant is explained exactly like one that nobody defines
   const narrowed = catalogView({ user: [tool('a')], file: [tool('secret'), tool('b')] }).narrowedTo(
     grant(tool('a')),
   )
-  const outside = JSON.stringify(explainName(narrowed, 'secret'))
-  expect(outside).toBe(JSON.stringify(explainName(narrowed, 'zecret')).replaceAll('zecret', 'secret'))
-  expect(explainName(narrowed, 'secret').layers.map(({ status }) => status)).toEqual([
+  const outside = JSON.stringify(atOnce(explainName(narrowed, 'secret')))
+  expect(outside).toBe(JSON.stringify(atOnce(explainName(narrowed, 'zecret'))).replaceAll('zecret', 'secret'))
+  expect(atOnce(explainName(narrowed, 'secret')).layers.map(({ status }) => status)).toEqual([
     'absent',
     'absent',
     'absent',
@@ -73,7 +75,7 @@ test('a granted tool that has changed is gone, and explain says so by its name a
   expect(names(narrowed)).toEqual([])
   for (const name of ['math.pi', aliasOf('math.pi')]) {
     expect(narrowed.resolve(name)).toBeUndefined()
-    expect(explainName(narrowed, name)).toMatchObject({
+    expect(atOnce(explainName(narrowed, name))).toMatchObject({
       visible: false,
       winner: null,
       hidden: { reason: 'DIGEST_CHANGED' },
@@ -152,7 +154,7 @@ test('whatever the layers hold, a grant shows exactly the granted names whose wi
         const winner = view.winner(name)
         const seen = winner && asked.tools.get(name) === winner.digest ? winner : undefined
         expect(narrowed.winner(name)).toBe(seen)
-        expect(explainName(narrowed, name).visible).toBe(seen !== undefined)
+        expect(atOnce(explainName(narrowed, name)).visible).toBe(seen !== undefined)
       }
       expect([...narrowed.entries()]).toEqual(
         [...view.entries()].filter(({ name, digest }) => asked.tools.get(name) === digest),

@@ -5,6 +5,7 @@ import { CatalogView } from '../../../../functions/src/tools/catalog/catalog-vie
 import type { LayerState } from '../../../../functions/src/tools/catalog/layer-cache.ts'
 import type { LayerRead } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { LayerSnapshot } from '../../../../functions/src/tools/catalog/layer-snapshot.ts'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { storedMark } from '../../../../functions/src/tools/catalog/stored-mark.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
@@ -14,8 +15,8 @@ const A = { ...put(tool('a')), revision: '3' }
 
 /** A layer after it was read in these pieces. */
 function layerAfter(layer: Layer, reads: readonly Partial<LayerRead>[]): LayerState {
-  let snapshot = LayerSnapshot.after(layer, undefined, NOTHING)
-  for (const read of reads) snapshot = LayerSnapshot.after(layer, snapshot, { ...NOTHING, ...read })
+  let snapshot = atOnce(LayerSnapshot.after(layer, undefined, NOTHING))
+  for (const read of reads) snapshot = atOnce(LayerSnapshot.after(layer, snapshot, { ...NOTHING, ...read }))
   return { status: 'fresh', snapshot }
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { parseScope, type Scope } from '@toolrack/contract'
+import { Turns } from '../../../../functions/src/loop-turn.ts'
 import { leftIn, scopeFilter } from '../../../../functions/src/tools/scopes/scope-filter.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -11,7 +12,7 @@ test('others have a turn while a hostile scope is compared with many names', asy
   const entries = [...catalogView({ user: LONG_NAMES }).entries()]
   const scope = parseScope(Array.from({ length: 50 }, () => '*aaaaaaaaaaaa?bc*').join()) as Scope
   const leavesOut = scopeFilter([{ from: 'hostile', scope }], new Set())
-  const { result, turns } = await turnsDuring(() => leftIn(entries, leavesOut))
+  const { result, turns } = await turnsDuring(() => new Turns().run(leftIn(entries, leavesOut)))
   expect(result).toEqual([])
   expect(turns).toBeGreaterThan(5)
 })

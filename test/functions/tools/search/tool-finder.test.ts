@@ -4,6 +4,8 @@ import { ToolFinder } from '../../../../functions/src/tools/search/tool-finder.t
 import { ToolSearch } from '../../../../functions/src/tools/search/tool-search.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 
+const { signal } = new AbortController()
+
 test.each([
   ['Bakes bread, e.g. rye. Needs an oven.', 'Bakes bread, e.g. rye.'],
   ['Bakes bread\nin an oven.', 'Bakes bread'],
@@ -12,7 +14,7 @@ test.each([
   const parameters = { type: 'object', properties: {} }
   const bake: ToolDefinition = { type: 'function', function: { name: 'bake', description, parameters } }
   const view = catalogView({ file: [bake] })
-  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch(), signal })
   expect(await finder.search('bread')).toMatchObject({ tools: [{ name: 'bake', description: sentence }] })
 })
 
@@ -29,7 +31,7 @@ test('near-identical tools are named beside a found one, as the vendor of the mo
     return { type: 'function', function: { name, description: described[index] ?? '', parameters } }
   })
   const view = catalogView({ file: tools })
-  const finder = new ToolFinder({ view, uid: 'ann', dialect: 'openai', search: new ToolSearch() })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: 'openai', search: new ToolSearch(), signal })
   expect(await finder.search('bake bread', 2)).toMatchObject({
     tools: [{ name: 'bake__rye', twins: ['bake__rye_2', 'bake__rye_3'] }, { name: 'search_it' }],
   })
@@ -45,7 +47,7 @@ test('of many near-identical tools twenty are named', async () => {
     return { type: 'function', function: { name, description: 'Bakes bread in an oven.', parameters } }
   })
   const view = catalogView({ file: tools })
-  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch(), signal })
   const { tools: found } = await finder.search('bread')
   expect(found).toEqual([expect.objectContaining({ name: 'bake_0', twins: expect.any(Array) })])
   expect((found as { twins: string[] }[])[0]?.twins).toHaveLength(20)

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
+import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { grantOf } from '../../../../functions/src/access/principal.ts'
 import type { CatalogView, HidingRules } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { CatalogView as View } from '../../../../functions/src/tools/catalog/catalog-view.ts'
@@ -396,10 +397,12 @@ function changed(
 ): CatalogView {
   const read = { revision: 'later', whole: false, deleted, skipped: [] }
   const written = definitions.map((one) => ({ ...put(one), revision: 'later' }))
-  const snapshot = LayerSnapshot.after('global', view.layers.global.snapshot, {
-    ...read,
-    definitions: written,
-  })
+  const snapshot = atOnce(
+    LayerSnapshot.after('global', view.layers.global.snapshot, {
+      ...read,
+      definitions: written,
+    }),
+  )
   return new View({ ...view.layers, global: { status: 'fresh', snapshot } })
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import { listedTool } from '@toolrack/contract'
+import { atOnce, Turns } from '../../../../functions/src/loop-turn.ts'
 import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
 import { RungFragments } from '../../../../functions/src/tools/catalog/rung-fragments.ts'
 import { withTokens } from '../../../../functions/src/tools/definitions/count-puts.ts'
-import { fragmentTokens } from '../../../../functions/src/tools/tokens/joined-tokens.ts'
+import { fragmentEnd } from '../../../../functions/src/tools/tokens/joined-tokens.ts'
 import { atRung } from '../../../../functions/src/tools/tokens/rungs.ts'
 import { readTokens, storedTokens } from '../../../../functions/src/tools/tokens/stored-tokens.ts'
 import { tokenCounter } from '../../../../functions/src/tools/tokens/token-counter.ts'
@@ -12,12 +13,12 @@ import { put, remove, tool } from '../../../support/definition-changes.ts'
 
 const count = await tokenCounter()
 const definition = tool('a', 'One sentence. And another one.')
-const kept = storedTokens(definition, count)
+const kept = atOnce(storedTokens(definition, count))
 
 test('what is stored is what each rung takes', () => {
   const tokens = readTokens(kept)
   for (const rung of ['full', 'short', 'deferred'] as const)
-    expect(tokens?.[rung]).toBe(fragmentTokens(JSON.stringify(listedTool(atRung(definition, rung))), count))
+    expect(tokens?.[rung]).toBe(count(fragmentEnd(JSON.stringify(listedTool(atRung(definition, rung))))))
 })
 
 test.each([
@@ -35,7 +36,7 @@ test.each([
 
 const sizesOf = (tokens: string | undefined) => {
   const entry = catalogEntry({ ...put(definition), revision: 'r', tokens }, 'user')
-  return new RungFragments(new DialectFragments()).sizes(entry, undefined, count)
+  return atOnce(new RungFragments(new DialectFragments()).measured(entry, undefined, count))
 }
 
 describe('a list uses', () => {
@@ -49,5 +50,6 @@ describe('a list uses', () => {
 test('definitions are counted when they are written, except deletions and very long ones', async () => {
   const long = put(tool('b', 'x'.repeat(70_000)))
   const changes = [put(definition), long, remove('c')]
-  expect(await withTokens(changes)).toEqual([{ ...put(definition), tokens: kept }, long, remove('c')])
+  const counted = await withTokens(changes, new Turns())
+  expect(counted).toEqual([{ ...put(definition), tokens: kept }, long, remove('c')])
 })

@@ -1,0 +1,188 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { promiseHooks } from 'node:v8'
+import { processorMs, waitedMs } from './processor-time.ts'
+
+/** A delay of the event loop above this is reported, in milliseconds. */
+export const DELAY_MS = 200
+
+/** Milliseconds between two looks at the clock. A look that comes late shows that nothing else could run meanwhile. */
+const BEAT_MS = 50
+
+/** Of a longer stretch, in milliseconds, the time is taken off in which other programs used the processors. */
+const SHORT_MS = 20
+
+/** Whose work it is: that of a request, with its user as soon as that is known, or that of a part of the service. */
+export type WorkOwner = { readonly route?: string; readonly uid?: string; readonly part?: string }
+
+/** A delay of the event loop, and whose work ran longest meanwhile. Without a route and a part, that is not known. */
+export type LoopDelay = WorkOwner & {
+  /** How long nothing else could run. */
+  readonly ms: number
+  /** How long that work ran. */
+  readonly ranMs: number
+  /** How long the thread has used a processor. If it is much less, the thread has waited, for example for a disk. */
+  readonly processorMs: number
+}
+
+/** Work that is measured. `ranMs` is the time that it ran in the beat with the number `beat`. */
+type Work = {
+  route?: string
+  uid?: string
+  part?: string
+  sinceMs: number
+  beat: number
+  ranMs: number
+}
+
+/** Passes the owner of work on to the continuations of its promises, its timers and its events. */
+const running = new AsyncLocalStorage<Work>()
+
+/** The process has one event loop, so it has one measurement of it. */
+const listeners = new Set<(delay: LoopDelay) => void>()
+const now = performance.now.bind(performance)
+let stopHooks: (() => void) | undefined
+let timer: NodeJS.Timeout | undefined
+let dueMs = 0
+let usedMs = 0
+/** `waitedMs` at the beginning of the beat, and after the last stretch that was not short. */
+let beatWaitedMs = 0
+let lastWaitedMs = 0
+let isBeating = false
+let hasWorked = false
+let beat = 0
+/** The time that all known work has run in this beat, and the one that has run longest. */
+let allRanMs = 0
+let longest: Work | undefined
+/** When the continuation of a promise began that runs now. */
+let continuedMs = 0
+
+/** Calls the listener after each delay above DELAY_MS. Returns a function that ends this. Without listeners, nothing is measured. */
+export function listenForDelays(listener: (delay: LoopDelay) => void): () => void {
+  listeners.add(listener)
+  stopHooks ??= promiseHooks.createHook({ before: beginContinuation, after: endContinuation }) as () => void
+  timer ??= setTimeout(look, BEAT_MS).unref()
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    stopHooks?.()
+    clearTimeout(timer)
+    stopHooks = timer = undefined
+    isBeating = false
+  }
+}
+
+/** Begins the work of a request. The caller must end it with `endStretch` in the same turn. Undefined if nobody listens. */
+export function beginRequest(route: string): Work | undefined {
+  if (listeners.size === 0) return undefined
+  if (!isBeating) startBeat()
+  const work: Work = { route, sinceMs: now(), beat: -1, ranMs: 0 }
+  running.enterWith(work)
+  return work
+}
+
+/** Says whose request it is that runs now. */
+export function requestIsOf(uid: string): void {
+  const work = running.getStore()
+  if (work) work.uid = uid
+}
+
+export function endStretch(work: Work | undefined): void {
+  if (work) ran(work, now() - work.sinceMs)
+}
+
+/** Runs work that belongs to no request, such as that of a timer, as work of a part of the service. */
+export function asPart<Result>(part: string, act: () => Result): Result {
+  if (!isBeating) startBeat()
+  const work: Work = { part, sinceMs: now(), beat: -1, ranMs: 0 }
+  return running.run(work, () => {
+    try {
+      return act()
+    } finally {
+      endStretch(work)
+    }
+  })
+}
+
+/**
+ * A listener of events that do much work, such as one that reads a stranger's text. Its work is that of whoever listens. The
+ * continuations of promises need no such mark.
+ */
+export function marked<Event>(act: (event: Event) => void): (event: Event) => void {
+  const work = running.getStore()
+  if (!work) return act
+  return (event) => {
+    if (!isBeating) startBeat()
+    const sinceMs = now()
+    try {
+      act(event)
+    } finally {
+      ran(work, now() - sinceMs)
+    }
+  }
+}
+
+function beginContinuation(): void {
+  if (!isBeating) startBeat()
+  continuedMs = now()
+}
+
+function endContinuation(): void {
+  const work = running.getStore()
+  if (work) ran(work, now() - continuedMs)
+}
+
+function ran(work: Work, tookMs: number): void {
+  const ms = tookMs < SHORT_MS ? tookMs : ownTime(tookMs)
+  hasWorked = true
+  if (work.beat !== beat) {
+    work.beat = beat
+    work.ranMs = 0
+  }
+  work.ranMs += ms
+  allRanMs += ms
+  if (!longest || work.ranMs > longest.ranMs) longest = work
+}
+
+/** The time of a stretch without that in which other programs used the processors. */
+function ownTime(tookMs: number): number {
+  const before = lastWaitedMs
+  lastWaitedMs = waitedMs()
+  return Math.max(0, tookMs - (lastWaitedMs - before))
+}
+
+function startBeat(): void {
+  if (listeners.size === 0) return
+  isBeating = true
+  nextBeat(processorMs(), waitedMs())
+}
+
+function nextBeat(used: number, waited: number): void {
+  usedMs = used
+  beatWaitedMs = lastWaitedMs = waited
+  beat += 1
+  allRanMs = 0
+  longest = undefined
+  hasWorked = false
+  dueMs = now() + BEAT_MS
+  timer?.refresh()
+}
+
+/** Looks at the clock as long as there is work, so that an idle service has no timer. */
+function look(): void {
+  if (!isBeating) return
+  const [used, waited] = [processorMs(), waitedMs()]
+  const lateMs = now() - dueMs - (waited - beatWaitedMs)
+  const ms = Math.max(lateMs, longest?.ranMs ?? 0)
+  if (ms > DELAY_MS) report(ms, used - usedMs)
+  isBeating = hasWorked
+  if (isBeating) nextBeat(used, waited)
+}
+
+function report(ms: number, used: number): void {
+  const isKnown = allRanMs > ms / 2
+  // A machine that sleeps delays the loop too. That is nobody's work.
+  if (!isKnown && used < DELAY_MS) return
+  const { sinceMs: _, beat: __, ranMs, ...owner } = (isKnown && longest) || { sinceMs: 0, beat: 0, ranMs: 0 }
+  const rounded = { ms: Math.round(ms), ranMs: Math.round(ranMs), processorMs: Math.round(used) }
+  for (const listener of listeners) listener({ ...owner, ...rounded })
+}

@@ -1,0 +1,56 @@
+import { afterAll, expect, test } from '@jest/globals'
+import { DIALECTS } from '@toolrack/contract'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Server } from '../support/server.ts'
+import { besideAll } from '../support/two-users/hostile-process.ts'
+import { defineLongNames, LOOP_ATTACKS } from '../support/two-users/loop-attacks.ts'
+import { unsignedTokens } from '../support/two-users/unsigned-tokens.ts'
+import { User, type Told } from '../support/two-users/user.ts'
+
+/** The longest wait of another user for a list, in milliseconds. It is many times what a list needs. */
+const WAIT_MS_MAX = 5_000
+
+const tokens = await unsignedTokens()
+const server = await Server.start({ env: tokens.env })
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await tokens[Symbol.asyncDispose]()
+})
+
+const listed = ({ text }: Told): number => (JSON.parse(text) as readonly unknown[]).length
+
+test('2,000 definitions with names of 120 characters are listed in every dialect, with and without a budget', async () => {
+  using user = new User(server.url, tokens.tokenOf('long'))
+  await defineLongNames(user)
+  const all = listed(await user.ask('GET', '/list'))
+  expect(all).toBeGreaterThanOrEqual(2_000)
+  for (const dialect of DIALECTS) {
+    const answer = await user.ask('GET', `/list?dialect=${dialect}`)
+    expect(answer.status).toBe(200)
+    const budgeted = await user.ask('GET', `/list?dialect=${dialect}&budget=20000`)
+    expect(budgeted.status).toBe(200)
+  }
+})
+
+test.each(LOOP_ATTACKS.filter(({ needsRunner }) => !needsRunner))(
+  'beside $name, another user gets lists that are not ready',
+  async (attack) => {
+    const users = Array.from(
+      { length: attack.users },
+      (_, at) => `hostile${at}-${LOOP_ATTACKS.indexOf(attack)}`,
+    )
+    using honest = new User(server.url, tokens.tokenOf('honest'))
+    const hostile = { url: server.url, tokens: users.map((uid) => tokens.tokenOf(uid)) }
+    await besideAll(attack, hostile, async () => {
+      await pause(1_000)
+      for (let round = 0; round < 10; round += 1) {
+        const note = { description: `Of round ${round}.`, parameters: { type: 'object', properties: {} } }
+        expect((await honest.ask('PUT', '/defs/note', note)).status).toBeLessThan(300)
+        const { status, text, ms } = await honest.ask('GET', '/list?dialect=anthropic')
+        expect(status).toBe(200)
+        expect(text).toContain(`Of round ${round}.`)
+        expect(ms).toBeLessThan(WAIT_MS_MAX)
+      }
+    })
+  },
+)

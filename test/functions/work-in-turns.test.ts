@@ -1,0 +1,280 @@
+import { describe, expect, test } from '@jest/globals'
+import { dialectRules, parseScope } from '@toolrack/contract'
+import type { Rule, RuleSet, Scope, ToolDefinition } from '@toolrack/contract'
+import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
+import { checkNewest } from '../../functions/src/calls/audit/check-newest.ts'
+import { endedAmong } from '../../functions/src/calls/audit/running-calls.ts'
+import { checkedRules } from '../../functions/src/calls/rules/check-rules.ts'
+import { metTools, ReadSchemas } from '../../functions/src/calls/rules/met-tools.ts'
+import { targetsOf } from '../../functions/src/calls/rules/rule-targets.ts'
+import { writtenRule } from '../../functions/src/calls/rules/written-rule.ts'
+import { narrowedList } from '../../functions/src/edge/routes/list-narrowing.ts'
+import { entriesIn, unmatchedIn } from '../../functions/src/edge/routes/scopes.ts'
+import { Turns, type Pieces } from '../../functions/src/loop-turn.ts'
+import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
+import type { CatalogEntry } from '../../functions/src/tools/catalog/catalog-entry.ts'
+import { countedAnswer } from '../../functions/src/tools/catalog/counted-answer.ts'
+import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
+import { explainDialects } from '../../functions/src/tools/catalog/explain-dialects.ts'
+import { explainName } from '../../functions/src/tools/catalog/explain-name.ts'
+import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
+import { dialectAnswer, listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
+import { RungFragments } from '../../functions/src/tools/catalog/rung-fragments.ts'
+import { selectEntries } from '../../functions/src/tools/catalog/select-entries.ts'
+import { changesOf, compareAll } from '../../functions/src/tools/changes/tool-changes.ts'
+import { counting } from '../../functions/src/tools/definitions/count-puts.ts'
+import { readJsonInPieces } from '../../functions/src/tools/json/read-json.ts'
+import { scanJsonInPieces } from '../../functions/src/tools/json/scan-json.ts'
+import { leftIn, scopeFilter, unmatchedItems } from '../../functions/src/tools/scopes/scope-filter.ts'
+import { LayerIndex } from '../../functions/src/tools/search/layer-index.ts'
+import { rankedTools } from '../../functions/src/tools/search/ranked-tools.ts'
+import { storedTokens } from '../../functions/src/tools/tokens/stored-tokens.ts'
+import { counterOf, tokenCounter } from '../../functions/src/tools/tokens/token-counter.ts'
+import { NO_RANK } from '../../functions/src/tools/usage/usage-rank.ts'
+import { catalogView } from '../support/catalog-view.ts'
+import { put, tool } from '../support/definition-changes.ts'
+import { ALL } from '../support/list-query.ts'
+import { memoryAudit } from '../support/memory-audit.ts'
+import { readSource } from '../support/source-tree.ts'
+import { turnsDuring } from '../support/turns-during.ts'
+import { IN_REQUESTS } from '../support/requests-in-turns.ts'
+
+/** Names that need a hash for their alias, with descriptions of which the search finds some. */
+const TOOLS = Array.from({ length: 40 }, (_, at): ToolDefinition => {
+  const words = ['weather', 'mail', 'files', 'calendar'][at % 4] ?? ''
+  return tool(`tool:${at}:${'n'.repeat(110)}`, `Works with ${words}. It says 日本語 ${at} times.`)
+})
+const view = catalogView({ user: TOOLS, file: [tool('short'), tool('also_short')] })
+const fewer = catalogView({ user: TOOLS.slice(0, 30), file: [tool('short', 'Changed.')] })
+const entries: readonly CatalogEntry[] = [...view.entries()]
+const [first] = entries
+if (!first) throw new Error('there is no tool')
+const entry: CatalogEntry = first
+const count = await tokenCounter()
+const scope = parseScope('tool:*,!*7*,nothing') as Scope
+const narrowing = { revision: 'r', scopes: [{ from: 'x', scope }], pinned: new Set<string>() }
+const ANN = { kind: 'user', uid: 'ann', isAdmin: false } as const
+const WORKFLOWS = { defaultWorkflow: 'flow' }
+const anthropic = dialectRules('anthropic')
+const rules: RuleSet = {
+  default: 'allow',
+  rules: Array.from({ length: 20 }, (_, at) => ({
+    effect: 'deny',
+    tool: `tool:${at}?*:n`,
+    args: { a: 'b' },
+    future: true,
+  })),
+}
+const longRule: Rule = {
+  effect: 'deny',
+  tool: '*',
+  args: Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`path${at}`, `/a/../${at}/**`])),
+}
+const vocabulary = ['a', 'b', 'ab', [0xe6, 0x97, 0xa5], ' ab']
+const snapshot = () => snapshotOf(view)
+const indexed = () => LayerIndex.after(undefined, snapshot())
+
+function snapshotOf({ layers }: typeof view): LayerSnapshot {
+  const { snapshot: found } = layers.user
+  if (!found) throw new Error('there is no user layer')
+  // A snapshot keeps the aliases that were read, so each work gets a new one.
+  return new LayerSnapshot('user', found.byName, found)
+}
+
+function counted(budget: number | undefined) {
+  const counting = {
+    rungs: new RungFragments(new DialectFragments()),
+    count,
+    pinned: new Set<string>(),
+    rank: NO_RANK,
+  }
+  return countedAnswer(view, { ...ALL, countsTokens: true, budget }, anthropic, WORKFLOWS, counting)
+}
+
+const auditStore = new SqliteAuditStore(':memory:')
+const audit = await trail()
+
+async function trail() {
+  const audit = memoryAudit({ store: auditStore })
+  for (let at = 0; at < 30; at += 1) {
+    const invocationId = `i${at}`
+    const principal = { kind: 'user', uid: 'ann' } as const
+    await audit.record(() => ({ kind: 'write', phase: 'end', invocationId, principal, outcome: 'ok' }))
+  }
+  return audit
+}
+
+type Work = (turns: Turns) => Promise<unknown>
+type Row = { readonly file: string; readonly what: string; readonly work: Work }
+
+function row(file: string, what: string, pieces: () => Pieces<unknown>): Row {
+  return { file, what, work: (turns) => turns.run(pieces()) }
+}
+
+/** Every work in turns that takes its turns from outside. `test/support/requests-in-turns.ts` has those that make their own. */
+const IN_PIECES: readonly Row[] = [
+  {
+    file: 'calls/audit/audit-trail.ts',
+    what: 'the verification of the audit trail',
+    work: (turns) => audit.verify(undefined, turns),
+  },
+  {
+    file: 'calls/audit/check-newest.ts',
+    what: 'the check of the newest records',
+    work: (turns) => checkNewest(auditStore, { publicKey: undefined, turns }),
+  },
+  {
+    file: 'calls/audit/running-calls.ts',
+    what: 'the records of calls that a killed service has left',
+    work: (turns) => endedAmong(auditStore, [{ id: 'i3', text: '' }], turns),
+  },
+  {
+    file: 'calls/rules/check-rules.ts',
+    what: 'the check of new rules',
+    work: (turns) => checkedRules(rules, view, turns),
+  },
+  {
+    file: 'calls/rules/rule-targets.ts',
+    what: 'the tools of rules',
+    work: (turns) => targetsOf(rules, view, turns),
+  },
+  {
+    file: 'calls/rules/written-rule.ts',
+    what: 'a rule in its normal form',
+    work: (turns) => writtenRule(longRule, 0, { targets: { tools: [], isNamed: true }, tools: [] }, turns),
+  },
+  {
+    file: 'calls/rules/met-tools.ts',
+    what: 'how the tools of rules read their arguments',
+    work: (turns) => metTools(entries, rules, new ReadSchemas(), turns),
+  },
+  row('edge/routes/list-narrowing.ts', 'a scope of a list', () => narrowedList(view, narrowing, ANN)),
+  row('edge/routes/scopes.ts', 'a command that shows a scope', () =>
+    entriesIn(view, { scope: 'tool:*', pinned: [] }),
+  ),
+  row('edge/routes/scopes.ts', 'the items of a scope without a tool', () => unmatchedIn(view, scope)),
+  row('tools/catalog/catalog-view.ts', 'the tools that a view shows', () => view.shown()),
+  row('tools/catalog/counted-answer.ts', 'a list whose tokens are counted', () => counted(undefined)),
+  row('tools/catalog/counted-answer.ts', 'a list with a budget', () => counted(1_000)),
+  row('tools/catalog/explain-dialects.ts', 'a tool in all dialects', () => explainDialects(view, entry)),
+  row('tools/catalog/explain-name.ts', 'the explanation of a name', () => explainName(view, entry.name)),
+  row('tools/catalog/layer-snapshot.ts', 'a layer that was read', function* () {
+    const definitions = TOOLS.map((one) => ({ ...put(one), revision: '1' }))
+    const read = { revision: '1', whole: true, definitions, deleted: [], skipped: [] }
+    return [...(yield* LayerSnapshot.after('user', undefined, read)).byName.keys()]
+  }),
+  row('tools/catalog/layer-snapshot.ts', 'the aliases of a layer', function* () {
+    const read = snapshot()
+    yield* read.readAliases()
+    return [...read.byAlias].map(([alias, { name }]) => [alias, name])
+  }),
+  row('tools/catalog/list-answer.ts', 'a list', () => listAnswer(view, ALL, WORKFLOWS)),
+  row('tools/catalog/list-answer.ts', 'a list in a dialect', () =>
+    dialectAnswer(view, ALL, anthropic, WORKFLOWS, new DialectFragments(1)),
+  ),
+  row('tools/catalog/rung-fragments.ts', 'the tokens of a tool', () =>
+    new RungFragments(new DialectFragments()).measured(entry, anthropic, count),
+  ),
+  row('tools/catalog/select-entries.ts', 'the tools of a query', () =>
+    selectEntries(
+      view,
+      { ...ALL, loaded: ['short'] },
+      () => false,
+      (one) => one,
+    ),
+  ),
+  row('tools/changes/tool-changes.ts', 'the names that two views show differently', () =>
+    compareAll(fewer, view),
+  ),
+  row('tools/changes/tool-changes.ts', 'the changes between two views', () =>
+    changesOf(
+      fewer,
+      view,
+      { ...ALL },
+      TOOLS.map((one) => one.function.name),
+    ),
+  ),
+  row('tools/definitions/count-puts.ts', 'the tokens of written definitions', () =>
+    counting(
+      TOOLS.map((one) => put(one)),
+      count,
+    ),
+  ),
+  row('tools/json/read-json.ts', 'a large body', () =>
+    readJsonInPieces(Buffer.from(JSON.stringify('x'.repeat(400_000).split(''))), undefined),
+  ),
+  row('tools/json/scan-json.ts', 'the faults of a large body', () =>
+    scanJsonInPieces(`${'['.repeat(300_000)}${']'.repeat(300_000)}`, 500_000),
+  ),
+  row('tools/scopes/scope-filter.ts', 'the tools in a scope', () =>
+    leftIn(entries, scopeFilter(narrowing.scopes, new Set())),
+  ),
+  row('tools/scopes/scope-filter.ts', 'the items without a tool', () => unmatchedItems(entries, [scope])),
+  row('tools/search/layer-index.ts', 'the index of a layer', function* () {
+    const index = yield* indexed()
+    return [index.bytes, index.of('mail')]
+  }),
+  row('tools/search/layer-index.ts', 'the index of a changed layer', function* () {
+    const index = yield* LayerIndex.after(yield* LayerIndex.after(undefined, snapshotOf(fewer)), snapshot())
+    return [index.bytes, index.of('mail')]
+  }),
+  row('tools/search/ranked-tools.ts', 'a search', function* () {
+    const index = yield* indexed()
+    const shown = { flags: new Uint8Array(TOOLS.length).fill(1), count: TOOLS.length }
+    return yield* rankedTools(view, [{ index, shown }], 'send a mail about the weather')
+  }),
+  row('tools/tokens/stored-tokens.ts', 'the tokens that are stored', () =>
+    storedTokens(tool('a', 'x '.repeat(3_000)), count),
+  ),
+  row('tools/tokens/token-counter.ts', 'the tokens of one long word', () => count.steps('日'.repeat(20_000))),
+  row('tools/tokens/token-counter.ts', 'the vocabulary', function* () {
+    const counter = yield* counterOf(vocabulary, O200K_TOKEN_SPLIT_REGEX)
+    return [yield* counter.steps('ab ab'), yield* counter.steps('日ab')]
+  }),
+]
+
+/** A turn after each piece. */
+const afterEachPiece = (signal?: AbortSignal): Turns => new Turns(signal, -1)
+
+const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    (result) => ({ result }),
+    (error: unknown) => ({ error }),
+  )
+
+describe.each(IN_PIECES)('$file: $what', ({ work }) => {
+  test('has the same answer with a turn after each piece, and others have turns', async () => {
+    const expected = await outcomeOf(work(new Turns(undefined, Infinity)))
+    const { result, turns } = await turnsDuring(() => outcomeOf(work(afterEachPiece())))
+    expect(result).toEqual(expected)
+    expect(turns).toBeGreaterThan(1)
+  })
+
+  test('ends when its caller leaves', async () => {
+    const caller = new AbortController()
+    const left = new Error('left')
+    const ended = expect(work(afterEachPiece(caller.signal))).rejects.toBe(left)
+    setImmediate(() => caller.abort(left))
+    await ended
+  })
+})
+
+const source = readSource('functions/src')
+const usesTurns = /from '[./]*\/loop-turn\.ts'/
+
+test('every file that uses turns is in this table or in that of the requests', () => {
+  const uses = [...source].filter(([, text]) => usesTurns.test(text)).map(([path]) => path)
+  const tried = [...IN_PIECES.map(({ file }) => file), ...IN_REQUESTS.flatMap(({ files }) => files)]
+  const files = [...new Set(tried)].map((file) => `functions/src/${file}`)
+  expect(uses.toSorted()).toEqual(files.toSorted())
+})
+
+test('no other file gives turns in its own way', () => {
+  const others = [...source].filter(([, text]) => /\bsetImmediate\b|scheduler\.yield/.test(text))
+  expect(others.map(([path]) => path).toSorted()).toEqual([
+    'functions/src/hosts/local/parent-pipe.ts',
+    'functions/src/loop-turn.ts',
+    // Waits for events of a child process.
+    'functions/src/tools/schemas/worker-process.ts',
+  ])
+})

@@ -1,0 +1,85 @@
+import type { ToolDefinition } from '@toolrack/contract'
+import { tool } from './definition-changes.ts'
+import type { Asked, Asker } from './route-service.ts'
+
+/** A request whose handler makes its own turns, and the files of `functions/src` that do so for it. */
+export type InTurns = {
+  readonly files: readonly string[]
+  readonly who?: Asker
+  /** `{revision}` stands for the revision of the user's list before the first request. */
+  readonly request: string
+  readonly asked?: Asked
+}
+
+/** The definitions of the user who sends the requests. Their names need a hash for their alias. */
+export const OWN_TOOLS = Array.from({ length: 120 }, (_, at): ToolDefinition => {
+  const words = ['weather', 'mail', 'files', 'calendar'][at % 4] ?? ''
+  return tool(`tool:${at}:${'n'.repeat(110)}`, `Works with ${words}. ${'It does it very well. '.repeat(20)}`)
+})
+
+const [{ function: { name: NAME } } = tool('none')] = OWN_TOOLS
+const MODULE = Array.from({ length: 20 }, (_, at) => `"long:f${at}"`).join('\n')
+const USES = Array.from({ length: 20 }, (_, at) => ({
+  type: 'tool_use',
+  id: `c${at}`,
+  name: `nobody_${at}`,
+  input: { text: 'x'.repeat(2_000) },
+}))
+const RULES = {
+  default: 'allow',
+  rules: Array.from({ length: 20 }, (_, at) => ({ effect: 'deny', tool: `tool:${119 - at}*:n*` })),
+}
+const LAYERS = [{ name: 'system', text: 'Be kind. '.repeat(2_000), priority: 0 }]
+
+/** In the order in which they are sent. */
+export const IN_REQUESTS: readonly InTurns[] = [
+  {
+    files: ['tools/catalog/layer-cache.ts', 'edge/routes/list-tools.ts'],
+    request: 'GET /tools/list?dialect=anthropic',
+  },
+  { files: ['edge/routes/list-tools.ts'], request: 'GET /tools/list?scope=tool:*,!*7*,nothing' },
+  { files: ['edge/routes/list-budget.ts'], request: 'GET /tools/list?dialect=openai&budget=3000' },
+  { files: ['edge/routes/list-budget.ts'], request: 'GET /tools/list?tokens=1&envelope=items' },
+  { files: ['tools/search/tool-search.ts'], request: 'GET /tools/list?q=send+a+mail' },
+  {
+    files: ['edge/routes/list-tools.ts'],
+    request: `GET /tools/explain?name=${NAME}&budget=3000&q=weather&scope=tool:*`,
+  },
+  {
+    files: ['edge/routes/wrap.ts'],
+    request: 'POST /tools/wrap',
+    asked: {
+      body: { targetTokens: 3_000, dialect: 'anthropic', scope: 'tool:*', guide: true, layers: LAYERS },
+    },
+  },
+  {
+    files: ['edge/routes/scopes.ts'],
+    request: 'PUT /scopes/room/r',
+    asked: { body: { scope: 'tool:*,nothing' } },
+  },
+  {
+    files: ['edge/routes/scopes.ts'],
+    request: 'POST /scopes/room/r/commands',
+    asked: { body: { text: '/tools' } },
+  },
+  {
+    files: ['edge/routes/scopes.ts'],
+    request: 'POST /scopes/room/r/commands',
+    asked: { body: { text: '/tools off' } },
+  },
+  { files: ['edge/routes/rules.ts'], request: 'PUT /rules/user/ann', asked: { body: RULES } },
+  { files: ['edge/routes/changes.ts'], request: 'GET /tools/changes?since={revision}' },
+  {
+    files: ['edge/http/bodies-in-flight.ts', 'tools/definitions/definition-writer.ts'],
+    request: 'POST /tools/defs',
+    asked: { body: OWN_TOOLS.slice(0, 60).map((one) => ({ ...one, category: 'other' })) },
+  },
+  { files: ['edge/http/send-json.ts'], request: 'GET /tools/defs' },
+  {
+    files: ['tools/modules/admit-module.ts', 'tools/modules/module-writer.ts'],
+    request: 'PUT /tools/modules/long',
+    asked: { body: MODULE },
+  },
+  { files: ['calls/dispatch/dispatcher.ts'], request: 'POST /tools/dispatch', asked: { body: USES } },
+  { files: ['edge/routes/audit.ts'], who: 'admin', request: 'GET /audit/verify' },
+]
