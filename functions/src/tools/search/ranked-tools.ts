@@ -74,28 +74,27 @@ async function lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): 
     return families > 0
   }
 
-  /** Adds the shortest of these terms that are shown. Returns false if there are none. */
-  async function addNear(near: readonly string[], factor: number, isHead = false): Promise<boolean> {
-    let left = NEAR_MAX
-    for (const term of near.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))) {
+  /** Adds the first `max` of these terms that shown tools have. Returns false if there are none. */
+  async function addNear(near: readonly string[], factor: number, max: number, isHead = false) {
+    let left = max
+    for (const term of near) {
       if (left === 0 || used.has(term) || !(await add(term, NEAR * factor, isHead))) continue
       used.add(term)
       left -= 1
     }
-    return left < NEAR_MAX
+    return left < max
   }
 
-  const vocabularies = hits.map(({ layer }) => layer.index.vocabulary)
+  const near = (of: 'beginningWith' | 'beginningOf' | 'nearly', term: string): readonly string[] =>
+    hits
+      .flatMap(({ layer }) => layer.index.vocabulary[of](term))
+      .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))
   for (const { term, factor } of terms) {
     const isKnown = await add(term, factor, true)
-    const beginning = vocabularies.flatMap((one) => one.beginningWith(term))
-    if ((await addNear(beginning, factor, true)) || isKnown) continue
-    const parts = vocabularies.flatMap((one) => one.beginningOf(term))
-    if (!(await addNear(parts, factor)))
-      await addNear(
-        vocabularies.flatMap((one) => one.nearly(term)),
-        factor,
-      )
+    if ((await addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
+    // The longest part says most.
+    const isFound = await addNear(near('beginningOf', term).toReversed(), factor, 1)
+    if (!isFound) await addNear(near('nearly', term), factor, NEAR_MAX)
   }
   for (const { term, factor } of hints) await add(term, factor, false)
   return worth(0)
