@@ -73,28 +73,27 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
     return families > 0
   }
 
-  /** Adds the shortest of these terms that are shown. Returns false if there are none. */
-  function* addNear(near: readonly string[], factor: number, isHead = false): Pieces<boolean> {
-    let left = NEAR_MAX
-    for (const term of near.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))) {
+  /** Adds the first `max` of these terms that shown tools have. Returns false if there are none. */
+  function* addNear(near: readonly string[], factor: number, max: number, isHead = false): Pieces<boolean> {
+    let left = max
+    for (const term of near) {
       if (left === 0 || used.has(term) || !(yield* add(term, NEAR * factor, isHead))) continue
       used.add(term)
       left -= 1
     }
-    return left < NEAR_MAX
+    return left < max
   }
 
-  const vocabularies = hits.map(({ layer }) => layer.index.vocabulary)
+  const near = (of: 'beginningWith' | 'beginningOf' | 'nearly', term: string): readonly string[] =>
+    hits
+      .flatMap(({ layer }) => layer.index.vocabulary[of](term))
+      .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))
   for (const { term, factor } of terms) {
     const isKnown = yield* add(term, factor, true)
-    const beginning = vocabularies.flatMap((one) => one.beginningWith(term))
-    if ((yield* addNear(beginning, factor, true)) || isKnown) continue
-    const parts = vocabularies.flatMap((one) => one.beginningOf(term))
-    if (!(yield* addNear(parts, factor)))
-      yield* addNear(
-        vocabularies.flatMap((one) => one.nearly(term)),
-        factor,
-      )
+    if ((yield* addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
+    // The longest part says most.
+    const isFound = yield* addNear(near('beginningOf', term).toReversed(), factor, 1)
+    if (!isFound) yield* addNear(near('nearly', term), factor, NEAR_MAX)
   }
   for (const { term, factor } of hints) yield* add(term, factor, false)
   return worth(0)

@@ -31,12 +31,13 @@ export class Vocabulary {
     return near.filter((other) => other.length > term.length && other.startsWith(term))
   }
 
-  /** The longest shorter term with which a term begins: `rain` for `rainfall`. */
+  /** The shorter terms with which a term begins: `rain` for `rainfall`. */
   beginningOf(term: string): readonly string[] {
     if (!isWord(term)) return []
-    for (let length = term.length - 1; length >= PART_MIN; length -= 1)
-      if (this.#all.has(term.slice(0, length))) return [term.slice(0, length)]
-    return []
+    const parts = Array.from({ length: Math.max(0, term.length - PART_MIN) }, (_, at) =>
+      term.slice(0, PART_MIN + at),
+    )
+    return parts.filter((part) => this.#all.has(part))
   }
 
   /** The terms that differ from a term in one letter, or from a long term in two. They have the same first letter. */

@@ -52,3 +52,16 @@ test('of many near-identical tools twenty are named', async () => {
   expect(found).toEqual([expect.objectContaining({ name: 'bake_0', twins: expect.any(Array) })])
   expect((found as { twins: string[] }[])[0]?.twins).toHaveLength(20)
 })
+
+test('a model never finds the tools by which it searches', async () => {
+  const parameters = { type: 'object', properties: {} }
+  const runner = { kind: 'builtin', builtin: 'search_tools' } as const
+  const tools: readonly ToolDefinition[] = [
+    { type: 'function', function: { name: 'search_tools', description: 'Finds tools.', parameters }, runner },
+    { type: 'function', function: { name: 'toolbox', description: 'Finds tools in a box.', parameters } },
+  ]
+  const view = catalogView({ file: tools })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  for (const query of ['find tools', 'search_tools for a box', 'tools'])
+    expect(await finder.search(query, 2)).toMatchObject({ tools: [{ name: 'toolbox' }] })
+})

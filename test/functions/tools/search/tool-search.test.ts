@@ -358,6 +358,17 @@ test('the order of a search is the same whatever hidden tools say', async () => 
   }
 })
 
+test('parts of words are those of a catalog without the hidden tools', async () => {
+  const tools = [defined('a', 'Rain.'), defined('b', 'Rainf.'), defined('c', 'Rainfallishly.')]
+  const hides = catalogView({ user: tools }).ruledBy(hiding(new Set(['b', 'c'])))
+  const alone = catalogView({ user: tools.slice(0, 1) })
+  for (const query of ['rainfalls', 'rainy', 'rai', 'raim']) {
+    const found = await said(hides, query, undefined, new ToolSearch())
+    expect(found).toEqual(await said(alone, query, undefined, new ToolSearch()))
+  }
+  expect(await names(hides, 'rainfalls', undefined, new ToolSearch())).toEqual(['a'])
+})
+
 test('twins are those of a catalog without the hidden tools', async () => {
   const middle = 'Retrieves the current weather conditions for a city, a state and a country.'
   const tools = [
