@@ -7,6 +7,7 @@ const LONG = [
   'e2e/greedy-checks',
   'stores/firestore/lost-reads',
   'stores/firestore/lost-writes',
+  'architecture/stranger-texts',
   'e2e/author-tool',
   'e2e/bad-modules',
   'e2e/folder-bad-modules',

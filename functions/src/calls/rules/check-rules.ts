@@ -63,6 +63,7 @@ async function idleFaults(rule: Rule, index: number, view: CatalogView, work: Lo
   if (rule.args === undefined || tools.length > SCHEMAS_READ_MAX) return []
   const ruled = tools.map(ruledTool)
   const [first = [], ...others] = ruled.map((tool) => undeclaredArguments(rule, tool))
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of names.
   const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
   const declared = new Set(ruled.flatMap(({ parameters }) => declaredIn(valueAt(parameters, ['properties']))))
   return nowhere.map((name) => ({
@@ -85,7 +86,7 @@ async function toolsOf(rule: Rule, view: CatalogView, work: LongWork): Promise<r
     looked += 1
     if (looked % TOOLS_AT_ONCE === 0 && work.isLong) await work.giveTurn()
     if (
-      (toolClass === undefined || entry.classes.includes(toolClass)) &&
+      (toolClass === undefined || entry.classes.some((one) => one === toolClass)) &&
       matchesGlob(tool, entry.name, 'name')
     )
       found.push(entry)

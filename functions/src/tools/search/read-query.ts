@@ -29,7 +29,9 @@ export type ReadQuery = {
   readonly isRequest: boolean
 }
 
-export function readQuery(query: string): ReadQuery {
+/** Reads a query. Of a longer one, the first QUERY_LENGTH_MAX code units are read. */
+export function readQuery(whole: string): ReadQuery {
+  const query = whole.slice(0, QUERY_LENGTH_MAX)
   const words = splitWords(query)
   const telling = words.filter(isTelling)
   const written = [...new Set(termsOf(telling.length > 0 ? telling : words))].slice(0, TERMS_MAX)

@@ -63,6 +63,7 @@ export function valuesOf(name: string, parameters: JsonObject): Values {
     return { kind, listed: [], mayBeText: true, mayBeOther: true }
   const { const: only, enum: some = null, type } = schema
   const listed = only === undefined ? some : [only]
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of names.
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
     return { kind, listed, mayBeText: false, mayBeOther: !isRequired }
@@ -161,6 +162,7 @@ class TextSets {
   #matched({ positions, path, isDoubtful: isRefused }: State): Matched | undefined {
     if (this.#kind === 'path' && !isNormalised(path)) return undefined
     return matchedBy(this.#globs, (one) => {
+      // oxlint-disable-next-line toolrack/linear-texts -- It is a list of objects.
       const index = this.#globs.indexOf(one)
       const matcher = this.#matchers[index]
       const at = positions[index] ?? NOWHERE

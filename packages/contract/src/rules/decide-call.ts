@@ -113,7 +113,7 @@ export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
 }
 
 function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {
-  return toolClass === undefined || classes.includes(toolClass)
+  return toolClass === undefined || classes.some((one) => one === toolClass)
 }
 
 /** Tells whether the arguments of a call match those of a rule of the set. */
