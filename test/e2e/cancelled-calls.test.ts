@@ -66,7 +66,7 @@ async function told(server: Server, name: string, count: number) {
   const audit = await items(server, `/workflows/audit?tool=${name}`)
   const log = await until(
     () => Promise.resolve(server.log),
-    (text) => history.every(({ invocationId }) => text.includes(`  ${String(invocationId)}\n`)),
+    (text) => history.every(({ invocationId }) => text.includes(`  ${invocationId as string}\n`)),
   )
   return {
     history: history.map(({ code }) => code).toSorted(),
@@ -124,7 +124,7 @@ withPython('so is a streamed call, whose output is kept', async () => {
   await expect(reader.read()).rejects.toThrow(/abort/)
   expect(await told(server, 'held:streamed', 1)).toEqual(everywhere('CANCELLED'))
   const [call] = await items(server, '/workflows/tools/invocations?tool=held:streamed')
-  const log = await server.fetch(`/workflows/tools/invocations/${String(call?.['invocationId'])}/log`)
+  const log = await server.fetch(`/workflows/tools/invocations/${call?.['invocationId'] as string}/log`)
   expect(await log.json()).toMatchObject({ text: 'begun\n' })
 })
 

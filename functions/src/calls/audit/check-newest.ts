@@ -46,7 +46,9 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
 /** The manifest of a day, the one before it, whose hash it has, and what is no manifest. */
 function manifestsFor(day: string, manifests: readonly string[]): readonly string[] {
   const days = manifests.map(dayOfManifest)
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of days.
   const before = days.includes(day) ? days.findLast((each) => each !== '' && each < day) : undefined
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of days.
   return manifests.filter((_text, at) => [day, before, ''].includes(days[at]))
 }
 

@@ -61,7 +61,7 @@ function meet(
 ): void {
   if (!entry) return
   targets.isNamed = true
-  if (toolClass !== undefined && !entry.classes.includes(toolClass)) return
+  if (toolClass !== undefined && entry.classes.every((one) => one !== toolClass)) return
   met.add(entry)
   const most = args === undefined ? 1 : SCHEMAS_READ_MAX + 1
   if (targets.tools.length < most) targets.tools.push(entry)

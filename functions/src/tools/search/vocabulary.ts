@@ -28,6 +28,7 @@ export class Vocabulary {
   beginningWith(term: string): readonly string[] {
     if (!isWord(term) || term.length < PART_MIN) return []
     const near = this.#byPrefix.get(term.slice(0, PREFIX)) ?? []
+    // oxlint-disable-next-line toolrack/linear-texts -- A term has at most 40 characters.
     return near.filter((other) => other.length > term.length && other.startsWith(term))
   }
 

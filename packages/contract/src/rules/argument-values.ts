@@ -82,8 +82,10 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
 }
 
 /** The kinds of which no text is too long for rules. Another text of these kinds is refused. */
+const BOUNDED_KINDS: ReadonlySet<Reading['kind']> = new Set(['uuid', 'date', 'date-time'])
+
 function isShort({ kind, edit }: Reading): boolean {
-  return edit === undefined && ['uuid', 'date', 'date-time'].includes(kind)
+  return edit === undefined && BOUNDED_KINDS.has(kind)
 }
 
 /** True if the schema allows no argument that it does not declare. */
@@ -135,7 +137,7 @@ function textSets(
     if (!work.take(joined.length * ways.length * globs.length)) return undefined
     joined = joined.flatMap((one) => ways.map((other) => bothOf(globs, one, other)))
     joined = [
-      ...(joined.includes(undefined) ? [undefined] : []),
+      ...(joined.some((one) => one === undefined) ? [undefined] : []),
       ...distinct(joined.filter((one) => one !== undefined)),
     ]
   }

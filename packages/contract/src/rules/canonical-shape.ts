@@ -140,9 +140,12 @@ const DECIMAL: Shape = {
   takesOthers: false,
 }
 
+/** The sorts of characters, by their places. The third one is every other digit. */
+const DECIMAL_SORTS = ['-', '0', '', '.']
+
 function decimalSort(character: string): number {
   if (/^[1-9]$/.test(character)) return 2
-  return ['-', '0', '', '.'].indexOf(character)
+  return DECIMAL_SORTS.indexOf(character)
 }
 
 /** The schemes of URLs that have a host and a path in any case. */
@@ -177,7 +180,7 @@ const URL_SHAPE: Shape = {
     '0123456789+.-',
     ':',
     '/',
-    ...'htpswfile',
+    ...Array.from('htpswfile'),
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&',
   ],
   takesOthers: false,

@@ -40,7 +40,7 @@ export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: 
   const decision = strictest(
     owned.map((one) => {
       const compare = comparedGlobs(one.set, steps)
-      return decideOfOwner(one, tool, (rule) => given.match(rule, compare))
+      return decideOfOwner(one, tool, (rule) => given.isMetBy(rule, compare))
     }),
   )
   return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
@@ -124,7 +124,7 @@ function of({ kind, id }: RuleOwner): string {
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
   const given = new GivenArguments(tool, args)
   const compare = comparedGlobs(set, { left: FOLLOWED_STEPS_MAX.call })
-  return new Set(rulesAbout(set, tool).filter((rule) => given.match(rule, compare)))
+  return new Set(rulesAbout(set, tool).filter((rule) => given.isMetBy(rule, compare)))
 }
 
 /** The rules of a set that are about the tool, with some arguments at least. */
@@ -151,7 +151,7 @@ class GivenArguments {
     this.#args = args
   }
 
-  match({ effect, args }: Rule, compare: CompareGlob): boolean {
+  isMetBy({ effect, args }: Rule, compare: CompareGlob): boolean {
     return Object.entries(args ?? {}).every(([name, glob]) =>
       matchesArgument(glob, this.#readOf(name), effect, compare),
     )

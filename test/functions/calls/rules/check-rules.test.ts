@@ -51,14 +51,13 @@ test('of a tool with many arguments those that rules name come first, and the ot
 
 test('200 long rules about 2,000 tools give other work its turns', async () => {
   const view = catalogView({ global: MANY })
-  const glob = (at: number, rest: string): string => `${'?'.repeat(40)}${at}${rest}`
   const rules = Array.from({ length: 200 }, (_, at): Rule => {
     const args = {
-      path: glob(at, '/**/*a*/**'),
-      text: glob(at, '*'.repeat(100)),
+      path: longGlob(at, '/**/*a*/**'),
+      text: longGlob(at, '*'.repeat(100)),
       id: '*'.repeat(30) + '?*a'.repeat(6),
       day: `*${'?*'.repeat(4)}${at % 10}*`,
-      link: glob(at, '*a*b*c*'),
+      link: longGlob(at, '*a*b*c*'),
       amount: `${'?*'.repeat(20)}1*`,
     }
     return { effect: 'deny', tool: `tool_*${at % 10}*`, args }
@@ -66,3 +65,7 @@ test('200 long rules about 2,000 tools give other work its turns', async () => {
   const { turns } = await turnsDuring(() => checkedRules({ default: 'allow', rules }, view, new Turns()))
   expect(turns).toBeGreaterThan(50)
 })
+
+function longGlob(at: number, rest: string): string {
+  return `${'?'.repeat(40)}${at}${rest}`
+}

@@ -110,10 +110,6 @@ test.each([
 })
 
 test('where the service does not run the tool, a text without a canonical form is left alone, and no rule allows it', async () => {
-  const dispatched = () =>
-    ask('ann', 'POST /tools/dispatch', {
-      body: [{ type: 'tool_use', id: 'a', name: 'at__client', input: { day: 'soon' } }],
-    })
   expect((await dispatched()).body['pending']).toMatchObject([{ kind: 'client', arguments: { day: 'soon' } }])
   await put([{ effect: 'allow', tool: 'at:client', args: { day: '*' } }], { default: 'deny' })
   expect((await dispatched()).body['results']).toMatchObject([{ result: { code: 'PERMISSION_DENIED' } }])
@@ -284,3 +280,9 @@ test('rules that were stored before their globs had a normal form are read, and 
   expect((await bobs('echo:url', 'http://good.com/x')).status).toBe(200)
   expect((await bobs('echo:date', '2026-01-02')).status).toBe(200)
 })
+
+function dispatched() {
+  return ask('ann', 'POST /tools/dispatch', {
+    body: [{ type: 'tool_use', id: 'a', name: 'at__client', input: { day: 'soon' } }],
+  })
+}

@@ -61,7 +61,7 @@ test('a model never finds the tools by which it searches', async () => {
     { type: 'function', function: { name: 'toolbox', description: 'Finds tools in a box.', parameters } },
   ]
   const view = catalogView({ file: tools })
-  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch() })
+  const finder = new ToolFinder({ view, uid: 'ann', dialect: undefined, search: new ToolSearch(), signal })
   for (const query of ['find tools', 'search_tools for a box', 'tools'])
     expect(await finder.search(query, 2)).toMatchObject({ tools: [{ name: 'toolbox' }] })
 })
