@@ -1,9 +1,9 @@
 """Starts the zygote of an ordinary user again, as a program that belongs to a user namespace of its own.
 
-The kernel lets main look into a process that may not be dumped only if the memory of this process belongs to a user namespace
-that main's user has made. Memory belongs to the namespace in which its program was started. So the zygote enters the
-namespace first and then starts again, and children inherit this. Without it, main could see neither the files that a waiting
-child has written nor how many mappings it has. Root may look into every process.
+A child may not be dumped. The kernel lets main look into such a process only if its memory belongs to a user namespace that
+main's user has made. Memory belongs to the namespace in which its program was started. So the zygote enters the namespace
+first and then starts again, and children inherit this. Without it, main could see neither the files that a waiting child has
+written nor how many mappings it has. Root may look into every process.
 
 The module imports little, because it runs before the zygote's own start. The numbers come from `linux/sched.h`,
 `linux/prctl.h` and `linux/capability.h`.
@@ -25,7 +25,10 @@ AGAIN: Final = "--in-own-user-namespace"
 
 
 def start_again_in_own_user_namespace(root: str) -> None:
-    """Replaces this program by the zygote in `root`. Returns if root runs it, if it runs there already, or if it is refused."""
+    """Replaces this program by the zygote in the folder `root`.
+
+    Returns if root runs this program, if it has been started again already, or if the kernel refuses.
+    """
     if os.geteuid() == 0 or AGAIN in sys.argv:
         return
     # In a child first, because a process cannot leave its namespace if a later step is refused.
@@ -33,7 +36,7 @@ def start_again_in_own_user_namespace(root: str) -> None:
     if pid == 0:
         os._exit(0 if _enter() else 1)
     if os.waitpid(pid, 0)[1] == 0 and _enter():
-        os.execv(sys.executable, [sys.executable, "-I", root, "--zygote", AGAIN])
+        os.execv(sys.executable, [sys.executable, "-I", root, "--zygote", AGAIN])  # noqa: S606 - itself
 
 
 def _enter() -> bool:

@@ -1,7 +1,7 @@
 """How much memory a waiting child holds, with what the kernel keeps for its mappings and for the files that it watches.
 
-No file of /proc reports this memory, so it is counted by the most that it can be. The memory limit of a call does not count it,
-because an honest call would reach its limit too early. For all waiting children together it could be gigabytes.
+No file of /proc reports this memory, so it is counted by the most that it can be. The memory limit of a call does not count
+it, because an honest call would reach its limit too early. For all waiting children together it could be gigabytes.
 """
 
 import os
@@ -10,12 +10,13 @@ from typing import Final
 
 from toolrack_runner.pool.holding import Holding, read_whole
 
-#: The kernel's memory for one mapping, with the file that only this mapping keeps open. Measured: 200 to 416 bytes, and up to
-#: 511 with what the kernel's allocator adds.
+#: The kernel's memory for one mapping, with the file that only this mapping keeps open. Measured: 200 to 416 bytes, and up
+#: to 511 with what the kernel's allocator adds.
 MAPPING_BYTES: Final = 512
 #: The kernel's memory for one file in one `epoll`. Measured: 209 bytes.
 WATCH_BYTES: Final = 216
-#: How much of `/proc/<pid>/maps` is read. A child with pandas and scipy has 960 mappings in 154 KB. Reading 256 KB takes 1.4 ms.
+#: How much of `/proc/<pid>/maps` is read. A child with pandas and scipy has 960 mappings in 154 KB. Reading 256 KB takes
+#: 1.4 ms.
 MAPS_BYTES_MAX: Final = 256 << 10
 PAGE_BYTES: Final = os.sysconf("SC_PAGESIZE")
 
@@ -29,7 +30,7 @@ def waiting_bytes(holding: Holding, mapping_bytes: int, open_files: int) -> int:
 
 
 def mapping_bytes(pid: int, mapped_bytes: int) -> int:
-    """The kernel's memory for the mappings of a child that is stopped, in bytes; the most that it can be if it is unknown."""
+    """The kernel's memory for the mappings of a stopped child, in bytes; the most that it can be if it is unknown."""
     count = _mappings(pid)
     if count is None:
         count = min(mapped_bytes // PAGE_BYTES, _MAPPINGS_MAX)

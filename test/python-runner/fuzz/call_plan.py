@@ -163,7 +163,7 @@ def kept(random: Random) -> Case:
 
 
 def flagged() -> Iterator[Case]:
-    """Each flag and command of each call, in threads that then take what they can: for what a call changes for later ones."""
+    """Each flag and command of each call, in threads that then take what they can: a flag may change what they may take."""
     for name, at in PLACES_OF_FLAGS:
         usual = [values_of(name, each)[0] for each in range(len(SIGNATURES[name]))]
         for value in dict.fromkeys(known(name, at)):
@@ -207,7 +207,7 @@ MAKERS: Final[tuple[Call, ...]] = (
 #: Calls whose first argument is a descriptor.
 KEEPERS: Final = tuple(name for name in allowed_calls() if SIGNATURES.get(name, ("",))[0:1] == ("fd",))
 ENDS: Final = frozenset({"exit", "exit_group", "pause", "rt_sigreturn", "clone", "close_range"})
-#: Where the calls that are allowed have flags or commands. A thread that `clone` starts on a stack of nothing ends the child.
+#: Where the calls that are allowed have flags or commands. Not those of `clone`: its thread has no stack, and ends the child.
 PLACES_OF_FLAGS: Final = tuple(
     (name, at) for name, at in (*FLAGS, *COMMANDS) if name in allowed_calls() and name != "clone"
 )

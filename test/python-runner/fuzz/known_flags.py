@@ -100,7 +100,7 @@ def known(name: str, at: int) -> Iterator[int]:
 
 
 def drawn(random: Random, name: str, at: int) -> int | None:
-    """Some flags of those that the kernel knows here, now and then with a bit that it does not know; None if there are none."""
+    """Some of the flags that the kernel knows here, now and then with another bit; None if there are no flags."""
     flags = FLAGS.get((name, at))
     if flags is None:
         return None

@@ -12,8 +12,8 @@ from pathlib import Path
 from fuzz.batch import LOCK_START, Tried
 from fuzz.call_plan import Call, Case
 from fuzz.canaries import LIBRARY, Canaries
-from support.kernel_memory import kernel_bytes
 from fuzz.lasting import lasting_zygotes
+from support.kernel_memory import kernel_bytes
 from support.process_tree import children_of, descendants_of, zygotes_of
 from support.until import until
 

@@ -23,7 +23,7 @@ OF_THE_RUNNER = 24 * MB
 EPERM, EINVAL, ENOSYS = "EPERM", "EINVAL", "ENOSYS"
 #: A table of descriptors full of sockets, in megabytes.
 SOCKETS = 16
-#: For each way: the answers to what is refused and the most that it may get, and the most megabytes that the kernel may hold.
+#: For each way: the answers to what is refused, the most that it may get, and the most megabytes that the kernel may hold.
 WAYS: dict[str, tuple[list[str], int, int]] = {
     "tables": ([EPERM], 14 * MB, SOCKETS),
     "tables_by_other_ways": ([ENOSYS, EPERM], 14 * MB, SOCKETS),
@@ -32,6 +32,7 @@ WAYS: dict[str, tuple[list[str], int, int]] = {
     "large_sockets": ([], 14 * MB, SOCKETS),
     "handles": ([], 62, 1),
     "watches": ([], 65_000, 24),
+    "watches_of_waiting_threads": ([], 60_000, 20),
     "nested_epolls": ([], 2_000, 4),
     "files_of_waiting_threads": ([], 14 * MB, SOCKETS),
     "files_of_mappings": ([], 65_530, 34),

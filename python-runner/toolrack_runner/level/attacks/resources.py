@@ -101,7 +101,7 @@ def queue_signals(_: Canaries) -> None:
 
 
 def unshare_descriptors(_: Canaries) -> None:
-    """Asks for a table of descriptors of its own, by a call that closes nothing. RLIMIT_NOFILE limits each table separately."""
+    """Asks for a table of descriptors of its own, which RLIMIT_NOFILE would limit separately. The call closes nothing."""
     syscall("close_range", UNUSED_DESCRIPTOR, UNUSED_DESCRIPTOR, CLOSE_RANGE_UNSHARE)
 
 

@@ -216,35 +216,61 @@ def handles():
     return (), sum(in_threads(60, take))
 
 
-def watches():
-    """Each file of one half of the table, with each number that it can have, in each `epoll` of the other half."""
-    import select
-
-    epolls = []
-    until_refused(lambda: epolls.append(select.epoll()) or epolls[-1], 30)
-    numbers_of_epolls = [each.fileno() for each in epolls]
-    files = []
-    until_refused(lambda: files.append(socket.socketpair()) or files[-1])
-    for ends in files:
-        for end in ends:
-            fill(end)
-    spare = files[-1][0].fileno()
-    watched = [end.fileno() for ends in files for end in ends if end.fileno() != spare]
+def watch_everywhere(epolls, files, spare):
+    """Adds each file to each `epoll` with every number that the file can have, and returns how often."""
     event = ctypes.create_string_buffer(16)
     made = 0
-    for file in watched:
+    for file in files:
         for number in range(3, 64):
-            try:
-                if number not in (file, spare):
+            if number not in (file, spare):
+                try:
+                    # What has this number gets another one meanwhile.
                     os.dup2(number, spare)
                     os.dup2(file, number)
-            except OSError:
-                continue
-            for epoll in numbers_of_epolls:
+                except OSError:
+                    continue
+            for epoll in epolls:
                 place = spare if epoll == number else epoll
                 made += call("epoll_ctl", place, 1, number, ctypes.addressof(event)) == "through"
             if number not in (file, spare):
                 os.dup2(spare, number)
+    return made
+
+
+def half_of_the_table(count):
+    """This many epolls, and full sockets for all other descriptors: the numbers of the epolls, of the sockets, and a spare one."""
+    epolls = [libc.epoll_create1(0) for _ in range(count)]
+    sockets = []
+    until_refused(lambda: sockets.append(socket.socketpair()) or sockets[-1])
+    ends = [end for pair in sockets for end in pair]
+    for end in ends:
+        fill(end)
+    *files, spare = (end.fileno() for end in ends)
+    return epolls, files, spare
+
+
+def watches():
+    """Each file of one half of the table, with each number that it can have, in each `epoll` of the other half."""
+    return (), watch_everywhere(*half_of_the_table(30))
+
+
+def watches_of_waiting_threads():
+    """The same with epolls that have no descriptor, because a thread that waits for them keeps them."""
+    epolls = [libc.epoll_create1(0) for _ in range(4)]
+    files = []
+    until_refused(lambda: files.append(os.eventfd(0)))
+    spare = files.pop()
+    threading.stack_size(65_536)
+    made = 0
+    for _ in range(4):
+        made += watch_everywhere(epolls, files, spare)
+        for epoll in epolls:
+            place = ctypes.create_string_buffer(16)
+            threading.Thread(target=libc.epoll_wait, args=(epoll, place, 1, -1), daemon=True).start()
+            time.sleep(0.01)
+            # The next one gets the same number, the lowest that is free.
+            os.close(epoll)
+            libc.epoll_create1(0)
     return (), made
 
 

@@ -32,7 +32,7 @@ COMMANDS: Final = (0, 1, 2, 3, 5, 36, 1030, 1032)
 LOCKS: Final = (6, 7, 37, 38)
 
 DESCRIPTORS: Final[Mapping[str, Rule]] = {
-    # CLOSE_RANGE_UNSHARE gives a thread its own table of descriptors, and RLIMIT_NOFILE limits each table separately: with 60
+    # CLOSE_RANGE_UNSHARE gives a thread its own table of descriptors, and RLIMIT_NOFILE limits each table separately. In 60
     # tables, full sockets held 839 MB of the kernel's memory.
     "close_range": (when(has_only(2, CLOSE_RANGE_CLOEXEC)),),
     "dup3": only(has_only(2, CLOEXEC), otherwise=INVALID),
