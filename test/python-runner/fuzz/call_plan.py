@@ -207,7 +207,7 @@ MAKERS: Final[tuple[Call, ...]] = (
 #: Calls whose first argument is a descriptor.
 KEEPERS: Final = tuple(name for name in allowed_calls() if SIGNATURES.get(name, ("",))[0:1] == ("fd",))
 ENDS: Final = frozenset({"exit", "exit_group", "pause", "rt_sigreturn", "clone", "close_range"})
-#: Where the calls that are allowed have flags or commands. Not those of `clone`: its thread has no stack, and ends the child.
+#: Where the calls that are allowed have flags or commands. Not `clone`, whose thread would have no stack and end the child.
 PLACES_OF_FLAGS: Final = tuple(
     (name, at) for name, at in (*FLAGS, *COMMANDS) if name in allowed_calls() and name != "clone"
 )

@@ -83,8 +83,8 @@ FLAGS = (
 )
 
 COMMANDS = (
-    # With FUTEX_PRIVATE_FLAG (128) and FUTEX_CLOCK_REALTIME (256). Refused are FUTEX_FD, the six commands with priorities, and
-    # whatever is no command.
+    # With FUTEX_PRIVATE_FLAG (128) and FUTEX_CLOCK_REALTIME (256). Refused are FUTEX_FD, the six commands with priorities,
+    # and whatever is no command.
     Commands(
         "futex",
         (0,),
