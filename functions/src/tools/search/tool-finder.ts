@@ -50,8 +50,8 @@ export class ToolFinder implements Finder {
     const { view, uid, search, signal } = this.#parts
     if (readQuery(query).terms.length === 0)
       return { tools: [], note: 'The query has no word to search for. Say in words what the tool should do.' }
-    const only = (entry: CatalogEntry): boolean => !isFinder(entry)
-    const found = await search.find(view, uid, query, { limit, only, signal })
+    const wanted = { limit, only: isNoFinder, signal }
+    const found = await search.find(view, uid, query, wanted)
     if (found.length === 0) return { tools: [], note: 'No tool fits. Try other words for what it should do.' }
     return { tools: found.map((one) => this.#shown(one)) }
   }
@@ -97,6 +97,10 @@ export class ToolFinder implements Finder {
   #nameOf(name: string): string {
     return this.#dialect === undefined ? name : nameIn(dialectRules(this.#dialect), name)
   }
+}
+
+function isNoFinder(entry: CatalogEntry): boolean {
+  return !isFinder(entry)
 }
 
 function* namesIn(view: CatalogView): Generator<string> {
