@@ -6,6 +6,8 @@ import { checkNewest } from '../../functions/src/calls/audit/check-newest.ts'
 import { endedAmong } from '../../functions/src/calls/audit/running-calls.ts'
 import { checkedRules } from '../../functions/src/calls/rules/check-rules.ts'
 import { metTools, ReadSchemas } from '../../functions/src/calls/rules/met-tools.ts'
+import { operatorRulesReport } from '../../functions/src/calls/rules/report-operator-rules.ts'
+import { logOf } from '../../functions/src/log.ts'
 import { targetsOf } from '../../functions/src/calls/rules/rule-targets.ts'
 import { writtenRule } from '../../functions/src/calls/rules/written-rule.ts'
 import { narrowedList } from '../../functions/src/edge/routes/list-narrowing.ts'
@@ -132,6 +134,16 @@ const IN_PIECES: readonly Row[] = [
     file: 'calls/rules/check-rules.ts',
     what: 'the check of new rules',
     work: (turns) => checkedRules(rules, view, turns),
+  },
+  {
+    file: 'calls/rules/report-operator-rules.ts',
+    what: 'the report about the rules of the operator',
+    work: async (turns) => {
+      const told: unknown[] = []
+      const log = logOf((...line) => told.push(line))
+      await operatorRulesReport({ owner: { kind: 'everybody', id: 'file' }, set: rules }, log)(view, turns)
+      return told
+    },
   },
   {
     file: 'calls/rules/rule-targets.ts',

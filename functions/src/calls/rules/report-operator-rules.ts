@@ -14,9 +14,8 @@ const TOLD_MAX = 20
  */
 export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
   const told = new Set<string>()
-  return async (view: CatalogView): Promise<void> => {
+  return async (view: CatalogView, turns: Turns = new Turns()): Promise<void> => {
     if (!owned?.set.rules.some(({ args }) => args)) return
-    const turns = new Turns()
     const { byRule } = await targetsOf(owned.set, view, turns)
     const found = new Set<string>()
     for (const [at, { args = {} }] of owned.set.rules.entries())

@@ -98,10 +98,10 @@ export class ToolFinder implements Finder {
   }
 }
 
-function* namesIn(view: CatalogView): Generator<string> {
-  for (const { name } of view.entries()) yield name
-}
-
 function isNoFinder(entry: CatalogEntry): boolean {
   return !isFinder(entry)
+}
+
+function* namesIn(view: CatalogView): Generator<string> {
+  for (const { name } of view.entries()) yield name
 }

@@ -83,8 +83,8 @@ test('a bulk and a module whose caller has gone are checked no further, and noth
   })
   const { signal } = gone
   const options = { onConflict: 'upsert', onInvalid: 'skip', signal } as const
-  await expect(it.writer.putAll(ANN, 'user', bulk, options)).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
-  await expect(it.modules.put(ANN, { ...upload, signal })).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+  await expect(it.writer.putAll(ANN, 'user', bulk, options)).rejects.toMatchObject({ code: 'CANCELLED' })
+  await expect(it.modules.put(ANN, { ...upload, signal })).rejects.toMatchObject({ code: 'CANCELLED' })
   expect([asked.length, await it.written()]).toEqual([2, []])
 })
 

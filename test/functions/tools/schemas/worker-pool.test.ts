@@ -63,7 +63,7 @@ test('a question whose caller goes while it waits is never asked, and makes room
   others.push(it.ask(''))
   const given = await settledAfter([left, late], () => writeFileSync(it.at('go'), ''))
   // No plain error: the pipeline would log that as a failure of the service.
-  const refused = { status: 'rejected', reason: { code: 'SERVICE_BUSY' } }
+  const refused = { status: 'rejected', reason: { code: 'CANCELLED' } }
   expect(given).toMatchObject([refused, refused])
   expect(await Promise.all([running, ...others])).toHaveLength(WAITING_PER_USER + 1)
   expect(existsSync(it.at('asked'))).toBe(false)
@@ -149,7 +149,7 @@ test.each(['hang', 'fill'])(
     expect(await pidOf(it, { user: 'bob' })).toBeGreaterThan(0)
     expect(it.pool.state).toMatchObject({ running: 0, waiting: 1 })
     gone.abort()
-    await expect(paused).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+    await expect(paused).rejects.toMatchObject({ code: 'CANCELLED' })
   },
 )
 
