@@ -9,7 +9,10 @@ import type { Handler } from './hosts/cloud/serving.ts'
  */
 export const PARAMETERS = {
   LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
-  LIST_ITEM_NAMES: ['canonical', 'The names of items: canonical, or alias for names that every vendor takes.'],
+  LIST_ITEM_NAMES: [
+    'canonical',
+    'The names of items: canonical, or alias for names that every vendor takes.',
+  ],
   TOOLRACK_DEFAULT_WORKFLOW: ['tools-CliTools', 'The workflowName of items whose runner names none.'],
   TOOLRACK_INVOKE_WORKFLOW: ['', 'The workflowName of items that the service runs; empty to leave them out.'],
   TOOLRACK_CORS_ORIGINS: ['', 'Origins that a browser may call from, separated by commas.'],
