@@ -36,6 +36,7 @@ const LIST_RATIO_MAX = 1.05
 
 const GOVERNED = 'a call with all steps'
 const BARE = 'the same call without rules, audit and kept calls'
+const UNNOTED = 'the same call without the note of its start'
 const KEYED = 'a call with all steps and an Idempotency-Key'
 const LIST = 'a list with rules'
 const BARE_LIST = 'the same list without rules'
@@ -47,15 +48,19 @@ const CALL = { name: 'ECHO', arguments: { text: 'Can you hear me?' } }
 
 /** What rules, the audit trail and kept calls add to a warm call of a built-in tool and to a warm list, with the embedded store. */
 export async function governedCall(folder: string, { rounds: count }: Effort): Promise<Measured> {
-  const [ours, bare] = [join(folder, 'governed'), join(folder, 'bare')]
-  await using governed = await service(ours, true)
-  await using plain = await service(bare, false)
+  const ours = join(folder, 'governed')
+  await using governed = await service(ours, { isGoverned: true, isNoted: true })
+  await using unnoted = await service(join(folder, 'unnoted'), { isGoverned: true, isNoted: false })
+  // Of its own, so that the two above have kept as many calls.
+  await using keyed = await service(join(folder, 'keyed'), { isGoverned: true, isNoted: true })
+  await using plain = await service(join(folder, 'bare'), { isGoverned: false, isNoted: false })
   let key = 0
   const list = '/workflows/tools/list'
   const contenders = [
     { name: GOVERNED, calls: CALLS, call: () => governed.invoke() },
+    { name: UNNOTED, calls: CALLS, call: () => unnoted.invoke() },
     { name: BARE, calls: CALLS, call: () => plain.invoke() },
-    { name: KEYED, calls: CALLS, call: () => governed.invoke(`key ${(key += 1)} ${performance.now()}`) },
+    { name: KEYED, calls: CALLS, call: () => keyed.invoke(`key ${(key += 1)} ${performance.now()}`) },
     { name: LIST, calls: CALLS, call: () => governed.client.send('GET', list) },
     { name: BARE_LIST, calls: CALLS, call: () => plain.client.send('GET', list) },
   ]
@@ -82,13 +87,15 @@ async function commitsOf(folder: string, call: () => Promise<void>): Promise<num
   throw new Error('the commits of calls could not be counted')
 }
 
-async function service(folder: string, isGoverned: boolean) {
+type Kind = { readonly isGoverned: boolean; readonly isNoted: boolean }
+
+async function service(folder: string, { isGoverned, isNoted }: Kind) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const governance = embeddedGovernance(openGovernanceFile(folder), newSealing())
   const audit = isGoverned
     ? new AuditTrail({
         store: new SqliteAuditStore(join(folder, 'audit.sqlite')),
-        running: new RunningCallsFile(join(folder, RUNNING_CALLS), NO_LOG),
+        running: isNoted ? new RunningCallsFile(join(folder, RUNNING_CALLS), NO_LOG) : undefined,
         mode: 'on',
         log: NO_LOG,
       })
@@ -182,6 +189,7 @@ const COMPARISONS: readonly Comparison[] = [
     goal: { atMost: COMMITS_MAX },
   },
   { what: 'a warm call, median', metric: 'p50Us', unit: 'µs', ours: GOVERNED, against: BARE },
+  { what: 'a warm call, median', metric: 'p50Us', unit: 'µs', ours: GOVERNED, against: UNNOTED },
   { what: 'a warm call with a key, median', metric: 'p50Us', unit: 'µs', ours: KEYED, against: BARE },
   {
     what: 'a warm list, median',

@@ -1,10 +1,10 @@
 import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
 import type { CallOutcome, Known, Received, Resolved } from '../pipeline/call.ts'
-import type { Step } from '../pipeline/onion.ts'
+import type { Next, Step } from '../pipeline/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from './redact.ts'
-import { toolFacts, type ToolFacts } from './tool-facts.ts'
+import { toolFacts } from './tool-facts.ts'
 
 /** Records every call when it has ended, also a call that was refused. */
 export function auditCall(trail: AuditTrail): Step<Received> {
@@ -17,19 +17,42 @@ export function auditCall(trail: AuditTrail): Step<Received> {
   }
 }
 
-/**
- * Notes that a call is about to run, so that the next start can record it if the service is killed. With TOOLRACK_AUDIT=required, it is
- * recorded before it runs. If this is not possible, it does not run.
- */
+/** Records that a call is about to run. If this cannot be recorded, the call does not run. Only for TOOLRACK_AUDIT=required. */
 export function auditStart(trail: AuditTrail): Step<Resolved> {
-  return (call, next) => {
-    let facts: ToolFacts | undefined
-    const recorded = (): ToolFacts => (facts ??= toolFacts(call.entry, call.request.arguments))
-    const started: Resolved & Added = { ...call, recorded }
-    const begun = trail.begin(() => ({ ...factsOf(started), phase: 'start', outcome: 'started' }))
-    const proceed = (): Promise<CallOutcome> => next(started)
-    return begun ? begun.then(proceed) : proceed()
+  return async (call, next) => {
+    const started = withFacts(call)
+    await trail.begin(() => startOf(started))
+    return next(started)
   }
+}
+
+/**
+ * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that the
+ * service runs itself has mostly ended in the same turn of the event loop, and is noted only if it has not.
+ */
+export function noteStart(trail: AuditTrail, run: Next<Resolved>): Next<Resolved> {
+  // Not a step of its own, because a step would take more time than the note.
+  return (call) => {
+    const started = withFacts(call)
+    const event = (): AuditEvent => startOf(started)
+    if (call.howRun.by === 'builtin') trail.noteSoon(call.invocationId, event)
+    else void trail.begin(event)
+    return run(started)
+  }
+}
+
+function startOf(call: Resolved & Added): AuditEvent {
+  return { ...knownOf(call), phase: 'start', outcome: 'started' }
+}
+
+/** The call with what its record will have. Nothing is added to it before it runs, so this is computed once for both records. */
+function withFacts(call: Resolved): Resolved & Added {
+  let facts: Facts | undefined
+  return { ...call, recorded: () => (facts ??= factsOf(call)) }
+}
+
+function knownOf(call: Known & Added): Facts {
+  return call.recorded?.() ?? factsOf(call)
 }
 
 function endOf(
@@ -37,7 +60,7 @@ function endOf(
   durationMs: number,
 ): AuditEvent {
   const outcome = result.resultType === 'success' ? 'ok' : result.code
-  const facts = factsOf(call)
+  const facts = knownOf(call)
   return {
     ...facts,
     approval: approval?.id ?? facts.approval ?? null,
@@ -49,14 +72,16 @@ function endOf(
   }
 }
 
-/** Facts that other steps may add to a call. `recorded` is what was computed for the start, so that it is not computed twice. */
-type Added = { readonly isDryRun?: boolean; readonly recorded?: () => ToolFacts }
+type Facts = Omit<AuditEvent, 'outcome'>
+
+/** Facts that other steps may add to a call. */
+type Added = { readonly isDryRun?: boolean; readonly recorded?: () => Facts }
 
 /**
  * What is known of a call. The error and the result are not recorded. The arguments of a call whose tool was not found are not recorded
  * either: which of them are sensitive is not known without its schema.
  */
-function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
+function factsOf(call: Known & Added): Facts {
   const { principal, entry, request, view, decision, session, isDryRun } = call
   const { workflowId = null } = principal
   return {
@@ -65,8 +90,7 @@ function factsOf(call: Known & Added): Omit<AuditEvent, 'outcome'> {
     workflow: workflowId,
     session: call.sessionId ?? null,
     agent: session?.agent ?? null,
-    ...(call.recorded?.() ??
-      (entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) })),
+    ...(entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) }),
     revision: view?.revision ?? null,
     ...(decision && { rule: recordedRule(decision) }),
     decision: decision?.effect ?? null,

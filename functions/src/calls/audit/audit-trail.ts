@@ -70,6 +70,8 @@ export class AuditTrail {
   /** What is done beside the calls after a start. Never rejects. */
   #beside = Promise.resolve()
   readonly #closing = new AbortController()
+  /** What began in this turn of the event loop, by id. */
+  readonly #soon = new Map<string, () => AuditEvent>()
   #fault: DayFault | null = null
   #lost = 0
   #lostSinceRecord = 0
@@ -81,11 +83,6 @@ export class AuditTrail {
 
   get isRequired(): boolean {
     return this.#options.mode === 'required'
-  }
-
-  /** True if it must be told what is about to run. */
-  get wantsStarts(): boolean {
-    return this.isRequired || this.#options.running !== undefined
   }
 
   /** For the operator: whether ended days are signed, and the records that could not be kept since the start of this instance. */
@@ -148,6 +145,18 @@ export class AuditTrail {
       if (lost) await this.record(() => lost)
       else running?.end(note.id)
     }
+  }
+
+  /** Notes what is about to run, for the next start, unless it has ended before the next turn of the event loop. */
+  noteSoon(id: string, event: () => AuditEvent): void {
+    if (!this.#options.running) return
+    if (this.#soon.size === 0) setImmediate(() => this.#noteAll())
+    this.#soon.set(id, event)
+  }
+
+  #noteAll(): void {
+    for (const event of this.#soon.values()) this.#note(event)
+    this.#soon.clear()
   }
 
   #note(event: () => AuditEvent): undefined {
@@ -301,7 +310,7 @@ export class AuditTrail {
       const isWritten = await this.#append(batch)
       for (const { event, resolve } of batch) {
         // Also if the record is lost: the next record says so, and the service has seen the end.
-        if (event.phase !== 'start' && event.invocationId) this.#options.running?.end(event.invocationId)
+        if (event.phase !== 'start' && event.invocationId) this.#noteEnd(event.invocationId)
         resolve(isWritten)
       }
     }
@@ -332,6 +341,11 @@ export class AuditTrail {
       this.#lose(batch.length, error)
       return false
     }
+  }
+
+  #noteEnd(id: string): void {
+    this.#soon.delete(id)
+    this.#options.running?.end(id)
   }
 
   async #readHead(): Promise<void> {

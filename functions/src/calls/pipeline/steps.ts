@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { auditCall, auditStart } from '../audit/audit-call.ts'
+import { auditCall, auditStart, noteStart } from '../audit/audit-call.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
 import { awaitApproval, takeEditedArguments } from '../approvals/approval-steps.ts'
@@ -58,10 +58,12 @@ function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Receiv
     .step('end a dry run', endDryRun(parts))
     .step('run at most once', atMostOnce<Authorised>(parts))
     .step('await the approval', awaitApproval(parts))
-  const recorded = parts.audit?.wantsStarts
-    ? checked.step('record the start', auditStart(parts.audit))
-    : checked
-  return recorded.step('bound the result', boundResult).run('run the tool', runTool(parts))
+  const { audit } = parts
+  const recorded = audit?.isRequired ? checked.step('record the start', auditStart(audit)) : checked
+  const run = runTool(parts)
+  return recorded
+    .step('bound the result', boundResult)
+    .run('run the tool', audit && !audit.isRequired ? noteStart(audit, run) : run)
 }
 
 /** Shows every call when it has ended, also a call that was refused. */

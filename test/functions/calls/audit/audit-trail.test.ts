@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { AuditStore } from '../../../../functions/src/calls/audit/audit-store.ts'
 import type { AuditEvent } from '../../../../functions/src/calls/audit/record.ts'
 import type { Note, RunningCalls } from '../../../../functions/src/calls/audit/running-calls.ts'
@@ -139,6 +140,25 @@ test('a call is noted when it begins, and not any more when it has a record, als
   await trail.begin(() => {
     throw new Error('cannot be noted')
   })
+})
+
+test('a call that is noted soon is not noted if it ends in the same turn, and else in the next one', async () => {
+  const store: AuditStore = new SqliteAuditStore(':memory:')
+  const { calls, running } = runningCalls()
+  const begun: string[] = []
+  const trail = memoryAudit({
+    store,
+    running: { ...calls, begin: (note) => (begun.push(note.id), calls.begin(note)) },
+  })
+  for (const id of ['short', 'long', 'longer']) trail.noteSoon(id, () => started(id))
+  await trail.record(() => endOf('short'))
+  expect(begun).toEqual([])
+  await setImmediate()
+  expect(begun).toEqual(['long', 'longer'])
+  await trail.record(() => endOf('long'))
+  trail.noteSoon('next', () => started('next'))
+  await setImmediate()
+  expect([...running.keys()]).toEqual(['longer', 'next'])
 })
 
 test('required: a call is noted after its record, and not at all without one', async () => {
