@@ -177,7 +177,7 @@ const URL_SHAPE: Shape = {
     '0123456789+.-',
     ':',
     '/',
-    ...'htpswfile',
+    ...new Set(SPECIAL.join('')),
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&',
   ],
   takesOthers: false,
