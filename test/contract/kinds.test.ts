@@ -49,6 +49,23 @@ test.each(vectors<{ type: string }, readonly string[]>('argument-types'))(
   },
 )
 
+test.each([
+  ['path', 'src/./a', 'src/a'],
+  ['path', 's3://bucket//key/', 's3://bucket//key/'],
+  ['xpath', '//div/', '//div/'],
+  ['src', 'dir/', 'dir'],
+  ['url_path', '/users/', '/users/'],
+  ['where', 's3://bucket//key/', 's3:/bucket/key'],
+])('an argument %s with the text %s is sent as %s', (name, text, sent) => {
+  const properties = {
+    path: { type: 'string' },
+    url_path: { type: 'string', format: 'uri-reference' },
+    where: { type: 'string', format: 'path' },
+  }
+  const readings = new ToolReadings({ classes: [], parameters: { properties } })
+  expect(canonicalArguments(readings, { [name]: text })).toEqual({ args: { [name]: sent }, unread: [] })
+})
+
 const READINGS: readonly Reading[] = [
   ...ARGUMENT_KINDS.map((kind) => ({ kind })),
   ...TEXT_EDITS.map((edit) => ({ kind: 'text' as const, edit })),

@@ -20,7 +20,12 @@ export type ArgumentKind = (typeof ARGUMENT_KINDS)[number]
  * - `other`: code of the module reads it, or may read it. It is compared as it comes, and never matches `allow`.
  * - `value`: the handler gets no text, but a number, a time or the like. It matches `deny` and `ask`, and never `allow`.
  */
-export type Reading = { readonly kind: ArgumentKind | 'value'; readonly edit?: TextEdit }
+export type Reading = {
+  readonly kind: ArgumentKind | 'value'
+  readonly edit?: TextEdit
+  /** True if only the name of the argument says that it is a path. */
+  readonly isByName?: true
+}
 
 /** The kind of a reading as it is shown. */
 export function shownKind({ kind }: Reading): ArgumentKind {

@@ -38,8 +38,12 @@ function isAsItComes({ kind, edit }: Reading): boolean {
 /** How often a text may have to be read again: a path without `..` may begin with white space that is cut off. */
 const TURNS_MAX = 8
 
+/** A text that begins so under the name of a path is also the address of something, such as `s3://bucket/key`. */
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i
+
 /** Undefined if the text is read in none of these ways, or none of them is certain. The text itself if they disagree. */
 function canonicalText(ways: readonly Reading[], text: string): string | undefined {
+  if (ways.some(({ isByName }) => isByName) && ADDRESS.test(text)) return text
   let canonical = text
   for (let turn = 0; turn < TURNS_MAX; turn += 1) {
     const read = ways.map((way) => readText(way, canonical)).filter((one) => one !== 'none')

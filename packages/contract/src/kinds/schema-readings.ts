@@ -10,6 +10,8 @@ export type TextFacts = {
   readonly isPlain: boolean
   /** True if the text may be one of a list, of which no other spelling is allowed. */
   readonly isListed: boolean
+  /** True if a `format` says that a plain text is something else than the kinds. */
+  readonly hasOtherFormat: boolean
   /** True if the schema is not followed to its end, because of its size or a reference whose target is not known. */
   readonly isUnknown: boolean
 }
@@ -131,7 +133,12 @@ function ofKeywords(schema: JsonObject): TextFacts {
   if (isJsonArray(listed) && !listed.some((value) => typeof value === 'string')) return NO_TEXT
   const kind = FORMATS.get(schema['format'])
   const kinds = new Set(kind === undefined ? [] : [kind])
-  return facts({ kinds, isPlain: kinds.size === 0 && !isJsonArray(listed), isListed: isJsonArray(listed) })
+  return facts({
+    kinds,
+    isPlain: kinds.size === 0 && !isJsonArray(listed),
+    isListed: isJsonArray(listed),
+    hasOtherFormat: kind === undefined && schema['format'] !== undefined,
+  })
 }
 
 /** Of a text to which all of these apply. */
@@ -159,16 +166,24 @@ function joined(parts: readonly TextFacts[], isPlain: boolean): TextFacts | unde
     kinds: new Set(parts.flatMap(({ kinds }) => [...kinds])),
     isPlain,
     isListed: parts.some(({ isListed }) => isListed),
+    hasOtherFormat: parts.some(({ hasOtherFormat }) => hasOtherFormat),
     isUnknown: parts.some(({ isUnknown }) => isUnknown),
   }
 }
 
 function facts(given: Partial<TextFacts>): TextFacts {
-  return { kinds: new Set(), isPlain: false, isListed: false, isUnknown: false, ...given }
+  return {
+    kinds: new Set(),
+    isPlain: false,
+    isListed: false,
+    hasOtherFormat: false,
+    isUnknown: false,
+    ...given,
+  }
 }
 
-function saysNothing({ kinds, isPlain, isListed, isUnknown }: TextFacts): boolean {
-  return isPlain && kinds.size === 0 && !isListed && !isUnknown
+function saysNothing({ kinds, isPlain, isListed, hasOtherFormat, isUnknown }: TextFacts): boolean {
+  return isPlain && kinds.size === 0 && !isListed && !hasOtherFormat && !isUnknown
 }
 
 function isNoText({ kinds, isPlain, isListed }: TextFacts): boolean {

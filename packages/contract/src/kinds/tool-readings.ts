@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
 import type { ToolClass } from '../rules/tool-classes.ts'
 import type { ToolRunner } from '../tool-definition.ts'
-import { ARGUMENT_KINDS, type ArgumentKind, type Reading } from './argument-kind.ts'
+import { ARGUMENT_KINDS, type Reading } from './argument-kind.ts'
 import { ANY_TEXT, SchemaReader, type TextFacts } from './schema-readings.ts'
 import { TEXT_EDITS } from './text-edit.ts'
 
@@ -86,23 +86,29 @@ function reportOf(runner: ToolRunner | undefined): (name: string) => Reports {
 
 /** How a tool of which nothing is known reads an argument of this name. */
 export function readingsOfName(name: string): readonly Reading[] {
-  return [{ kind: kindOfName(name, false) }]
+  return readingsOfNamed(kindOfName(name, false))
+}
+
+function readingsOfNamed(named: Named): readonly Reading[] {
+  if (named === 'path') return [PATH_BY_NAME]
+  return named === 'path in a document' ? [PATH_BY_NAME, TEXT] : [{ kind: named }]
 }
 
 const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
 const PATH = /^(?:src|dst)$|path$/i
 
+/** Paths in documents, in which `//` and a slash at the end mean something. */
+const PATH_IN_DOCUMENT = /(?:x|json|j)_?path$/i
+
 /** The kind of a text of which the schema does not say the kind. */
-function kindOfName(name: string, runsCode: boolean): 'path' | 'command' | 'text' {
-  if (PATH.test(name)) return 'path'
+type Named = 'path' | 'path in a document' | 'command' | 'text'
+
+function kindOfName(name: string, runsCode: boolean): Named {
+  if (PATH.test(name)) return PATH_IN_DOCUMENT.test(name) ? 'path in a document' : 'path'
   return runsCode || COMMAND.test(name) ? 'command' : 'text'
 }
 
-function readingsOf(
-  facts: TextFacts,
-  named: 'path' | 'command' | 'text',
-  reports: Reports,
-): readonly Reading[] {
+function readingsOf(facts: TextFacts, named: Named, reports: Reports): readonly Reading[] {
   const written = readingsOfSchema(facts, named)
   if (reports === undefined) return written
   if (reports === 'unchecked') return written.length === 0 ? [] : [OTHER, ...written]
@@ -134,6 +140,7 @@ function readAsText(
 const OTHER: Reading = { kind: 'other' }
 const VALUE: Reading = { kind: 'value' }
 const TEXT: Reading = { kind: 'text' }
+const PATH_BY_NAME: Reading = { kind: 'path', isByName: true }
 
 function editNamed(edit: string | undefined): Partial<Reading> {
   const known = TEXT_EDITS.find((one) => one === edit)
@@ -142,24 +149,30 @@ function editNamed(edit: string | undefined): Partial<Reading> {
 }
 
 function readingsOfSchema(
-  { kinds, isPlain, isListed, isUnknown }: TextFacts,
-  named: 'path' | 'command' | 'text',
+  { kinds, isPlain, isListed, hasOtherFormat, isUnknown }: TextFacts,
+  named: Named,
 ): readonly Reading[] {
-  const found: ArgumentKind[] = [...kinds]
-  if (isPlain || isListed) found.push(named)
-  // A text of a list has only the spelling that the list has.
-  if (isListed) found.push('text')
-  const readings = found.map((kind) => ({ kind }))
-  if (readings.length === 0) return []
-  return withNamed(isUnknown ? [VALUE, ...readings] : readings, named)
+  const found: Reading[] = [...kinds].map((kind) => ({ kind }))
+  if (isPlain || isListed) found.push(...readingsOfNamed(named))
+  // A text of a list has only the spelling that the list has, and nobody knows what another format makes of a path.
+  const keepsSpelling = isListed || (isPlain && hasOtherFormat)
+  if (keepsSpelling && found.some(({ kind }) => kind !== 'command')) found.push(TEXT)
+  if (found.length === 0) return []
+  return withNamed(isUnknown ? [VALUE, ...found] : found, named)
 }
 
 /** A path by its name is a path whatever else it is. */
-function withNamed(readings: readonly Reading[], named: 'path' | 'command' | 'text'): readonly Reading[] {
-  const isNew = named === 'path' && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')
-  return isNew ? [...readings, { kind: 'path' }] : readings
+function withNamed(readings: readonly Reading[], named: Named): readonly Reading[] {
+  const isNew =
+    named.startsWith('path') && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')
+  return isNew ? [...readings, PATH_BY_NAME] : readings
 }
 
 function distinct(readings: readonly Reading[]): readonly Reading[] {
-  return [...new Map(readings.map((one) => [`${one.kind}:${one.edit ?? ''}`, one])).values()]
+  const found = new Map<string, Reading>()
+  for (const one of readings) {
+    const key = `${one.kind}:${one.edit ?? ''}`
+    found.set(key, { ...found.get(key), ...one })
+  }
+  return [...found.values()]
 }

@@ -180,7 +180,7 @@ const URL_SHAPE: Shape = {
     '0123456789+.-',
     ':',
     '/',
-    ...Array.from('htpswfile'),
+    ...new Set(SPECIAL.join('')),
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ_~!$&',
   ],
   takesOthers: false,

@@ -109,6 +109,11 @@ test.each([
   expect(body['textResultForLlm']).not.toContain(text)
 })
 
+const dispatched = () =>
+  ask('ann', 'POST /tools/dispatch', {
+    body: [{ type: 'tool_use', id: 'a', name: 'at__client', input: { day: 'soon' } }],
+  })
+
 test('where the service does not run the tool, a text without a canonical form is left alone, and no rule allows it', async () => {
   expect((await dispatched()).body['pending']).toMatchObject([{ kind: 'client', arguments: { day: 'soon' } }])
   await put([{ effect: 'allow', tool: 'at:client', args: { day: '*' } }], { default: 'deny' })
