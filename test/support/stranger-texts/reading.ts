@@ -1,9 +1,12 @@
 import type { JsonObject } from '@toolrack/contract'
 import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
 import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-kind.ts'
+import { globsFor, normalGlob } from '../../../packages/contract/src/rules/argument-globs.ts'
+import { mayMatch } from '../../../packages/contract/src/rules/argument-values.ts'
 import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
+import { writtenGlob } from '../../../packages/contract/src/rules/written-glob.ts'
 import { askedName } from '../../../functions/src/calls/audit/audit-call.ts'
 import { isPlace } from '../../../functions/src/calls/audit/audit-store.ts'
 import {
@@ -35,6 +38,8 @@ import { keyColumn, lastLine, lineAt } from '../../../functions/src/calls/audit/
 import { parsedRules } from '../../../functions/src/calls/rules/check-rules.ts'
 import { logOf } from '../../../functions/src/log.ts'
 import { namesDay, needsOf, valuesIn } from '../../../functions/src/tools/search/needs.ts'
+import { toolFacts } from '../../../functions/src/tools/search/twins.ts'
+import { Vocabulary } from '../../../functions/src/tools/search/vocabulary.ts'
 import {
   hashOf,
   isNumber,
@@ -54,6 +59,16 @@ export const READING: Calls<(text: string) => unknown> = {
   [`${RULES}argument-text.ts`]: {
     readValue: (text) => ARGUMENT_KINDS.map((kind) => readValue(text, [{ kind }])),
     hasDoubt: (text) => ARGUMENT_KINDS.map((kind) => hasDoubt(text, kind)),
+  },
+  [`${RULES}argument-globs.ts`]: {
+    normalGlob: (text) => ARGUMENT_KINDS.map((kind) => normalGlob(text, { kind })),
+    globsFor: (text) => ARGUMENT_KINDS.map((kind) => globsFor(text, { kind }, 'deny')),
+  },
+  [`${RULES}argument-values.ts`]: {
+    mayMatch: (text) => ARGUMENT_KINDS.map((kind) => mayMatch(text, { kind }, 'deny')),
+  },
+  [`${RULES}written-glob.ts`]: {
+    writtenGlob: (text) => ARGUMENT_KINDS.map((kind) => writtenGlob(text, 'deny', [{ kind }])),
   },
   [`${RULES}glob.ts`]: { matchesEveryText: (text) => matchesEveryText(text, 'path') },
   [`${RULES}rule-set.ts`]: { parseRuleSet: (text) => parseRuleSet(oneRule(text)) },
@@ -126,6 +141,17 @@ export const READING: Calls<(text: string) => unknown> = {
     needsOf: (text) => needsOf({ properties: { [text]: {} }, required: [text] }),
     valuesIn: (text) => valuesIn(text, splitWords(text)),
     namesDay,
+  },
+  [`${SEARCH}twins.ts`]: {
+    toolFacts: (text) => toolFacts(text, splitWords(text), splitWords(text), { numbers: 0, date: false }),
+  },
+  [`${SEARCH}vocabulary.ts`]: {
+    Vocabulary(text) {
+      const terms = new Set(termsOf(splitWords(text)))
+      const vocabulary = new Vocabulary(terms)
+      for (const term of terms) vocabulary.add(term)
+      return vocabulary.nearly([...terms][0] ?? '')
+    },
   },
 }
 

@@ -49,8 +49,6 @@ test('of a tool with many arguments those that rules name come first, and the ot
   expect(Object.keys(meets[0]?.args ?? {}).slice(0, 2)).toEqual(['a149', 'a0'])
 })
 
-const glob = (at: number, rest: string): string => `${'?'.repeat(40)}${at}${rest}`
-
 test('200 long rules about 2,000 tools give other work its turns', async () => {
   const view = catalogView({ global: MANY })
   const rules = Array.from({ length: 200 }, (_, at): Rule => {

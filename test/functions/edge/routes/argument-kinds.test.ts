@@ -285,9 +285,3 @@ test('rules that were stored before their globs had a normal form are read, and 
   expect((await bobs('echo:url', 'http://good.com/x')).status).toBe(200)
   expect((await bobs('echo:date', '2026-01-02')).status).toBe(200)
 })
-
-function dispatched() {
-  return ask('ann', 'POST /tools/dispatch', {
-    body: [{ type: 'tool_use', id: 'a', name: 'at__client', input: { day: 'soon' } }],
-  })
-}
