@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,16 @@ def test_a_child_that_spoke_before_its_call_keeps_neither_a_slot_nor_a_process(
             any_runner.invoke(source, "hostile:hello", tenant="speaker")
             time.sleep(0.05)
     until(lambda: kept_beside_waiting(any_runner)() <= 2, "the end of children that nobody waits for")
+
+
+def test_a_child_has_no_capability_of_its_zygote(any_runner: LiveRunner) -> None:
+    has_waiting(any_runner, "capable", "")
+    children = children_of(any_runner.process.pid)
+    statuses = [Path(f"/proc/{pid}/status").read_text() for pid in children]
+    assert statuses
+    for status in statuses:
+        for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            assert int(status.partition(f"{name}:")[2].split()[0], 16) == 0
 
 
 @pytest.mark.parametrize("who", ["as_started", "as_nobody"])
