@@ -174,6 +174,15 @@ test('while a layer is lost, a tool that it may define is not called unsupported
   })
 })
 
+test('while a layer is lost, a tool of a job token that it may define is not called changed', async () => {
+  const grant = grantOf([{ name: 't', digest: definitionDigest(python('t', 'b')) }])
+  const view = catalogView({ user: 'error', global: [python('t', 'a')] }).narrowedTo(grant)
+  const { invoker } = invokerOver(view)
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
+  const { result } = await invoker.invoke({ principal: job, read: ask('t'), signal: SIGNAL })
+  expect(result).toMatchObject({ code: 'LAYER_UNAVAILABLE' })
+})
+
 test('what nobody foresaw is a result too; the log has its reason, and the caller the id to find it by', async () => {
   const failing = { ...absentRunner(''), invoke: () => Promise.reject(new TypeError('SECRET')) }
   const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { runner: failing })

@@ -202,7 +202,7 @@ async function compare(uid: string, call: ReturnType<typeof randomCall>): Promis
   if (explained.status === 200) {
     const { hidden, visible, refused } = explained.body
     const why = refused?.reason ?? hidden?.reason ?? 'visible'
-    count(`explained:${why}`)
+    count(`explained:${refused ? 'refused' : why}`)
     const isListed = (list.body as unknown as readonly unknown[]).length === 1
     faults.push(visible !== isListed && 'explain and list')
     if (simulated.status === 200 && !isJob) faults.push(simulated.body.listed !== isListed && 'listed')
@@ -229,14 +229,15 @@ const REACHED =
   `ran APPROVAL_REQUIRED APPROVAL_DENIED APPROVAL_CONFLICT APPROVAL_NOT_FOUND PERMISSION_DENIED NOT_SELECTED
   DIGEST_CHANGED SESSION_NOT_FOUND TOOL_NOT_FOUND ARGUMENTS_INVALID RUNS_AT_CLIENT ISOLATION_UNAVAILABLE
   always session approved pending explained:visible explained:DENIED explained:NOT_SELECTED
-  explained:NOT_GRANTED explained:NOT_DEFINED explained:DIGEST_CHANGED`.split(/\s+/)
+  explained:NOT_GRANTED explained:NOT_DEFINED explained:DIGEST_CHANGED explained:refused`.split(/\s+/)
 
 test(`in ${ROUNDS} random worlds, what dry runs, simulations, lists and explain say of a call is what it does`, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const uid = `u${round}`
     const approvals: string[] = []
     for (const name of ['coder', 'writer']) await ask(uid, 'POST /agents', { name })
-    for (const id of SESSIONS) await ask(uid, `PUT /sessions/${id}`, { parent: id === 's2' ? 's1' : null })
+    for (const id of SESSIONS)
+      await ask(uid, `PUT /sessions/${id}`, { parent: id === 's2' ? 's1' : null, lockDigests: often(0.5) })
     for (let at = 0; at < CALLS; at += 1) {
       for (let changes = 0; changes < 2; changes += 1) await change(uid, approvals)
       const call = randomCall(uid, approvals)
