@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { autocannon } from './generator/autocannon.ts'
 import { findWrk } from './generator/wrk.ts'
+import { attacks } from './cases/attacks.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
@@ -62,6 +63,7 @@ const CASES = {
   'runner-start': runnerStart,
   hostile,
   'beside-hostile': besideHostile,
+  attacks,
   'client-fallback': clientFallback,
   search,
   budget,

@@ -32,25 +32,25 @@ test('2,000 definitions with names of 120 characters are listed in every dialect
   }
 })
 
-test.each(LOOP_ATTACKS.filter(({ needsRunner }) => !needsRunner))(
-  'beside $name, another user gets lists that are not ready',
-  async (attack) => {
-    const users = Array.from(
-      { length: attack.users },
-      (_, at) => `hostile${at}-${LOOP_ATTACKS.indexOf(attack)}`,
-    )
-    using honest = new User(server.url, tokens.tokenOf('honest'))
-    const hostile = { url: server.url, tokens: users.map((uid) => tokens.tokenOf(uid)) }
-    await besideAll(attack, hostile, async () => {
-      await pause(1_000)
-      for (let round = 0; round < 10; round += 1) {
-        const note = { description: `Of round ${round}.`, parameters: { type: 'object', properties: {} } }
-        expect((await honest.ask('PUT', '/defs/note', note)).status).toBeLessThan(300)
-        const { status, text, ms } = await honest.ask('GET', '/list?dialect=anthropic')
-        expect(status).toBe(200)
-        expect(text).toContain(`Of round ${round}.`)
-        expect(ms).toBeLessThan(WAIT_MS_MAX)
-      }
-    })
-  },
-)
+/** The attacks of other suites are those by texts (`hostile-texts.test.ts`). */
+const BY_MANY_TOOLS = LOOP_ATTACKS.filter(({ isByText }) => !isByText)
+
+test.each(BY_MANY_TOOLS)('beside $name, another user gets lists that are not ready', async (attack) => {
+  const users = Array.from(
+    { length: attack.users },
+    (_, at) => `hostile${at}-${LOOP_ATTACKS.indexOf(attack)}`,
+  )
+  using honest = new User(server.url, tokens.tokenOf('honest'))
+  const hostile = { url: server.url, tokens: users.map((uid) => tokens.tokenOf(uid)) }
+  await besideAll(attack, hostile, async () => {
+    await pause(1_000)
+    for (let round = 0; round < 10; round += 1) {
+      const note = { description: `Of round ${round}.`, parameters: { type: 'object', properties: {} } }
+      expect((await honest.ask('PUT', '/defs/note', note)).status).toBeLessThan(300)
+      const { status, text, ms } = await honest.ask('GET', '/list?dialect=anthropic')
+      expect(status).toBe(200)
+      expect(text).toContain(`Of round ${round}.`)
+      expect(ms).toBeLessThan(WAIT_MS_MAX)
+    }
+  })
+})

@@ -5,6 +5,7 @@ const LONG = [
   'stores/firestore/firestore-definition-store',
   'e2e/two-users',
   'e2e/greedy-checks',
+  'e2e/long-lists',
   'stores/firestore/lost-reads',
   'stores/firestore/lost-writes',
   'edge/routes/said-and-done',

@@ -37,7 +37,10 @@ export async function besideAll<T>(
         ]),
       ),
     )
-    return await work()
+    const result = await work()
+    if (children.some(({ child }) => child.exitCode !== null))
+      throw new Error(`the attack '${attack.name}' ended too early`)
+    return result
   } finally {
     for (const { child } of children) child.kill('SIGKILL')
     await Promise.all(children.map(({ exited }) => exited))

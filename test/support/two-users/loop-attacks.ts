@@ -6,6 +6,8 @@ export type LoopAttack = Attack & {
   /** How many users make it at the same time. */
   readonly users: number
   readonly needsRunner: boolean
+  /** True if texts are looked for in texts, and not many tools looked at. */
+  readonly isByText: boolean
 }
 
 const DEFINITIONS = 2_000
@@ -97,6 +99,7 @@ export const LOOP_ATTACKS: readonly LoopAttack[] = [
     name: 'a password of line feeds, and a tool that prints them',
     users: 1,
     needsRunner: true,
+    isByText: true,
     atOnce: 1,
     prepare: uploadPrinter,
     step: (user) => user.ask('POST', '/invoke', LINE_FEEDS, STREAM),
@@ -105,6 +108,7 @@ export const LOOP_ATTACKS: readonly LoopAttack[] = [
     name: '195 passwords that a tool nearly prints',
     users: 1,
     needsRunner: true,
+    isByText: true,
     atOnce: 1,
     prepare: uploadPrinter,
     step: (user) => user.ask('POST', '/invoke', NEAR_MISSES, STREAM),
@@ -113,6 +117,7 @@ export const LOOP_ATTACKS: readonly LoopAttack[] = [
     name: '200 globs that nearly match a long text',
     users: 1,
     needsRunner: false,
+    isByText: true,
     atOnce: 1,
     async prepare(user) {
       refuseFailure(await user.ask('PUT', '/defs/say', SAY))
@@ -124,6 +129,7 @@ export const LOOP_ATTACKS: readonly LoopAttack[] = [
     name: 'lists of 2,000 long names in a dialect',
     users: 4,
     needsRunner: false,
+    isByText: false,
     atOnce: 4,
     prepare: (user) => defineLongNames(user),
     // Another address each time, so that no list is ready.
@@ -139,6 +145,7 @@ export const LOOP_ATTACKS: readonly LoopAttack[] = [
     name: 'a set of rules of 256 KB over 2,000 tools',
     users: 1,
     needsRunner: false,
+    isByText: false,
     atOnce: 1,
     prepare: (user) => defineLongNames(user, DECLARED),
     async step(user, _loop, turn) {
