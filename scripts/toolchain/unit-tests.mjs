@@ -7,6 +7,7 @@ export const unitFolders = folders.map((name) => `test/${name}`)
 
 /** The exceptions. They start processes, or take more than two seconds. */
 export const notUnit = [
+  'test/architecture/stranger-texts.test.ts',
   'test/bench/main.test.ts',
   'test/client/local-list.test.ts',
   'test/client/lost-service.test.ts',

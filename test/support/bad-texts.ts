@@ -1,3 +1,5 @@
+import { randomNumbers } from './random-numbers.ts'
+
 /**
  * A text and patterns that are bad for engines that are not linear: a search begins again at each character, gets far, and fails.
  * `patterns` are literal texts; `globs` has them as globs.
@@ -119,10 +121,9 @@ export function badTexts(length: number, patternMax = 256, patternsMax = 200): r
   return sets.map((set) => ({ ...set, patterns: set.patterns.slice(0, patternsMax) }))
 }
 
-/** Globs of the patterns: found anywhere, at an end, several times, and behind what is never found. */
+/** Globs of the patterns: each of them anywhere, and each at an end, several times, or behind what is never found. */
 export function badGlobs({ patterns }: Pick<BadTexts, 'patterns'>, lengthMax = 256): readonly string[] {
   const shapes = [
-    (one: string) => `*${one}*`,
     (one: string) => `*${one}`,
     (one: string) => `${one}*`,
     (one: string) => `*\u0001*${one}*`,
@@ -130,7 +131,9 @@ export function badGlobs({ patterns }: Pick<BadTexts, 'patterns'>, lengthMax = 2
     (one: string) => filled(`*${one.slice(0, 1)}`, lengthMax),
     (one: string) => `*${filled(`${one.slice(0, 2)}*`, lengthMax - 2)}\u0001`,
   ]
-  return patterns.map((one, at) => (shapes[at % shapes.length]?.(one) ?? one).slice(0, lengthMax))
+  const anywhere = patterns.map((one) => `*${one.slice(0, lengthMax - 2)}*`)
+  const shaped = patterns.map((one, at) => shapes[at % shapes.length]?.(one) ?? one)
+  return [...anywhere, ...shaped.map((glob) => glob.slice(0, lengthMax))]
 }
 
 /** Parts that begin what a filter of texts looks for. A text of many of them makes it begin again and again. */
@@ -230,3 +233,13 @@ export const BEGINNINGS: readonly string[] = [
     'May 3/1',
   ],
 ].flat()
+
+/** Texts of this length that repeat one beginning, and some that have one beginning before another that is repeated. */
+export function repeatedBeginnings(length: number, seed = 41): readonly string[] {
+  const random = randomNumbers(seed)
+  const one = (): string => BEGINNINGS[Math.floor(random() * BEGINNINGS.length)] ?? ''
+  const mixed = Array.from({ length: BEGINNINGS.length }, () =>
+    (one() + filled(one(), length)).slice(0, length),
+  )
+  return [...BEGINNINGS.map((part) => filled(part, length)), ...mixed]
+}

@@ -8,6 +8,7 @@ const LONG = [
   'stores/firestore/lost-reads',
   'stores/firestore/lost-writes',
   'edge/routes/said-and-done',
+  'architecture/stranger-texts',
   'e2e/author-tool',
   'e2e/bad-modules',
   'e2e/folder-bad-modules',

@@ -76,6 +76,7 @@ export class KnownShapes {
   }
 
   #without(pattern: RegExp, text: string): string {
+    // oxlint-disable-next-line toolrack/linear-texts -- The patterns are constants of this file.
     return text.replace(pattern, (all: string, kept: string) => {
       this.#removed?.(all.slice(kept.length))
       return kept + REDACTED

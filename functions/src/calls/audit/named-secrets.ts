@@ -155,7 +155,7 @@ export class NamedSecrets {
   }
 
   #replace(shown: ReplacedText, from: number, to: number, by: string): void {
-    const secret = shown.replace(from, to, by).trim()
+    const secret = shown.put(from, to, by).trim()
     if (!this.#removed) return
     const unquoted = /^(?:[bBrRuUfF]{0,2}|\\{1,4})(["'])([^]*?)\\{0,4}\1?$/.exec(secret)?.[2]
     this.#removed(unquoted ?? secret)

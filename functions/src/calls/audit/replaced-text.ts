@@ -8,8 +8,8 @@ export class ReplacedText {
     this.#text = text
   }
 
-  /** Returns what was replaced. */
-  replace(from: number, to: number, by: string): string {
+  /** Puts a text in place of a part. Returns what was there. */
+  put(from: number, to: number, by: string): string {
     this.#pieces.push(this.#text.slice(this.#from, from), by)
     this.#from = to
     return this.#text.slice(from, to)

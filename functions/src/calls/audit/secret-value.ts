@@ -50,6 +50,7 @@ function quotesEnd(text: string, from: number, quotes: string, linesMax: number)
   let linesLeft = linesMax
   for (let at = from; at < text.length; at += 1) {
     const character = text[at]
+    // oxlint-disable-next-line toolrack/linear-texts -- It is one quote, or three of them.
     if (text.startsWith(quotes, at)) return { end: at + quotes.length }
     if (character === '\\' && quotes.length === 1 && text[at + 1] !== '\n') at += 1
     if (character !== '\n') continue

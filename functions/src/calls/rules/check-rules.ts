@@ -75,6 +75,7 @@ function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: read
     ]
   }
   const [first = [], ...others] = tools.map((tool) => undeclaredArguments(rule, tool))
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of names.
   const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
   if (nowhere.length === 0) return []
   const declared = new Set(tools.flatMap((tool) => [...readingsOfTool(tool).names]))

@@ -80,6 +80,7 @@ function yToI(word: string): string {
 }
 
 function replaced(word: string, endings: typeof STEP_2): string {
+  // oxlint-disable-next-line toolrack/linear-texts -- The endings are constants, and a word has at most 40 characters.
   const found = endings.find(([ending]) => word.endsWith(ending))
   if (!found) return word
   const rest = word.slice(0, -found[0].length)

@@ -45,7 +45,8 @@ export function splitWords(text: string): readonly string[] {
 export function termsOf(words: Iterable<string>): readonly string[] {
   const terms: string[] = []
   for (const word of words)
-    if (WITHOUT_SPACES.test(word)) for (const run of word.match(RUNS) ?? []) terms.push(...pairsOrTerm(run))
+    if (WITHOUT_SPACES.test(word))
+      for (const run of word.match(RUNS) ?? []) for (const term of pairsOrTerm(run)) terms.push(term)
     else terms.push(termOf(word))
   return terms
 }

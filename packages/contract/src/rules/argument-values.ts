@@ -73,6 +73,7 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   if (!isJsonObject(schema) || '$ref' in schema) return others
   const { const: only, enum: some = null, type } = schema
   const listed = only === undefined ? some : [only]
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list of names.
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
     return { readings, listed, mayBeText: false, mayBeOther: !isRequired }

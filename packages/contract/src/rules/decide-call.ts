@@ -136,7 +136,7 @@ export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
 }
 
 function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {
-  return toolClass === undefined || classes.includes(toolClass)
+  return toolClass === undefined || classes.some((one) => one === toolClass)
 }
 
 /** The arguments of a call. Each is read once, also if many rules name it. */

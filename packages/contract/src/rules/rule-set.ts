@@ -102,6 +102,7 @@ function isEffect(value: JsonValue | undefined): value is RuleEffect {
 }
 
 function unknownKeys(value: JsonObject, known: readonly string[], path: Path): RuleFault[] {
+  // oxlint-disable-next-line toolrack/linear-texts -- It is a list, and it is ours.
   const unknown = Object.keys(value).filter((key) => !known.includes(key))
   if (unknown.length === 0) return []
   return [fault(path, `has a key that is not known here; it takes ${known.join(', ')}`)]

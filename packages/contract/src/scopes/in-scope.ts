@@ -46,7 +46,7 @@ export function itemsNaming(items: readonly ScopeItem[]): (tool: ToolInScope) =>
 }
 
 function isLabel(item: ScopeItem | undefined, { category, tags, internal }: ToolInScope): boolean {
-  if (item?.by === 'tag') return tags.includes(item.text)
+  if (item?.by === 'tag') return tags.some((tag) => tag === item.text)
   if (item?.by !== 'group') return false
   return item.text === INTERNAL_GROUP ? internal : category === item.text
 }

@@ -1,0 +1,137 @@
+import type { JsonObject } from '@toolrack/contract'
+import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
+import { argumentKind, normalisedPath } from '../../../packages/contract/src/rules/argument-text.ts'
+import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
+import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
+import { askedName } from '../../../functions/src/calls/audit/audit-call.ts'
+import { isPlace } from '../../../functions/src/calls/audit/audit-store.ts'
+import {
+  withoutCommandSecrets,
+  withoutListedSecret,
+} from '../../../functions/src/calls/audit/command-secrets.ts'
+import { KnownShapes } from '../../../functions/src/calls/audit/known-shapes.ts'
+import { nameBefore } from '../../../functions/src/calls/audit/name-before.ts'
+import { NamedSecrets } from '../../../functions/src/calls/audit/named-secrets.ts'
+import {
+  recordedArguments,
+  redact,
+  redactText,
+  textRedactor,
+} from '../../../functions/src/calls/audit/redact.ts'
+import { redactedEvent } from '../../../functions/src/calls/audit/redacted-event.ts'
+import { redactedLog } from '../../../functions/src/calls/audit/redacted-log.ts'
+import {
+  isCountName,
+  isLabel,
+  isLabelled,
+  isSecretName,
+} from '../../../functions/src/calls/audit/secret-names.ts'
+import { openValueEnd, valueEnd } from '../../../functions/src/calls/audit/secret-value.ts'
+import { NOT_SENSITIVE } from '../../../functions/src/calls/audit/sensitive.ts'
+import { mayHoldSecret, TextRedactor } from '../../../functions/src/calls/audit/text-redactor.ts'
+import { validTraceparent } from '../../../functions/src/calls/audit/traceparent.ts'
+import { keyColumn, lastLine, lineAt } from '../../../functions/src/calls/audit/yaml-lines.ts'
+import { parsedRules } from '../../../functions/src/calls/rules/check-rules.ts'
+import { logOf } from '../../../functions/src/log.ts'
+import { phrasesIn } from '../../../functions/src/tools/search/indexed-tool.ts'
+import {
+  hintsOf,
+  mayNameDate,
+  numbersIn,
+  properNamesIn,
+  synonymsOf,
+} from '../../../functions/src/tools/search/meanings.ts'
+import { isTelling, splitWords, termsOf } from '../../../functions/src/tools/search/words.ts'
+import type { Calls } from './calls.ts'
+
+const RULES = 'packages/contract/src/rules/'
+const AUDIT = 'functions/src/calls/audit/'
+const SEARCH = 'functions/src/tools/search/'
+
+/** Functions that read one text of any length. */
+export const READING: Calls<(text: string) => unknown> = {
+  [`${RULES}argument-text.ts`]: {
+    argumentKind: (text) => argumentKind(text, {}),
+    normalisedPath,
+  },
+  [`${RULES}glob.ts`]: { matchesEveryText: (text) => matchesEveryText(text, 'path') },
+  [`${RULES}rule-set.ts`]: { parseRuleSet: (text) => parseRuleSet(oneRule(text)) },
+  'packages/contract/src/name-filter.ts': {
+    parseNameFilter: (text) => parseNameFilter([text]),
+    parseNameEntry,
+  },
+  'functions/src/calls/rules/check-rules.ts': {
+    parsedRules: (text) => failing(() => parsedRules(oneRule(text))),
+  },
+  [`${AUDIT}audit-call.ts`]: { askedName },
+  [`${AUDIT}audit-store.ts`]: { isPlace },
+  [`${AUDIT}traceparent.ts`]: { validTraceparent },
+  [`${AUDIT}command-secrets.ts`]: {
+    withoutCommandSecrets: (text) => withoutCommandSecrets(text, () => undefined),
+    withoutListedSecret: (text) => withoutListedSecret([text, text, '-u', text], 3),
+  },
+  [`${AUDIT}known-shapes.ts`]: { KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)] },
+  [`${AUDIT}named-secrets.ts`]: { NamedSecrets: (text) => new NamedSecrets(() => undefined).take(text) },
+  [`${AUDIT}name-before.ts`]: {
+    nameBefore(text) {
+      for (let at = 0; at < text.length; at += 100) nameBefore(text, 0, at)
+    },
+  },
+  [`${AUDIT}secret-value.ts`]: {
+    valueEnd: (text) => valueEnd(text, 0),
+    openValueEnd: (text) => [
+      openValueEnd(text, 0, { kind: 'quotes', quotes: '"""', linesLeft: Infinity }),
+      openValueEnd(text, 0, { kind: 'brackets', depth: 1, quote: '', linesLeft: Infinity }),
+    ],
+  },
+  [`${AUDIT}secret-names.ts`]: { isSecretName, isCountName, isLabel, isLabelled },
+  [`${AUDIT}yaml-lines.ts`]: {
+    lineAt(text) {
+      for (let at = 0; at < text.length;) at = lineAt(text, at).next
+    },
+    keyColumn: (text) => keyColumn('', text, text.length),
+    lastLine: (text) => lastLine(text, text),
+  },
+  [`${AUDIT}text-redactor.ts`]: {
+    mayHoldSecret,
+    TextRedactor: (text) => new TextRedactor(() => undefined).take(text),
+  },
+  [`${AUDIT}redact.ts`]: {
+    redactText: (text) => redactText(text, () => undefined),
+    redact: (text) => redact({ [text]: [text] }),
+    recordedArguments: (text) => recordedArguments({ text }, NOT_SENSITIVE),
+    textRedactor(text) {
+      const redactor = textRedactor()
+      // Line by line, as a stream comes.
+      for (const line of text.split(/(?<=\n)/)) redactor.take(line)
+    },
+  },
+  [`${AUDIT}redacted-event.ts`]: {
+    redactedEvent: (text) =>
+      redactedEvent({ kind: 'call', principal: { kind: 'user', uid: text }, outcome: 'ok', session: text }),
+  },
+  [`${AUDIT}redacted-log.ts`]: {
+    redactedLog: (text) => redactedLog(logOf(() => undefined)).info(text, { text }),
+  },
+  [`${SEARCH}words.ts`]: { splitWords, termsOf: (text) => termsOf(splitWords(text)), isTelling },
+  [`${SEARCH}indexed-tool.ts`]: { phrasesIn: (text) => phrasesIn(splitWords(text)) },
+  [`${SEARCH}meanings.ts`]: {
+    hintsOf: (text) => hintsOf(text, splitWords(text)),
+    mayNameDate: (text) => mayNameDate(text, splitWords(text)),
+    numbersIn: (text) => numbersIn(text, splitWords(text)),
+    properNamesIn,
+    synonymsOf,
+  },
+}
+
+function oneRule(text: string): JsonObject {
+  return { default: text, rules: [{ effect: 'deny', tool: text, args: { [text]: text }, [text]: 1 }] }
+}
+
+function failing(work: () => unknown): void {
+  try {
+    work()
+  } catch {
+    // The text is no rule. Only the time counts here.
+  }
+}
