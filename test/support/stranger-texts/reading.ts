@@ -1,12 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
 import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
-import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-kind.ts'
-import { globsFor, normalGlob } from '../../../packages/contract/src/rules/argument-globs.ts'
-import { mayMatch } from '../../../packages/contract/src/rules/argument-values.ts'
-import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
+import { argumentKind, normalisedPath } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
-import { writtenGlob } from '../../../packages/contract/src/rules/written-glob.ts'
 import { askedName } from '../../../functions/src/calls/audit/audit-call.ts'
 import { isPlace } from '../../../functions/src/calls/audit/audit-store.ts'
 import {
@@ -37,17 +33,15 @@ import { validTraceparent } from '../../../functions/src/calls/audit/traceparent
 import { keyColumn, lastLine, lineAt } from '../../../functions/src/calls/audit/yaml-lines.ts'
 import { parsedRules } from '../../../functions/src/calls/rules/check-rules.ts'
 import { logOf } from '../../../functions/src/log.ts'
-import { namesDay, needsOf, valuesIn } from '../../../functions/src/tools/search/needs.ts'
-import { toolFacts } from '../../../functions/src/tools/search/twins.ts'
-import { Vocabulary } from '../../../functions/src/tools/search/vocabulary.ts'
+import { phrasesIn } from '../../../functions/src/tools/search/indexed-tool.ts'
 import {
-  hashOf,
-  isNumber,
-  isTelling,
-  phrasesIn,
-  splitWords,
-  termsOf,
-} from '../../../functions/src/tools/search/words.ts'
+  hintsOf,
+  mayNameDate,
+  numbersIn,
+  properNamesIn,
+  synonymsOf,
+} from '../../../functions/src/tools/search/meanings.ts'
+import { isTelling, splitWords, termsOf } from '../../../functions/src/tools/search/words.ts'
 import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
@@ -57,18 +51,8 @@ const SEARCH = 'functions/src/tools/search/'
 /** Functions that read one text of any length. */
 export const READING: Calls<(text: string) => unknown> = {
   [`${RULES}argument-text.ts`]: {
-    readValue: (text) => ARGUMENT_KINDS.map((kind) => readValue(text, [{ kind }])),
-    hasDoubt: (text) => ARGUMENT_KINDS.map((kind) => hasDoubt(text, kind)),
-  },
-  [`${RULES}argument-globs.ts`]: {
-    normalGlob: (text) => ARGUMENT_KINDS.map((kind) => normalGlob(text, { kind })),
-    globsFor: (text) => ARGUMENT_KINDS.map((kind) => globsFor(text, { kind }, 'deny')),
-  },
-  [`${RULES}argument-values.ts`]: {
-    mayMatch: (text) => ARGUMENT_KINDS.map((kind) => mayMatch(text, { kind }, 'deny')),
-  },
-  [`${RULES}written-glob.ts`]: {
-    writtenGlob: (text) => ARGUMENT_KINDS.map((kind) => writtenGlob(text, 'deny', [{ kind }])),
+    argumentKind: (text) => argumentKind(text, {}),
+    normalisedPath,
   },
   [`${RULES}glob.ts`]: { matchesEveryText: (text) => matchesEveryText(text, 'path') },
   [`${RULES}rule-set.ts`]: { parseRuleSet: (text) => parseRuleSet(oneRule(text)) },
@@ -129,29 +113,14 @@ export const READING: Calls<(text: string) => unknown> = {
   [`${AUDIT}redacted-log.ts`]: {
     redactedLog: (text) => redactedLog(logOf(() => undefined)).info(text, { text }),
   },
-  [`${SEARCH}words.ts`]: {
-    splitWords,
-    termsOf: (text) => termsOf(splitWords(text)),
-    isTelling,
-    isNumber,
-    hashOf,
-    phrasesIn: (text) => phrasesIn(splitWords(text)),
-  },
-  [`${SEARCH}needs.ts`]: {
-    needsOf: (text) => needsOf({ properties: { [text]: {} }, required: [text] }),
-    valuesIn: (text) => valuesIn(text, splitWords(text)),
-    namesDay,
-  },
-  [`${SEARCH}twins.ts`]: {
-    toolFacts: (text) => toolFacts(text, splitWords(text), splitWords(text), { numbers: 0, date: false }),
-  },
-  [`${SEARCH}vocabulary.ts`]: {
-    Vocabulary(text) {
-      const terms = new Set(termsOf(splitWords(text)))
-      const vocabulary = new Vocabulary(terms)
-      for (const term of terms) vocabulary.add(term)
-      return vocabulary.nearly([...terms][0] ?? '')
-    },
+  [`${SEARCH}words.ts`]: { splitWords, termsOf: (text) => termsOf(splitWords(text)), isTelling },
+  [`${SEARCH}indexed-tool.ts`]: { phrasesIn: (text) => phrasesIn(splitWords(text)) },
+  [`${SEARCH}meanings.ts`]: {
+    hintsOf: (text) => hintsOf(text, splitWords(text)),
+    mayNameDate: (text) => mayNameDate(text, splitWords(text)),
+    numbersIn: (text) => numbersIn(text, splitWords(text)),
+    properNamesIn,
+    synonymsOf,
   },
 }
 

@@ -24,19 +24,21 @@ type Group = { readonly automaton: GlobAutomaton; readonly places: readonly numb
  * paths are followed by an automaton, which takes a step for each character of the text and each 32 of the globs.
  */
 export class GlobSet {
-  readonly #size: number
+  /** The answers for a text that no glob matches. */
+  readonly #none: readonly Answer[]
   readonly #whole = new Map<string, number[]>()
   readonly #open: readonly Open[]
-  readonly #ends: TextEnds
+  /** Undefined if no glob has a wildcard, as the next one if all literal parts are at an end. */
+  readonly #ends: TextEnds | undefined
   /** The globs from this index on are followed by automata. */
   readonly #followedFrom: number
   readonly #firstLengths: readonly number[]
-  readonly #parts: PartSearch
+  readonly #parts: PartSearch | undefined
   readonly #groups: readonly Group[]
   #steps = 0
 
   constructor(globs: readonly string[], kind: GlobKind) {
-    this.#size = globs.length
+    this.#none = globs.map(() => NO)
     const starred: Open[] = []
     const followed: Open[] = []
     for (const [place, glob] of globs.entries())
@@ -47,34 +49,32 @@ export class GlobSet {
     const ends = [...parts.map(endsOfParts), ...followed.map(({ glob }) => endsOf(glob, kind))]
     this.#open = [...starred, ...followed]
     this.#followedFrom = starred.length
-    this.#ends = new TextEnds(ends)
+    this.#ends = ends.length > 0 ? new TextEnds(ends) : undefined
     this.#firstLengths = ends.map(({ first }) => first.length)
-    this.#parts = new PartSearch(
-      parts.map((each) => ({ parts: each.slice(1, -1), after: each.at(-1)?.length ?? 0 })),
-    )
+    const sequences = parts.map((each) => ({ parts: each.slice(1, -1), after: each.at(-1)?.length ?? 0 }))
+    this.#parts = parts.some(({ length }) => length > 2) ? new PartSearch(sequences) : undefined
     this.#groups = inGroups(followed, kind)
   }
 
   /** Everything that was compared so far, for tests. */
   get steps(): number {
-    return this.#steps + this.#ends.steps + this.#parts.steps
+    return this.#steps + (this.#ends?.steps ?? 0) + (this.#parts?.steps ?? 0)
   }
 
   /** The answer for each glob, in their order. No more steps of automata are taken than are left. */
-  answers(text: string, steps: StepsLeft = { left: Infinity }): Uint8Array {
-    const answers = new Uint8Array(this.#size)
+  answers(text: string, steps: StepsLeft = { left: Infinity }): readonly Answer[] {
+    const answers = this.#none.slice()
     for (const place of this.#whole.get(text) ?? []) answers[place] = YES
-    if (this.#open.length === 0) return answers
+    if (!this.#ends) return answers
     const fitting = this.#ends.fitting(text)
     const starred = fitting.filter((index) => index < this.#followedFrom)
-    if (starred.length > 0)
-      for (const index of this.#parts.found(text, starred, (of) => this.#firstLengths[of] ?? 0))
-        answers[this.#open[index]?.place ?? 0] = YES
+    const found = this.#parts?.found(text, starred, (index) => this.#firstLengths[index] ?? 0) ?? starred
+    for (const index of found) answers[this.#open[index]?.place ?? 0] = YES
     if (starred.length < fitting.length) this.#follow(text, fitting, answers, steps)
     return answers
   }
 
-  #follow(text: string, fitting: readonly number[], answers: Uint8Array, steps: StepsLeft): void {
+  #follow(text: string, fitting: readonly number[], answers: Answer[], steps: StepsLeft): void {
     for (const index of fitting)
       if (index >= this.#followedFrom) answers[this.#open[index]?.place ?? 0] = UNKNOWN
     for (const { automaton, places } of this.#groups) {

@@ -58,6 +58,11 @@ export class Needles {
     return this.#longest[state] ?? -1
   }
 
+  /** True if the state stands for a whole needle. */
+  endsAt(state: number): boolean {
+    return this.lengthOf(this.endingAt(state)) === this.open(state)
+  }
+
   /** The number of the longest other needle with which this needle ends, or -1. */
   endingIn(needle: number): number {
     return this.endingAt(this.#fails[this.#states[needle] ?? START] ?? START)

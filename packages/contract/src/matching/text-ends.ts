@@ -6,8 +6,9 @@ export type TextEnd = { readonly first: string; readonly last: string; readonly 
 /** Many pairs of a beginning and an end. The beginnings are compared with a text together, and so are the ends. */
 export class TextEnds {
   readonly #ends: readonly TextEnd[]
-  readonly #firsts: Needles
-  readonly #lasts: Needles
+  /** Undefined if there are none, as in many sets. */
+  readonly #firsts: Needles | undefined
+  readonly #lasts: Needles | undefined
   /** The indices of the pairs by the number of their beginning. The last group is that of the pairs without one. */
   readonly #byFirst: number[][]
   /** The number of the end of each pair, or -1. */
@@ -21,8 +22,8 @@ export class TextEnds {
     const firsts = numbered(ends.map(({ first }) => first))
     const lasts = numbered(ends.map(({ last }) => reversed(last)))
     this.#ends = ends
-    this.#firsts = new Needles([...firsts.keys()])
-    this.#lasts = new Needles([...lasts.keys()])
+    this.#firsts = firsts.size > 0 ? new Needles([...firsts.keys()]) : undefined
+    this.#lasts = lasts.size > 0 ? new Needles([...lasts.keys()]) : undefined
     this.#byFirst = Array.from({ length: firsts.size + 1 }, () => [])
     for (const [index, { first }] of ends.entries())
       this.#byFirst[firsts.get(first) ?? firsts.size]?.push(index)
@@ -32,20 +33,35 @@ export class TextEnds {
 
   /** Everything that was compared so far, for tests. */
   get steps(): number {
-    return this.#steps + this.#firsts.steps + this.#lasts.steps
+    return this.#steps + (this.#firsts?.steps ?? 0) + (this.#lasts?.steps ?? 0)
   }
 
   /** The indices of the pairs that fit the text, in no order. */
   fitting(text: string): readonly number[] {
     this.#texts = (this.#texts + 1) | 0
     const { length } = text
-    for (const last of beginnings(this.#lasts, length, (at) => text.charCodeAt(length - 1 - at)))
-      this.#had[last] = this.#texts
+    if (this.#lasts) this.#noteLasts(this.#lasts, text)
     const found: number[] = []
     this.#collect(this.#byFirst.length - 1, length, found)
-    for (const first of beginnings(this.#firsts, length, (at) => text.charCodeAt(at)))
-      this.#collect(first, length, found)
+    if (!this.#firsts) return found
+    let state = START
+    for (let at = 0; at < length; at += 1) {
+      state = this.#firsts.next(state, text.charCodeAt(at))
+      // From here on, no needle begins where the text does.
+      if (this.#firsts.open(state) <= at) break
+      if (this.#firsts.endsAt(state)) this.#collect(this.#firsts.endingAt(state), length, found)
+    }
     return found
+  }
+
+  /** Notes with which ends the text ends. They are read from its end on. */
+  #noteLasts(lasts: Needles, text: string): void {
+    let state = START
+    for (let at = 0; at < text.length; at += 1) {
+      state = lasts.next(state, text.charCodeAt(text.length - 1 - at))
+      if (lasts.open(state) <= at) return
+      if (lasts.endsAt(state)) this.#had[lasts.endingAt(state)] = this.#texts
+    }
   }
 
   #collect(first: number, length: number, found: number[]): void {
@@ -55,19 +71,6 @@ export class TextEnds {
       if (last !== -1 && this.#had[last] !== this.#texts) continue
       if (length >= (this.#ends[index]?.lengthMin ?? 0)) found.push(index)
     }
-  }
-}
-
-/** The needles with which a text begins. */
-function* beginnings(needles: Needles, length: number, unitAt: (at: number) => number): Generator<number> {
-  if (needles.count === 0) return
-  let state = START
-  for (let at = 0; at < length; at += 1) {
-    state = needles.next(state, unitAt(at))
-    // From here on, no needle begins where the text does.
-    if (needles.open(state) <= at) return
-    const needle = needles.endingAt(state)
-    if (needle !== -1 && needles.lengthOf(needle) === at + 1) yield needle
   }
 }
 

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../json.ts'
 import { ToolReadings, type ReadTool } from '../kinds/tool-readings.ts'
-import type { Answer } from '../matching/glob-set.ts'
 import { matchesArgument, readValue, type ReadText } from './argument-text.ts'
 import { comparedGlobs, FOLLOWED_STEPS_MAX, holds, toolAnswers, type CompareGlob } from './rule-globs.ts'
 import {
@@ -101,7 +100,7 @@ function decideOfOwner(
   const about = toolAnswers(set, tool.name)
   for (const [index, rule] of set.rules.entries()) {
     if (effect !== undefined && strictness(rule) >= strictness({ effect })) continue
-    if (!holds(about[index] as Answer, rule.effect) || !hasClass(rule, tool) || !matches(rule)) continue
+    if (!holds(about[index], rule.effect) || !hasClass(rule, tool) || !matches(rule)) continue
     found = index
     effect = rule.effect
     if (effect === 'deny') break
@@ -130,9 +129,7 @@ export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): R
 /** The rules of a set that are about the tool, with some arguments at least. */
 export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
   const answers = toolAnswers(set, tool.name)
-  return set.rules.filter(
-    (rule, index) => holds(answers[index] as Answer, rule.effect) && hasClass(rule, tool),
-  )
+  return set.rules.filter((rule, index) => holds(answers[index], rule.effect) && hasClass(rule, tool))
 }
 
 function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {

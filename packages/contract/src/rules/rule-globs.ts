@@ -1,4 +1,4 @@
-import { GlobSet, UNKNOWN, YES, type Answer, type StepsLeft } from '../matching/glob-set.ts'
+import { GlobSet, NO, UNKNOWN, YES, type Answer, type StepsLeft } from '../matching/glob-set.ts'
 import { globsFor } from './argument-globs.ts'
 import type { GlobKind } from './glob.ts'
 import { compiledGlob } from './matches-glob.ts'
@@ -20,7 +20,7 @@ class RuleGlobs {
   readonly #rules: readonly Rule[]
   readonly #tools: GlobSet
   /** The last name and its answers: several questions about one tool follow each other. */
-  #last: { readonly name: string; readonly answers: Uint8Array } | undefined
+  #last: { readonly name: string; readonly answers: readonly Answer[] } | undefined
   #texts: PlacedGlobs | undefined
 
   constructor({ rules }: RuleSet) {
@@ -31,14 +31,14 @@ class RuleGlobs {
     )
   }
 
-  /** How many characters the globs have. */
+  /** How many characters the globs have, and as many as what else is kept of a set takes. */
   get length(): number {
     const lengths = this.#rules.flatMap(({ tool, args }) => [tool, ...Object.values(args ?? {})])
-    return lengths.reduce((sum, { length }) => sum + length + 1, 0)
+    return lengths.reduce((sum, { length }) => sum + length + 1, SET_LENGTH)
   }
 
   /** Whether the glob of each rule matches the name of a tool. */
-  toolAnswers(name: string): Uint8Array {
+  toolAnswers(name: string): readonly Answer[] {
     if (this.#last?.name !== name)
       this.#last = { name, answers: this.#tools.answers(name, { left: FOLLOWED_STEPS_MAX.name }) }
     return this.#last.answers
@@ -68,8 +68,11 @@ function placed(globs: readonly string[]): PlacedGlobs {
   }
 }
 
+/** What a compiled set takes besides its globs, in characters. */
+const SET_LENGTH = 256
+
 /** The most characters of all globs that stay compiled. A character takes up to 64 bytes. */
-const COMPILED_LENGTH_MAX = 2_097_152
+const COMPILED_LENGTH_MAX = 1_048_576
 
 /** The rule sets that were compared last, the newest at the end. */
 const KNOWN = new Map<RuleSet, RuleGlobs>()
@@ -92,7 +95,7 @@ function globsOf(set: RuleSet): RuleGlobs {
 }
 
 /** Whether the glob of each rule of the set matches the name of a tool, in the order of the rules. */
-export function toolAnswers(set: RuleSet, name: string): Uint8Array {
+export function toolAnswers(set: RuleSet, name: string): readonly Answer[] {
   return globsOf(set).toolAnswers(name)
 }
 
@@ -108,18 +111,18 @@ export function comparedTogether(globs: readonly string[]): CompareGlob {
 }
 
 function comparing(globs: () => PlacedGlobs, steps: StepsLeft): CompareGlob {
-  const compared = new Map<string, Uint8Array>()
+  const compared = new Map<string, readonly Answer[]>()
   return (glob, text, kind) => {
     const { set, places } = globs()
     const place = kind === 'path' ? undefined : places.get(glob)
     // A denial can have other spellings than those of the set.
-    if (place === undefined) return compiledGlob(glob, kind).answers(text, steps)[0] as Answer
+    if (place === undefined) return compiledGlob(glob, kind).answers(text, steps)[0] ?? NO
     let answers = compared.get(text)
     if (!answers) compared.set(text, (answers = set.answers(text, steps)))
-    return answers[place] as Answer
+    return answers[place] ?? NO
   }
 }
 
 /** Compares a glob that belongs to no set. */
 export const comparedAlone: CompareGlob = (glob, text, kind) =>
-  compiledGlob(glob, kind).answers(text)[0] as Answer
+  compiledGlob(glob, kind).answers(text)[0] ?? NO

@@ -49,6 +49,16 @@ test('short values stay, and with too many secrets nothing of the text stays', (
   expect(filter(many)('harmless')).toBe('[redacted]\n')
 })
 
+test('of what a tool prints nothing is shown if its secrets are too long together, and longer ones than it can print are not looked for', () => {
+  const long = filter({ secrets: Array.from({ length: 100 }, (_, at) => `${at} ${'x'.repeat(2_000)}`) })
+  expect([long('harmless'), long('')]).toEqual(['[redacted]\n', ''])
+  const lines = new FilteredLines(long)
+  expect([lines.take('harm'), lines.take('less\n'), lines.end()]).toEqual(['', '', '[redacted]\n'])
+  expect(filter({ secret: 'x'.repeat(200_000) })('harmless')).toBe('harmless')
+  const whole = printedFilter({ secret: 'y '.repeat(50_000) }, NOT_SENSITIVE, {}, 100_000)
+  expect(whole(`is ${'y '.repeat(50_000)}`)).toBe('is [redacted]')
+})
+
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIBcanarycanary\ncanarycanary\n-----END RSA PRIVATE KEY-----\n'
 const PRINTED = `begun\n${PEM}key=plain\npassword:\n  canary\nAuthorization: Bearer canarycanary\n ghp_canarycanary and two\nlines canary end\nBearer\ncanarycanarycanary\ndone`
 const clean = (): ReturnType<typeof filter> => filter({ secret: 'two\nlines canary', password: 'canary' })

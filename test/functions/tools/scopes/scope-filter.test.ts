@@ -6,7 +6,7 @@ import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { turnsDuring } from '../../../support/turns-during.ts'
 
-const LONG_NAMES = Array.from({ length: 1_000 }, (_, index) => tool(`${'a'.repeat(120)}${index}`))
+const LONG_NAMES = Array.from({ length: 20_000 }, (_, index) => tool(`${'a'.repeat(120)}${index}`))
 
 test('others have a turn while a hostile scope is compared with many names', async () => {
   const entries = [...catalogView({ user: LONG_NAMES }).entries()]
