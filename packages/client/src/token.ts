@@ -8,8 +8,7 @@ export type Token = string | ((asked: { readonly refused: boolean }) => string |
 
 /** Throws TOKEN_FAILED. A variable that is not set gives an undefined token. */
 export async function currentToken(token: Token | undefined, refused = false): Promise<string> {
-  if (token === undefined)
-    throw new ToolsError('TOKEN_FAILED', 'There is no token; is its variable set?')
+  if (token === undefined) throw new ToolsError('TOKEN_FAILED', 'There is no token; is its variable set?')
   let current: unknown = token
   try {
     if (typeof token === 'function') current = await token({ refused })

@@ -41,7 +41,10 @@ export const ERROR_CODES = {
   NAME_INVALID: kind(400, 'The tool name is not allowed.'),
   NAME_MISMATCH: kind(400, 'The name in the body is not the name in the path.'),
   ARGUMENTS_INVALID: kind(400, 'The arguments do not fit the parameters of the tool.'),
-  TOKEN_INVALID: kind(401, 'A valid token is needed: send "Authorization: Bearer <token>". If you sent one, see that no proxy on the way removes the header.'),
+  TOKEN_INVALID: kind(
+    401,
+    'A valid token is needed: send "Authorization: Bearer <token>". If you sent one, see that no proxy on the way removes the header.',
+  ),
   PERMISSION_DENIED: kind(403, 'You may not do this.'),
   NOT_SELECTED: kind(403, 'The tool is not in the selection of the session; nothing was run.'),
   APPROVAL_DENIED: kind(403, 'The approval of the call was denied; nothing was run.'),

@@ -1,5 +1,5 @@
 import type { OwnedRules, RuledTool, RuleSet, ScopeItem } from '@toolrack/contract'
-import { matchesArgument } from '../../../packages/contract/src/rules/argument-text.ts'
+import { matchesArgument, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchedSets } from '../../../packages/contract/src/rules/argument-values.ts'
 import { decideCall, matchedRules, rulesAbout } from '../../../packages/contract/src/rules/decide-call.ts'
 import { GlobAutomaton } from '../../../packages/contract/src/rules/glob-automaton.ts'
@@ -21,6 +21,9 @@ import type { Calls } from './calls.ts'
 const RULES = 'packages/contract/src/rules/'
 const SCOPES = 'packages/contract/src/scopes/'
 const AUDIT = 'functions/src/calls/audit/'
+
+/** The kinds that are compared in their own ways. */
+const KINDS = ['text', 'command', 'url', 'date-time'] as const
 
 const TOOL: RuledTool = { name: 'a', classes: ['read'], parameters: {} }
 
@@ -56,12 +59,18 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
     comparedAlone: (bad) => comparedAlone(badGlobs(bad)[0] ?? '', bad.text, 'text'),
   },
   [`${RULES}argument-text.ts`]: {
-    matchesArgument: (bad) => matchesArgument(badGlobs(bad)[0] ?? '', bad.text, 'command', 'allow'),
+    matchesArgument: (bad) =>
+      KINDS.map((kind) => matchesArgument(badGlobs(bad)[0] ?? '', readValue(bad.text, [{ kind }]), 'deny')),
   },
   [`${RULES}argument-values.ts`]: {
     matchedSets(bad) {
       const globs = badGlobs(bad).map((glob) => ({ glob, effect: 'deny' }) as const)
-      const values = { kind: 'text', listed: [bad.text], mayBeText: false, mayBeOther: false } as const
+      const values = {
+        readings: [{ kind: 'text' }],
+        listed: [bad.text],
+        mayBeText: false,
+        mayBeOther: false,
+      } as const
       return matchedSets(values, globs, { take: () => true })
     },
   },

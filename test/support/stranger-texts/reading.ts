@@ -1,6 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
-import { argumentKind, normalisedPath } from '../../../packages/contract/src/rules/argument-text.ts'
+import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-kind.ts'
+import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
 import { askedName } from '../../../functions/src/calls/audit/audit-call.ts'
@@ -33,15 +34,17 @@ import { validTraceparent } from '../../../functions/src/calls/audit/traceparent
 import { keyColumn, lastLine, lineAt } from '../../../functions/src/calls/audit/yaml-lines.ts'
 import { parsedRules } from '../../../functions/src/calls/rules/check-rules.ts'
 import { logOf } from '../../../functions/src/log.ts'
-import { phrasesIn } from '../../../functions/src/tools/search/indexed-tool.ts'
+import { namesDay, needsOf, valuesIn } from '../../../functions/src/tools/search/needs.ts'
+import { toolFacts } from '../../../functions/src/tools/search/twins.ts'
+import { Vocabulary } from '../../../functions/src/tools/search/vocabulary.ts'
 import {
-  hintsOf,
-  mayNameDate,
-  numbersIn,
-  properNamesIn,
-  synonymsOf,
-} from '../../../functions/src/tools/search/meanings.ts'
-import { isTelling, splitWords, termsOf } from '../../../functions/src/tools/search/words.ts'
+  hashOf,
+  isNumber,
+  isTelling,
+  phrasesIn,
+  splitWords,
+  termsOf,
+} from '../../../functions/src/tools/search/words.ts'
 import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
@@ -51,8 +54,8 @@ const SEARCH = 'functions/src/tools/search/'
 /** Functions that read one text of any length. */
 export const READING: Calls<(text: string) => unknown> = {
   [`${RULES}argument-text.ts`]: {
-    argumentKind: (text) => argumentKind(text, {}),
-    normalisedPath,
+    readValue: (text) => ARGUMENT_KINDS.map((kind) => readValue(text, [{ kind }])),
+    hasDoubt: (text) => ARGUMENT_KINDS.map((kind) => hasDoubt(text, kind)),
   },
   [`${RULES}glob.ts`]: { matchesEveryText: (text) => matchesEveryText(text, 'path') },
   [`${RULES}rule-set.ts`]: { parseRuleSet: (text) => parseRuleSet(oneRule(text)) },
@@ -113,14 +116,29 @@ export const READING: Calls<(text: string) => unknown> = {
   [`${AUDIT}redacted-log.ts`]: {
     redactedLog: (text) => redactedLog(logOf(() => undefined)).info(text, { text }),
   },
-  [`${SEARCH}words.ts`]: { splitWords, termsOf: (text) => termsOf(splitWords(text)), isTelling },
-  [`${SEARCH}indexed-tool.ts`]: { phrasesIn: (text) => phrasesIn(splitWords(text)) },
-  [`${SEARCH}meanings.ts`]: {
-    hintsOf: (text) => hintsOf(text, splitWords(text)),
-    mayNameDate: (text) => mayNameDate(text, splitWords(text)),
-    numbersIn: (text) => numbersIn(text, splitWords(text)),
-    properNamesIn,
-    synonymsOf,
+  [`${SEARCH}words.ts`]: {
+    splitWords,
+    termsOf: (text) => termsOf(splitWords(text)),
+    isTelling,
+    isNumber,
+    hashOf,
+    phrasesIn: (text) => phrasesIn(splitWords(text)),
+  },
+  [`${SEARCH}needs.ts`]: {
+    needsOf: (text) => needsOf({ properties: { [text]: {} }, required: [text] }),
+    valuesIn: (text) => valuesIn(text, splitWords(text)),
+    namesDay,
+  },
+  [`${SEARCH}twins.ts`]: {
+    toolFacts: (text) => toolFacts(text, splitWords(text), splitWords(text), { numbers: 0, date: false }),
+  },
+  [`${SEARCH}vocabulary.ts`]: {
+    Vocabulary(text) {
+      const terms = new Set(termsOf(splitWords(text)))
+      const vocabulary = new Vocabulary(terms)
+      for (const term of terms) vocabulary.add(term)
+      return vocabulary.nearly([...terms][0] ?? '')
+    },
   },
 }
 

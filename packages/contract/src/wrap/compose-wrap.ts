@@ -66,7 +66,13 @@ export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<
   if (guide !== undefined) await prompt.add({ name: 'guide', text: guide })
   for (const layer of sorted) if (layer.priority >= TOOLS_PRIORITY) await prompt.add(layer)
   const { text, system, context, billed } = prompt
-  return { text, system, context, tools, bill: { total: billed.reduce((sum, one) => sum + one.tokens, 0), layers: billed } }
+  return {
+    text,
+    system,
+    context,
+    tools,
+    bill: { total: billed.reduce((sum, one) => sum + one.tokens, 0), layers: billed },
+  }
 }
 
 /** What the text has of a layer. The joint is what stands before it. */

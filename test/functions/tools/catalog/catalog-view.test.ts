@@ -5,7 +5,6 @@ import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
-import { turnsDuring } from '../../../support/turns-during.ts'
 
 const sealed = (name: string) => ({ ...tool(name, 'Sealed.'), sealed: true })
 const layersOf = (view: ReturnType<typeof catalogView>) =>
@@ -105,22 +104,4 @@ test('whatever the layers hold, each name is visible exactly once, and the list,
       }
     }),
   )
-})
-
-test('rules decide about many tools in turns, each tool that lists can show once', async () => {
-  const tools = Array.from({ length: 60 }, (_, index) => tool(`a${index}`))
-  const asked: string[] = []
-  const view = catalogView({ user: tools, file: [tool('a0'), sealed('b')] }).ruledBy({
-    owned: [{}],
-    isWhole: true,
-    revision: 'slow',
-    hides({ layer, name }) {
-      asked.push(`${layer}/${name}`)
-      for (const endsMs = performance.now() + 2; performance.now() < endsMs;);
-      return undefined
-    },
-  })
-  const { turns } = await turnsDuring(() => view.decideInTurns())
-  expect(turns).toBeGreaterThan(10)
-  expect(asked.toSorted()).toEqual([...tools.map((one) => `user/${one.function.name}`), 'file/b'].toSorted())
 })
