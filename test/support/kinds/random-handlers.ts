@@ -89,7 +89,7 @@ const NAMED: readonly ((name: string, type: string) => string)[] = [
   (name, type) => `${name} = TypeAliasType('${name}', ${type})`,
 ]
 
-const ARGUMENTS = ['value', 'value', 'value', 'path', 'dst', 'url', 'code', 'note_path', 'command']
+const ARGUMENTS = ['value', 'value', 'value', 'path', 'xpath', 'dst', 'url', 'code', 'note_path', 'command']
 
 /** How code of a module may change what it reads. */
 const OWN_CODE = [

@@ -69,3 +69,14 @@ test('200 long rules about 2,000 tools give other work its turns', async () => {
 function longGlob(at: number, rest: string): string {
   return `${'?'.repeat(40)}${at}${rest}`
 }
+
+test('the schemas of 2,000 tools are read in turns', async () => {
+  const path = { anyOf: [{ type: 'string', format: 'path' }, { type: 'null' }] }
+  const properties = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`path${at}`, path]))
+  const large = MANY.map((one) => ({ ...one, function: { ...one.function, parameters: { properties } } }))
+  const view = catalogView({ global: large })
+  const set: RuleSet = { default: 'allow', rules: [{ effect: 'deny', tool: '*', args: { path0: 'a' } }] }
+  const { result, turns } = await turnsDuring(() => checkedRules(set, view))
+  expect([result.meets.length, result.more]).toEqual([200, 1_800])
+  expect(turns).toBeGreaterThan(20)
+})
