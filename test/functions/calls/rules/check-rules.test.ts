@@ -76,7 +76,7 @@ test('the schemas of 2,000 tools are read in turns', async () => {
   const large = MANY.map((one) => ({ ...one, function: { ...one.function, parameters: { properties } } }))
   const view = catalogView({ global: large })
   const set: RuleSet = { default: 'allow', rules: [{ effect: 'deny', tool: '*', args: { path0: 'a' } }] }
-  const { result, turns } = await turnsDuring(() => checkedRules(set, view))
+  const { result, turns } = await turnsDuring(() => checkedRules(set, view, new Turns()))
   expect([result.meets.length, result.more]).toEqual([200, 1_800])
   expect(turns).toBeGreaterThan(20)
 })
