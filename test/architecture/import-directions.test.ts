@@ -18,7 +18,7 @@ test('the check reads the whole tree', () => {
       'npm:@noble/hashes',
       'packages/client/src/service.ts',
       'node:sqlite',
-      'functions/src/tools/catalog/catalog.ts',
+      'functions/src/catalog/views/catalog.ts',
     ]),
   )
   const lines = [...tree.values()].flatMap((text) => text.match(/^(?:import|\} from) .*['"]$/gm) ?? [])

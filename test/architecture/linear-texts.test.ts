@@ -32,11 +32,11 @@ test('the rule is on for the matcher, rules, scopes, redaction and search', () =
     'packages/contract/src/rules/',
     'packages/contract/src/scopes/',
     'packages/contract/src/name-filter.ts',
-    'functions/src/calls/audit/',
-    'functions/src/calls/rules/',
-    'functions/src/tools/scopes/',
-    'functions/src/tools/search/',
-    'functions/src/tools/schemas/near-miss.ts',
+    'functions/src/features/audit/',
+    'functions/src/features/rules/',
+    'functions/src/features/scopes/',
+    'functions/src/catalog/search/',
+    'functions/src/catalog/schemas/near-miss.ts',
   ])
 })
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { LINKED_PROJECTS_MAX, type Agent } from '../../functions/src/tools/agents/agent.ts'
-import type { AgentStore, LinkedSession } from '../../functions/src/tools/agents/agent-store.ts'
+import { LINKED_PROJECTS_MAX, type Agent } from '../../functions/src/features/agents/agent.ts'
+import type { AgentStore, LinkedSession } from '../../functions/src/features/agents/agent-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
 /** An agent with the fields that the original service always writes, in its order. */

@@ -6,9 +6,9 @@ import {
   APPROVAL_MS,
   ARGUMENTS_KEPT_MS,
   type Approval,
-} from '../../functions/src/calls/approvals/approval.ts'
-import type { ApprovalStore } from '../../functions/src/calls/approvals/approval-store.ts'
-import { Approvals, type AskingCall } from '../../functions/src/calls/approvals/approvals.ts'
+} from '../../functions/src/features/approvals/approval.ts'
+import type { ApprovalStore } from '../../functions/src/features/approvals/approval-store.ts'
+import { Approvals, type AskingCall } from '../../functions/src/features/approvals/approvals.ts'
 
 export type ApprovalStoreHarness = {
   /** Opens the same data again, as another instance or after a restart. */

@@ -8,7 +8,7 @@ import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { SqliteIdempotencyKeys } from '../../functions/src/stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
-import { absentRunner, type RunnerCall } from '../../functions/src/tools/modules/runner.ts'
+import { absentRunner, type RunnerCall } from '../../functions/src/catalog/definitions/runner.ts'
 import { DatabaseFaults, type DatabaseFault } from './database-faults.ts'
 import { newSealing } from './memory-governance.ts'
 import { by } from './definition-changes.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
-import { KEY_KEPT_MS, resultBytes } from '../../functions/src/calls/once/idempotency-keys.ts'
-import type { IdempotencyKeys, KeyBounds } from '../../functions/src/calls/once/idempotency-keys.ts'
-import type { StoredOutcome } from '../../functions/src/calls/once/stored-outcome.ts'
+import { KEY_KEPT_MS, resultBytes } from '../../functions/src/features/once/idempotency-keys.ts'
+import type { IdempotencyKeys, KeyBounds } from '../../functions/src/features/once/idempotency-keys.ts'
+import type { StoredOutcome } from '../../functions/src/features/once/stored-outcome.ts'
 
 export type KeysHarness = {
   /** Two connections to the same store, as two instances of the service have them. */

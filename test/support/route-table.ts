@@ -1,6 +1,6 @@
-import { addressesOf } from '../../functions/src/edge/http/route.ts'
-import { routeTable } from '../../functions/src/edge/routes/route-table.ts'
-import type { RouteParts } from '../../functions/src/edge/routes/route-parts.ts'
+import { addressesOf } from '../../functions/src/http/route.ts'
+import { routeTable } from '../../functions/src/hosts/route-table.ts'
+import type { RouteParts } from '../../functions/src/hosts/route-parts.ts'
 
 /** Enough parts to make the table, but not to answer a request. */
 export const NO_PARTS = { modules: {} } as RouteParts

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { MARKS, type RuleScope, type RuleStore } from '../../functions/src/calls/rules/rule-store.ts'
+import { MARKS, type RuleScope, type RuleStore } from '../../functions/src/features/rules/rule-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
 const EVERYBODY: RuleScope = { kind: 'everybody' }

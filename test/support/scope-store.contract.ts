@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { ScopeOwner, ScopeStore, ScopeTotals } from '../../functions/src/tools/scopes/scope-store.ts'
+import type { ScopeOwner, ScopeStore, ScopeTotals } from '../../functions/src/features/scopes/scope-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
 const ROOM: ScopeOwner = { kind: 'room', id: '!a/b:c.example' }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { UsageStore } from '../../functions/src/tools/usage/usage-store.ts'
+import type { UsageStore } from '../../functions/src/features/usage/usage-store.ts'
 import type { TwoStores } from './two-stores.ts'
 
 const MONDAY = { day: '2026-03-30', text: '{"on":"monday"}' }

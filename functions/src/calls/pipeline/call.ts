@@ -9,12 +9,12 @@ import type {
   ToolResult,
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
-import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { HowRun } from '../../tools/catalog/how-run.ts'
-import type { JsonText } from '../../tools/json/json-text.ts'
-import type { IsolationLevel, PrintedLog } from '../../tools/modules/runner.ts'
-import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
+import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import type { HowRun } from '../../catalog/views/how-run.ts'
+import type { JsonText } from '../../json/json-text.ts'
+import type { IsolationLevel, PrintedLog } from '../../catalog/definitions/runner.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
 /** The request of one call, parsed. */
 export type CallRequest = {

@@ -1,7 +1,7 @@
 import { errorBody } from '@toolrack/contract'
 import { harmless } from '../../log.ts'
 import { ConfigError, configFaults } from '../settings/variables.ts'
-import { jsonOf } from '../../tools/json/json-text.ts'
+import { jsonOf } from '../../json/json-text.ts'
 import { pythonChoice } from './open-runner.ts'
 import { argumentsOf, objectOf } from './author/argument-words.ts'
 import { AuthorError } from './author/author-error.ts'

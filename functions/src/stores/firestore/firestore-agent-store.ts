@@ -6,8 +6,8 @@ import type {
   Firestore,
   Transaction,
 } from 'firebase-admin/firestore'
-import { LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from '../../tools/agents/agent.ts'
-import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../tools/agents/agent-store.ts'
+import { LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from '../../features/agents/agent.ts'
+import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../features/agents/agent-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'

@@ -5,15 +5,15 @@ import type {
   DocumentSnapshot,
   Transaction,
 } from 'firebase-admin/firestore'
-import { KEY_BOUNDS, KEY_KEPT_MS, resultBytes } from '../../calls/once/idempotency-keys.ts'
+import { KEY_BOUNDS, KEY_KEPT_MS, resultBytes } from '../../features/once/idempotency-keys.ts'
 import type {
   CallKey,
   Claim,
   IdempotencyKeys,
   KeptCall,
   KeyBounds,
-} from '../../calls/once/idempotency-keys.ts'
-import type { StoredOutcome } from '../../calls/once/stored-outcome.ts'
+} from '../../features/once/idempotency-keys.ts'
+import type { StoredOutcome } from '../../features/once/stored-outcome.ts'
 import { inTransaction } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'

@@ -1,4 +1,4 @@
-import type { PlannedText, TextScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import type { PlannedText, TextScope, RuleStore } from '../../features/rules/rule-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'

@@ -5,7 +5,7 @@ import {
   type ScopeOwner,
   type ScopeStore,
   type ScopeTotals,
-} from '../../tools/scopes/scope-store.ts'
+} from '../../features/scopes/scope-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'

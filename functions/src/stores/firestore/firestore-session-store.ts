@@ -1,6 +1,6 @@
 import { isToolrackError } from '@toolrack/contract'
 import type { CollectionReference } from 'firebase-admin/firestore'
-import { endOf, type Session, type SessionHead } from '../../tools/sessions/session.ts'
+import { endOf, type Session, type SessionHead } from '../../features/sessions/session.ts'
 import {
   headIn,
   refuseFull,
@@ -11,7 +11,7 @@ import {
   type PlannedSession,
   type SessionStore,
   type SessionSums,
-} from '../../tools/sessions/session-store.ts'
+} from '../../features/sessions/session-store.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'

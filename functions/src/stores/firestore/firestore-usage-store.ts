@@ -1,4 +1,4 @@
-import type { KeptUsage, UsageStore } from '../../tools/usage/usage-store.ts'
+import type { KeptUsage, UsageStore } from '../../features/usage/usage-store.ts'
 import { isText, object } from '../../value-shape.ts'
 import { STORE_DEADLINES } from './connect-firestore.ts'
 import { DocumentChanges } from './document-changes.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from '../../tools/agents/agent.ts'
-import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../tools/agents/agent-store.ts'
+import { LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from '../../features/agents/agent.ts'
+import type { AgentStore, LinkedSession, ListOrder, PlannedAgent } from '../../features/agents/agent-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from '../../calls/approvals/approval.ts'
-import type { ApprovalStore, PlannedApprovals } from '../../calls/approvals/approval-store.ts'
+import { ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from '../../features/approvals/approval.ts'
+import type { ApprovalStore, PlannedApprovals } from '../../features/approvals/approval-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

@@ -1,14 +1,14 @@
 import { ToolrackError, type ErrorCode } from '@toolrack/contract'
 import type { DatabaseSync } from 'node:sqlite'
-import { KEY_BOUNDS, KEY_KEPT_MS, resultBytes } from '../../calls/once/idempotency-keys.ts'
+import { KEY_BOUNDS, KEY_KEPT_MS, resultBytes } from '../../features/once/idempotency-keys.ts'
 import type {
   CallKey,
   Claim,
   IdempotencyKeys,
   KeptCall,
   KeyBounds,
-} from '../../calls/once/idempotency-keys.ts'
-import type { StoredOutcome } from '../../calls/once/stored-outcome.ts'
+} from '../../features/once/idempotency-keys.ts'
+import type { StoredOutcome } from '../../features/once/stored-outcome.ts'
 import { inTransactionWhenFree, prepareAll } from './transaction.ts'
 
 /** The most keys that one claim forgets, so that no claim takes long. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PlannedText, TextScope, RuleStore } from '../../calls/rules/rule-store.ts'
+import type { PlannedText, TextScope, RuleStore } from '../../features/rules/rule-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PlannedScope, ScopeOwner, ScopeStore, ScopeTotals } from '../../tools/scopes/scope-store.ts'
+import type { PlannedScope, ScopeOwner, ScopeStore, ScopeTotals } from '../../features/scopes/scope-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

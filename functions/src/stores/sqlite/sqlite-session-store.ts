@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { endOf, type Session, type SessionHead } from '../../tools/sessions/session.ts'
+import { endOf, type Session, type SessionHead } from '../../features/sessions/session.ts'
 import {
   headIn,
   refuseFull,
@@ -10,7 +10,7 @@ import {
   type PlannedSession,
   type SessionStore,
   type SessionSums,
-} from '../../tools/sessions/session-store.ts'
+} from '../../features/sessions/session-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeptUsage, UsageStore } from '../../tools/usage/usage-store.ts'
+import type { KeptUsage, UsageStore } from '../../features/usage/usage-store.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
 const SQL = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { Timestamp } from '@google-cloud/firestore'
 import { FirestoreAgentStore } from '../../../../functions/src/stores/firestore/firestore-agent-store.ts'
-import { LINKS_PER_USER } from '../../../../functions/src/tools/agents/agent.ts'
+import { LINKS_PER_USER } from '../../../../functions/src/features/agents/agent.ts'
 import { agentStoreContract } from '../../../support/agent-store.contract.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import {
