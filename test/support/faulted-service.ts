@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals'
 import { join } from 'node:path'
-import type { CallRequest } from '../../functions/src/calls/pipeline/call.ts'
+import type { CallRequest } from '../../functions/src/calls/call.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import { Onion } from '../../functions/src/calls/pipeline/onion.ts'
+import { Onion } from '../../functions/src/calls/onion.ts'
 import { BUILTINS, type Builtin } from '../../functions/src/catalog/builtin/builtins.ts'
 
 // Loaded by a server before its own code. It watches the steps of calls and the commits to SQLite, and kills the server at the place

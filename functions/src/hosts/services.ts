@@ -26,7 +26,7 @@ import { RuleBook } from '../features/rules/rule-book.ts'
 import { RuleWriter } from '../features/rules/rule-writer.ts'
 import type { RuleStore } from '../features/rules/rule-store.ts'
 import { RuledCatalog } from '../features/rules/ruled-catalog.ts'
-import { Invoker } from '../calls/pipeline/invoker.ts'
+import { invokerOf } from '../features/calling/invoker-of.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
 import { simulation } from '../features/calling/simulate.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
@@ -219,7 +219,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     }),
     checkEdited: checkEdited(calls),
     showArguments: showArguments(calls),
-    invoker: new Invoker(calls),
+    invoker: invokerOf(calls),
     simulate: simulation(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
     modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },

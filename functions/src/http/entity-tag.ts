@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Precondition } from '../catalog/definitions/definition-change.ts'
+import type { Precondition } from '../precondition.ts'
 
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g

@@ -2,11 +2,9 @@ import { isToolrackError } from '@toolrack/contract'
 import type { Authenticate } from '../access/authenticate.ts'
 import { authorise, decide } from '../access/decide.ts'
 import type { Principal } from '../access/principal.ts'
-import type { AuditTrail } from '../features/audit/audit-trail.ts'
 import { requestIsOf } from '../running-work.ts'
-import { audited, isAudited } from '../features/audit/audited-requests.ts'
 import { announcesBody, readBytes } from './read-body.ts'
-import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
+import type { Family, FoundRequest, PublicRoute, RecordRequest, Route, TableRow } from './route.ts'
 import { answerTo } from './unread-answers.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
@@ -16,10 +14,10 @@ export function handlerOf(
   row: TableRow,
   family: Family,
   authenticate: Authenticate,
-  audit?: AuditTrail,
+  record?: RecordRequest,
 ): Handle {
   if (row.action === 'anybody') return publicHandler(row, authenticate)
-  const respond = audit && isAudited(row) ? auditedAnswer(audit) : answerIfAllowed
+  const respond = record && isRecorded(row) ? recordedAnswer(record) : answerIfAllowed
   return function handleRoute(found) {
     const { authorization, 'x-user-id': userId } = found.req.headers
     const principal = authenticate({ authorization, userId: userId?.toString(), family })
@@ -29,12 +27,15 @@ export function handlerOf(
   }
 }
 
+/** What reads only is not recorded, and calls have records of their own with what they did. */
+function isRecorded({ method, audit }: Route): boolean {
+  return audit === undefined ? method !== 'GET' : audit !== 'none'
+}
+
 /** Answers like `answerIfAllowed`, and records how it ended. */
-function auditedAnswer(audit: AuditTrail): typeof answerIfAllowed {
+function recordedAnswer(record: RecordRequest): typeof answerIfAllowed {
   return (route, found, principal) =>
-    audited(audit, { principal, route, found }, (note) =>
-      answerIfAllowed(route, { ...found, note }, principal),
-    )
+    record({ principal, route, found }, (note) => answerIfAllowed(route, { ...found, note }, principal))
 }
 
 /** Authorises a request before its body is read, and handles it. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Action, Principal } from '../access/principal.ts'
-import type { AuditEvent } from '../features/audit/record.ts'
+import type { Action } from '../access/action.ts'
+import type { Principal } from '../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
@@ -38,20 +38,29 @@ export type FoundRequest<Path extends string = string> = {
 }
 
 /** What only the handler of a write knows. It may note several times, for example before and after the write. */
-export type Noted = Partial<
-  Pick<
-    AuditEvent,
-    | 'layer'
-    | 'digest'
-    | 'revision'
-    | 'workflow'
-    | 'rule'
-    | 'decision'
-    | 'approval'
-    | 'arguments'
-    | 'argumentsHash'
-  >
-> & { readonly tool?: string | null; readonly subject?: JsonObject }
+export type Noted = {
+  readonly layer?: string | null
+  readonly digest?: string | null
+  readonly revision?: string | null
+  readonly workflow?: string | null
+  readonly rule?: JsonValue
+  readonly decision?: string | null
+  readonly approval?: string | null
+  readonly arguments?: JsonValue
+  readonly argumentsHash?: string | null
+  readonly tool?: string | null
+  readonly subject?: JsonObject
+}
+
+/** How a request is recorded in the audit trail. */
+export type RecordedAs = {
+  /** What it is. Most requests that are recorded write something. */
+  readonly kind?: 'write' | 'approval' | 'simulation' | 'refresh'
+  /** The first name in the path is that of a tool. */
+  readonly names?: 'tool'
+  /** The request writes the layer that its query names. */
+  readonly layer?: 'query'
+}
 
 /** A request whose sender is known and may do the action of the route. */
 export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {
@@ -80,6 +89,8 @@ export type Route<Path extends string = string, Asked = unknown> = {
    * errors below its path have the form `{"error": "…"}`.
    */
   readonly isOriginal?: true
+  /** How the request is recorded. Without it, a GET is not recorded, and all others are recorded as writes. */
+  readonly audit?: RecordedAs | 'none'
   /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
   /** Answers at once, later, or in several pieces. Everything that it writes to `res` is sent directly. */
@@ -97,6 +108,19 @@ export type PublicRoute = {
 }
 
 export type TableRow = Route | PublicRoute
+
+/** A request that is recorded. */
+export type RecordedRequest = {
+  readonly principal: Principal
+  readonly route: Route
+  readonly found: FoundRequest
+}
+
+/** Runs the handler of a request, `act`, and records how it ended. */
+export type RecordRequest = (
+  request: RecordedRequest,
+  act: (note: (noted: Noted) => void) => void | Promise<void>,
+) => Promise<void>
 
 /** Checks a route's types against its path and its `ask`. The table of all routes does not have these types. */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {

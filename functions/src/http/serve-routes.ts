@@ -4,12 +4,11 @@ import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Authenticate } from '../access/authenticate.ts'
-import type { AuditTrail } from '../features/audit/audit-trail.ts'
 import type { Log } from '../log.ts'
 import { beginRequest, endStretch } from '../running-work.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf, type Handle } from './handle-route.ts'
-import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow } from './route.ts'
+import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow, type RecordRequest } from './route.ts'
 import { originalError, sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
@@ -18,7 +17,7 @@ export type EdgeParts = {
   readonly corsOrigins: readonly string[]
   readonly log: Log
   /** Records every write. Without it nothing is recorded. */
-  readonly audit?: AuditTrail | undefined
+  readonly record?: RecordRequest | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
 }
@@ -32,7 +31,7 @@ export function serveRoutes(
     authenticate,
     corsOrigins,
     log,
-    audit,
+    record,
     bodies = new BodiesInFlight(),
     unread = new UnreadAnswers(),
   }: EdgeParts,
@@ -40,7 +39,7 @@ export function serveRoutes(
 ): RequestListener {
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
-      const handle = handlerOf(row, family, authenticate, audit)
+      const handle = handlerOf(row, family, authenticate, record)
       const { method } = row
       const route = `${method} ${address}`
       function handleAndGiveBack(request: FoundRequest): void | Promise<void> {

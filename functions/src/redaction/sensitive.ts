@@ -7,7 +7,6 @@ import {
   type JsonValue,
 } from '@toolrack/contract'
 import { SENSITIVE } from './sensitive-keyword.ts'
-import type { StoredDefinition } from '../catalog/views/layer-source.ts'
 
 /** Which parts of a value its schema marks as sensitive. */
 export type Sensitivity = {
@@ -134,9 +133,12 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** What the schema of each definition marks. A definition that is no longer in the catalog takes its entry along. */
-const MARKS = new WeakMap<StoredDefinition, Sensitivity>()
+/** A stored definition: its JSON. */
+type Stored = { readonly text: string }
 
-export function marksOf(stored: StoredDefinition): Sensitivity {
+const MARKS = new WeakMap<Stored, Sensitivity>()
+
+export function marksOf(stored: Stored): Sensitivity {
   let marks = MARKS.get(stored)
   if (!marks) MARKS.set(stored, (marks = sensitivityOf(stored.text)))
   return marks

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { createApp } from '../../../functions/src/hosts/app.ts'
-import type { CallHeaders } from '../../../functions/src/calls/pipeline/call.ts'
-import { Invoker } from '../../../functions/src/calls/pipeline/invoker.ts'
-import { Onion } from '../../../functions/src/calls/pipeline/onion.ts'
+import type { CallHeaders } from '../../../functions/src/calls/call.ts'
+import { invokerOf } from '../../../functions/src/features/calling/invoker-of.ts'
+import { Onion } from '../../../functions/src/calls/onion.ts'
 import { absentRunner } from '../../../functions/src/catalog/definitions/runner.ts'
 import { callSteps } from '../../../functions/src/calls/pipeline/steps.ts'
 import { listen, stopListening } from '../../../functions/src/hosts/local/listen.ts'
@@ -28,7 +28,7 @@ const services = createServices({
 const { argumentValidator: validator, governance } = services
 const seen: CallHeaders[] = []
 /** The steps that are served, inside one that notes the headers of each call. */
-const invoker = new Invoker(
+const invoker = invokerOf(
   {
     ...services,
     keys: governance.keys,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
-import type { FoundCall } from '../../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { FoundCall } from '../../../functions/src/calls/invocation-logs.ts'
 import { absentRunner } from '../../../functions/src/catalog/definitions/runner.ts'
 import type { RunnerCall } from '../../../functions/src/catalog/definitions/runner.ts'
 import { tool } from '../../support/definition-changes.ts'

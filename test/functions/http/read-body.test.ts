@@ -1,4 +1,5 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals'
+import { CALL } from '../../../functions/src/access/action.ts'
 import { ToolrackError } from '@toolrack/contract'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -57,7 +58,7 @@ async function handle(request: KnownRequest): Promise<void> {
 }
 
 const TABLE = ['/exact', '/named/:name'].map((path) =>
-  route({ method: 'POST', path, action: { verb: 'call' }, takesBody: true, handle }),
+  route({ method: 'POST', path, action: CALL, takesBody: true, handle }),
 )
 const listening = await listen(
   serveRoutes(TABLE, { authenticate, corsOrigins: [], log, bodies }),

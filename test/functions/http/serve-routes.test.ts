@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
+import { onLayer, READ } from '../../../functions/src/access/action.ts'
 import { ToolrackError } from '@toolrack/contract'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -38,8 +39,6 @@ const askedLate = Promise.withResolvers<boolean>()
 const layerOf = ({ search }: { readonly search: string }): 'user' | 'global' =>
   new Query(search, ['layer']).choice('layer', ['user', 'global'], 'user')
 
-const READ = { verb: 'read' } as const
-
 const TABLE: readonly TableRow[] = [
   route({
     method: 'GET',
@@ -74,7 +73,7 @@ const TABLE: readonly TableRow[] = [
     path: '/layers',
     takesBody: true,
     ask: layerOf,
-    action: (layer) => ({ verb: 'write', layer }),
+    action: (layer) => onLayer('write', layer),
     async handle({ asked: layer, req, res, bodies, principal }) {
       sendJson(res, 200, {
         layer,
@@ -86,7 +85,7 @@ const TABLE: readonly TableRow[] = [
     method: 'GET',
     path: '/sources',
     ask: layerOf,
-    action: (layer) => ({ verb: 'read-modules', layer }),
+    action: (layer) => onLayer('read-modules', layer),
     hide: ({ asked: layer, res }) => sendJson(res, 200, { layer, none: true }),
     handle: ({ asked: layer, res }) => sendJson(res, 200, { layer }),
   }),
@@ -120,7 +119,7 @@ const TABLE: readonly TableRow[] = [
     path: '/users',
     isRoot: true,
     action: READ,
-    inFull: { verb: 'read-modules', layer: 'file' },
+    inFull: onLayer('read-modules', 'file'),
     handle: ({ inFull, res }) => sendJson(res, 200, { inFull }),
   }),
 ]

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { READ } from '../../../functions/src/access/action.ts'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { UnreadAnswers, unreadBudget } from '../../../functions/src/http/unread-answers.ts'
 import type { UnreadState } from '../../../functions/src/http/unread-answers.ts'
@@ -17,7 +18,7 @@ const answer = ({ res }: { readonly res: ServerResponse }): void => sendJson(res
 
 /** Serves answers of 12 MB to users whose token is their name; 30 MB may wait for one of them. */
 async function served(unread: UnreadAnswers): Promise<{ readonly url: string } & AsyncDisposable> {
-  const action = { verb: 'read' } as const
+  const action = READ
   const app: RequestListener = serveRoutes(
     [
       route({ method: 'GET', path: '/large', action, handle: answer }),

@@ -56,7 +56,7 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   'functions/src/features/rules/report-operator-rules.ts': 'compares names by targetsOf, in turns',
   'functions/src/features/rules/rule-marks.ts': 'looks whole texts up in a map',
   'functions/src/features/rules/rule-targets.ts': 'compares names by toolAnswers, in turns',
-  'functions/src/features/rules/ruled-tool.ts': 'looks members of a schema up by their names',
+  'functions/src/catalog/views/ruled-tool.ts': 'looks members of a schema up by their names',
   'functions/src/features/rules/written-rule.ts': 'asks writtenGlob, in turns',
   'functions/src/features/rules/kept-rules.ts': 'parses JSON, and compares whole texts',
   'functions/src/features/rules/rule-book.ts': 'joins rules of owners by their keys',

@@ -6,13 +6,8 @@ import type { CatalogView } from '../views/catalog-view.ts'
 import type { StoredLayer } from '../views/layer-source.ts'
 import type { RequestCompiler, SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitDefinition, type Admission, type AdmittedDefinition } from './admit-definition.ts'
-import type {
-  DefinitionChange,
-  DefinitionPut,
-  OnConflict,
-  Precondition,
-  WriteContext,
-} from './definition-change.ts'
+import type { DefinitionChange, DefinitionPut, OnConflict, WriteContext } from './definition-change.ts'
+import type { Precondition } from '../../precondition.ts'
 import { withTokens } from './count-puts.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'

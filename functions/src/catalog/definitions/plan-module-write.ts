@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../views/layer-source.ts'
-import { holds, type DefinitionDelete } from './definition-change.ts'
+import { type DefinitionDelete } from './definition-change.ts'
+import { holds } from '../../precondition.ts'
 import { managingModule, planWrite, type PlannedChange } from './plan-write.ts'
 import { moduleBytes, type ContentBytes, type Room } from './layer-totals.ts'
 import { keptText } from './module-content.ts'

@@ -1,6 +1,7 @@
 import { ToolrackError, type ErrorCode, type ErrorDetail, type ToolDefinition } from '@toolrack/contract'
 import type { StoredDefinition } from '../views/layer-source.ts'
-import { holds, type DefinitionChange, type DefinitionWriteResult } from './definition-change.ts'
+import { type DefinitionChange, type DefinitionWriteResult } from './definition-change.ts'
+import { holds } from '../../precondition.ts'
 import { recordBytes, refuseOverflow, type Growth, type Room } from './layer-totals.ts'
 
 export type PlannedChange = {

@@ -20,3 +20,6 @@ export type SessionSelection = {
   readonly workflow?: string
   readonly room?: string
 }
+
+/** The session through which something is listed or called. */
+export type CallingSession = Pick<SessionSelection, 'lineage'>

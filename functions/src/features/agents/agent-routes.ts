@@ -1,4 +1,6 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { WRITE_AGENTS } from './agent-actions.ts'
+import { READ } from '../../access/action.ts'
 import { redactText } from '../../redaction/redact.ts'
 import type { Principal } from '../../access/principal.ts'
 import { whyNotCalled } from '../../access/visible.ts'
@@ -12,8 +14,6 @@ import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
 import type { RouteParts } from '../../hosts/route-parts.ts'
 
-const READ = { verb: 'read' } as const
-const WRITE = { verb: 'write-agents' } as const
 
 const ONE = '/agents/:id'
 const TOOLS = '/agents/:id/tools'
@@ -52,7 +52,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'POST',
       path: '/agents',
       takesBody: true,
-      action: WRITE,
+      action: WRITE_AGENTS,
       async handle(request) {
         const { name, ...fields } = fieldsIn(await readObject(request, 'agent'))
         if (name === undefined) throw bodyInvalid('The body has no name; give the agent one.')
@@ -73,7 +73,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
       method: 'PATCH',
       path: ONE,
       takesBody: true,
-      action: WRITE,
+      action: WRITE_AGENTS,
       async handle(request) {
         const { principal, params, res } = request
         const fields = fieldsIn(await readObject(request, 'agent'))
@@ -84,7 +84,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: ONE,
-      action: WRITE,
+      action: WRITE_AGENTS,
       async handle({ principal, params: { id }, res }) {
         await agents.delete(principal.uid, id)
         sendJson(res, 200, { ok: true })
@@ -117,7 +117,7 @@ function changeTools(
     method,
     path: TOOLS,
     takesBody: true,
-    action: WRITE,
+    action: WRITE_AGENTS,
     async handle(request) {
       const { principal, params, res } = request
       const names = await namesIn(request)
@@ -134,7 +134,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
       method: 'PUT',
       path: SESSION,
       takesBody: true,
-      action: WRITE,
+      action: WRITE_AGENTS,
       async handle(request) {
         const session = sessionOf(request)
         const { agentId: sent } = await readObject(request, 'agent')
@@ -158,7 +158,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: SESSION,
-      action: WRITE,
+      action: WRITE_AGENTS,
       async handle(request) {
         await agents.unlink(sessionOf(request))
         sendJson(request.res, 200, { ok: true })

@@ -1,4 +1,5 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { GOVERN, READ_APPROVALS } from './approval-actions.ts'
 import { APPROVAL_STATES } from './approval.ts'
 import type { Decision, ShownApproval } from './approvals.ts'
 import { recordedRule } from '../audit/audit-call.ts'
@@ -12,8 +13,6 @@ import { sendJson } from '../../http/send-json.ts'
 import type { RouteParts } from '../../hosts/route-parts.ts'
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
-const READ = { verb: 'read-approvals' } as const
-const GOVERN = { verb: 'govern' } as const
 
 /** An id is a UUID. Another text need not be looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -51,7 +50,7 @@ export function approvalRoutes({
       method: 'GET',
       path: '/approvals',
       ask: askedPage,
-      action: READ,
+      action: READ_APPROVALS,
       async handle({ principal, asked: { state, tool, limit, after }, path, search, res }) {
         const all = await approvals.list(principal.uid)
         const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
@@ -70,7 +69,7 @@ export function approvalRoutes({
       method: 'GET',
       path: '/approvals/:id',
       ask: refuseParameters,
-      action: READ,
+      action: READ_APPROVALS,
       async handle({ principal, params: { id }, res }) {
         const approval = await approvals.find(principal.uid, checkedId(id))
         const shown = await showArguments(principal, approval)
@@ -84,6 +83,7 @@ export function approvalRoutes({
       takesBody: true,
       ask: refuseParameters,
       action: GOVERN,
+      audit: { kind: 'approval' },
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)
@@ -104,6 +104,7 @@ export function approvalRoutes({
       path: '/approvals/:id',
       ask: refuseParameters,
       action: GOVERN,
+      audit: { kind: 'approval' },
       async handle(request) {
         const { principal, params, res } = request
         const id = checkedId(params.id)

@@ -1,6 +1,6 @@
 import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { AskingRule } from '../../calls/pipeline/call.ts'
+import type { AskingRule } from '../../calls/call.ts'
 
 /** The time in which an approval can be decided, and then the time in which the approved call can be made. */
 export const APPROVAL_MS = 15 * 60 * 1_000

@@ -2,12 +2,12 @@ import { ToolrackError, toolResult, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 import type { Log } from '../../log.ts'
-import { outcomeOf, type Resolved } from '../../calls/pipeline/call.ts'
-import { makeArgumentsCanonical } from '../../calls/pipeline/canonical-arguments.ts'
-import { Onion, type Step } from '../../calls/pipeline/onion.ts'
+import { outcomeOf, type Resolved } from '../../calls/call.ts'
+import { makeArgumentsCanonical } from '../../calls/canonical-arguments.ts'
+import { Onion, type Step } from '../../calls/onion.ts'
 import { resolveTool } from '../../calls/pipeline/resolve-tool.ts'
-import { readRequest, validateArguments, type StepParts } from '../../calls/pipeline/steps.ts'
-import { authoriseCall } from '../rules/authorise.ts'
+import { readRequest, validateArguments, type DecideParts } from '../../calls/pipeline/steps.ts'
+import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import type { Approval, ApprovalArguments } from './approval.ts'
@@ -25,10 +25,11 @@ export type CheckEdited = (
  * The call itself is authorised and validated again.
  */
 export function checkEdited(
-  parts: Pick<StepParts, 'catalog' | 'sessions' | 'ruleBook' | 'validator'> & {
-    readonly log: Log
-    readonly sealing?: Sealing | undefined
-  },
+  parts: Omit<DecideParts, 'steps'> &
+    AuthoriseParts & {
+      readonly log: Log
+      readonly sealing?: Sealing | undefined
+    },
 ): CheckEdited {
   function stepsOf(kept: ApprovalArguments) {
     const putBack: Step<Resolved> = (call, next) => {

@@ -1,6 +1,6 @@
 import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
-import type { CallOutcome, Known, Received, Resolved } from '../../calls/pipeline/call.ts'
-import type { Next, Step } from '../../calls/pipeline/onion.ts'
+import type { CallOutcome, Known, Received, Resolved } from '../../calls/call.ts'
+import type { Next, Step } from '../../calls/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from '../../redaction/redact.ts'
@@ -18,7 +18,7 @@ export function auditCall(trail: AuditTrail): Step<Received> {
 }
 
 /** Records that a call is about to run. If this cannot be recorded, the call does not run. Only for TOOLRACK_AUDIT=required. */
-export function auditStart(trail: AuditTrail): Step<Resolved> {
+export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
   return async (call, next) => {
     const started = withFacts(call)
     await trail.begin(() => startOf(started))
@@ -30,7 +30,7 @@ export function auditStart(trail: AuditTrail): Step<Resolved> {
  * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that the
  * service runs itself has mostly ended in the same turn of the event loop, and is noted only if it has not.
  */
-export function noteStart(trail: AuditTrail, run: Next<Resolved>): Next<Resolved> {
+export function noteStart<Call extends Resolved>(trail: AuditTrail, run: Next<Call>): Next<Call> {
   // Not a step of its own, because a step would take more time than the note.
   return (call) => {
     const started = withFacts(call)
@@ -46,7 +46,7 @@ function startOf(call: Resolved & Added): AuditEvent {
 }
 
 /** The call with what its record will have. Nothing is added to it before it runs, so this is computed once for both records. */
-function withFacts(call: Resolved): Resolved & Added {
+function withFacts<Call extends Resolved>(call: Call): Call & Added {
   let facts: Facts | undefined
   return { ...call, recorded: () => (facts ??= factsOf(call)) }
 }

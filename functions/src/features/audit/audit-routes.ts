@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { Action } from '../../access/principal.ts'
+import { ERASE_AUDIT, readAudit, VERIFY_AUDIT } from './audit-actions.ts'
 import { isUid, UID_RULE } from '../../access/principal.ts'
 import { isPlace, type AuditQuery } from './audit-store.ts'
 import type { AuditTrail } from './audit-trail.ts'
@@ -31,14 +31,14 @@ export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Rout
       method: 'GET',
       path: '/audit',
       ask: askedRecords,
-      action: ({ query: { uid } }): Action => ({ verb: 'read-audit', uid }),
+      action: ({ query: { uid } }) => readAudit(uid),
       handle: (request) => sendRecords(present(audit), request),
     }),
     route({
       method: 'GET',
       path: '/audit/verify',
       ask: ({ search }) => askedDay(new Query(search, ['day'])),
-      action: { verb: 'verify-audit' },
+      action: VERIFY_AUDIT,
       async handle({ asked: day, res }) {
         const report = await present(audit).verify(day, new Turns(callerGone(res)))
         sendJson(res, 200, { ok: report.fault === null, day: day ?? null, ...report }, NOT_STORED)
@@ -49,7 +49,7 @@ export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Rout
       method: 'DELETE',
       path: '/audit',
       ask: ({ search }) => uidIn(new Query(search, ['uid']).required('uid')),
-      action: { verb: 'erase-audit' },
+      action: ERASE_AUDIT,
       async handle({ principal, asked, res }) {
         sendJson(res, 200, await present(audit).erase(principal, asked), NOT_STORED)
       },

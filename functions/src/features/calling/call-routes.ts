@@ -1,4 +1,5 @@
 import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
+import { CALL } from '../../access/action.ts'
 import type { JsonObject, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
 import { auditReported, refusedReport } from '../audit/audit-reported.ts'
@@ -6,7 +7,7 @@ import { validTraceparent } from '../audit/traceparent.ts'
 import { completeCalls } from './complete-calls.ts'
 import { dispatch, parseCalls, requestOf } from './dispatcher.ts'
 import { HeldResults } from './held-results.ts'
-import type { CallEvent, CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
+import type { CallEvent, CallHeaders, Pipeline } from '../../calls/call.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
 import { callAnswer } from '../../http/accept.ts'
 import { callerGone, eventOrEnd } from '../../http/caller.ts'
@@ -35,14 +36,16 @@ export function callRoutes({
       method: 'POST',
       path: '/tools/invoke',
       takesBody: true,
-      action: { verb: 'call' },
+      action: CALL,
+      audit: 'none',
       handle: (request) => invokeTool(invoker, request, isBehindBuffer(request.req)),
     }),
     route({
       method: 'POST',
       path: '/tools/dispatch',
       takesBody: true,
-      action: { verb: 'call' },
+      action: CALL,
+      audit: 'none',
       handle: (request) => dispatchCalls(invoker, heldResults, request),
     }),
     route({
@@ -50,7 +53,8 @@ export function callRoutes({
       path: '/tools/dispatch/complete',
       ask: refuseParameters,
       takesBody: true,
-      action: { verb: 'call' },
+      action: CALL,
+      audit: 'none',
       async handle(request) {
         const { principal, req, res } = request
         const { traceparent } = callHeaders(req)

@@ -10,7 +10,7 @@ import type {
   ToolCall,
 } from '@toolrack/contract'
 import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
-import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../../calls/pipeline/call.ts'
+import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../../calls/call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import type { Holding } from './held-results.ts'
 import { Turns } from '../../loop-turn.ts'

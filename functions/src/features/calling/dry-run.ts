@@ -2,8 +2,8 @@ import { effectsOf, toolResult, type RuleDecision, type ToolClass, type ToolLimi
 import type { ApprovalState } from '../approvals/approval.ts'
 import { foreseeApproval, type ApprovalStepParts } from '../approvals/approval-steps.ts'
 import type { ForeseenApproval } from '../approvals/approvals.ts'
-import { outcomeOf, type Authorised } from '../../calls/pipeline/call.ts'
-import type { Step } from '../../calls/pipeline/onion.ts'
+import { outcomeOf, type Authorised } from '../../calls/call.ts'
+import type { Step } from '../../calls/onion.ts'
 import { limitsOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
 
 /** What a call would be answered by the rules and its approval, and what its tool may do. */

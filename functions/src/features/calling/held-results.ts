@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
-import type { Invocation } from '../../calls/pipeline/call.ts'
+import type { Invocation } from '../../calls/call.ts'
 import { RESULT_BYTES_MAX } from '../../calls/pipeline/run-tool.ts'
 
 /** Room for two of the largest answers. The largest answer has the results of 64 calls. */

@@ -3,11 +3,12 @@ import type { JsonObject, ToolClass } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { grantOf, type Principal } from '../../access/principal.ts'
 import type { Log } from '../../log.ts'
-import type { CallingSession } from '../rules/rule-book.ts'
-import { outcomeOf, type CallOutcome, type Received } from '../../calls/pipeline/call.ts'
-import { dryRunOf, type DryRun } from './dry-run.ts'
-import { Onion } from '../../calls/pipeline/onion.ts'
+import type { CallingSession } from '../../catalog/views/session-selection.ts'
+import { outcomeOf, type CallOutcome, type Received } from '../../calls/call.ts'
+import { dryRunOf, type DryRun, type DryRunParts } from './dry-run.ts'
+import { Onion } from '../../calls/onion.ts'
 import { decidingSteps, type DecideParts } from '../../calls/pipeline/steps.ts'
+import { decidingStepsOf, type DecidingParts } from './invoker-of.ts'
 
 /** The call that is simulated, and whose it would be. */
 export type SimulatedCall = {
@@ -38,18 +39,20 @@ export type Simulation = RuleDecision & {
 
 export type Simulate = (call: SimulatedCall) => Promise<Simulation>
 
+type SimulateParts = Omit<DecideParts, 'steps'> & DecidingParts & DryRunParts
+
 /**
  * Returns a function that takes a call through the steps that decide about calls, and says what would become of it. Nothing runs, and
  * the call is in no record of calls. It throws the error of a call that is refused before the rules are asked.
  */
-export function simulation(parts: DecideParts & { readonly log: Log }): Simulate {
+export function simulation(parts: SimulateParts & { readonly log: Log }): Simulate {
   return async (asked) => {
     const through = partsWith(parts, asked.agent)
     const principal = await callerOf(through, asked)
     let foreseen: DryRun | undefined
     const take = decidingSteps(
       Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined }),
-      through,
+      { ...through, steps: decidingStepsOf(through) },
     )
       // A step before it ends every call that would be refused.
       .run('say what would happen', async (call) => {
@@ -90,7 +93,7 @@ function simulationOf({ call, result }: CallOutcome, foreseen: DryRun | undefine
 }
 
 /** The parts with the rules of one more agent. */
-function partsWith<Parts extends DecideParts>(parts: Parts, agent: string | undefined): Parts {
+function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | undefined): Parts {
   if (agent === undefined) return parts
   const { catalog, ruleBook } = parts
   // No session has an empty id, so only the rules of the agent are added.
@@ -110,7 +113,7 @@ function partsWith<Parts extends DecideParts>(parts: Parts, agent: string | unde
 
 /** The caller, or the holder of a job token of the workflow that names the tool with its present definition. */
 async function callerOf(
-  { catalog }: DecideParts,
+  { catalog }: Pick<DecideParts, 'catalog'>,
   { principal, name, workflow }: SimulatedCall,
 ): Promise<Principal> {
   if (workflow === undefined) return principal

@@ -1,4 +1,5 @@
 import { errorBody, formatScope, ToolrackError } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
 import type { Principal } from '../../access/principal.ts'
 import { parseObject } from '../../parse-object.ts'
 import { findBearerToken } from '../../access/authenticate.ts'
@@ -52,7 +53,7 @@ export function changesRoute(parts: Parts): Route {
     method: 'GET',
     path: '/tools/changes',
     ask: askedChanges,
-    action: { verb: 'read' },
+    action: READ,
     async handle(request: Request) {
       const { principal, req, res, asked } = request
       const { wants, takesJson } = callAnswer(req.headers.accept)

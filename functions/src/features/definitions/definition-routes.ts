@@ -1,4 +1,6 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue, type Layer } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
+import { READ_VERSIONS } from './definition-actions.ts'
 import { readCursor, writeCursor } from '../../catalog/views/list-query.ts'
 import { ON_CONFLICT } from '../../catalog/definitions/definition-change.ts'
 import { BULK_MAX, keptVersions, storedLayer } from '../../catalog/definitions/definition-writer.ts'
@@ -31,7 +33,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       method: 'GET',
       path: '/tools/defs',
       ask: askedPage,
-      action: { verb: 'read' },
+      action: READ,
       async handle({ principal, asked: { layer, limit, after }, path, res }) {
         const { sorted, revision } = snapshotOf(await catalog.view(principal), layer)
         const rest = after ? sorted.filter((entry) => entry.name > after.name) : sorted
@@ -49,6 +51,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       takesBody: true,
       ask: askedBulk,
       action: write,
+      audit: { names: 'tool', layer: 'query' },
       async handle(request) {
         const { principal, asked, res } = request
         const sent = sentDefinitions(await readBody(request, 'definitions'))
@@ -68,7 +71,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       method: 'GET',
       path: '/tools/defs/:name',
       ask: ({ search }) => readLayer(new Query(search, ['layer'])),
-      action: { verb: 'read' },
+      action: READ,
       async handle({ principal, asked: layer, params: { name }, res }) {
         const entry = snapshotOf(await catalog.view(principal), layer).byName.get(name)
         if (!entry) throw new ToolrackError('TOOL_NOT_FOUND')
@@ -81,6 +84,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       takesBody: true,
       ask: askedWrite,
       action: write,
+      audit: { names: 'tool', layer: 'query' },
       async handle(request) {
         const { principal, res } = request
         const sent = await readObject(request, 'definition')
@@ -95,6 +99,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       path: '/tools/defs/:name',
       ask: askedWrite,
       action: write,
+      audit: { names: 'tool', layer: 'query' },
       async handle(request) {
         const { principal, asked, params, res } = request
         const { layer, precondition } = asked
@@ -108,7 +113,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       method: 'GET',
       path: '/tools/defs/:name/versions',
       ask: askedLayer,
-      action: { verb: 'read-versions' },
+      action: READ_VERSIONS,
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const versions = await keptVersions(store, storedLayer(layer, principal.uid), name)
         const items = versions.map(({ revision, digest, text, at, by }) => {
@@ -125,6 +130,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
       takesBody: true,
       ask: askedWrite,
       action: write,
+      audit: { names: 'tool', layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'digest', 'sha256:…')
         const answer = await writer.rollback(request.principal, targetOf(request), choice)

@@ -1,5 +1,5 @@
 import { LAYERS, type JsonObject, type Layer } from '@toolrack/contract'
-import type { Action } from '../../access/principal.ts'
+import { onLayer, type Action } from '../../access/action.ts'
 import { PAGE_MAX } from '../../catalog/views/list-query.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
@@ -49,7 +49,7 @@ export function nextPage(
 }
 
 export function write({ layer }: { readonly layer: WritableLayer }): Action {
-  return { verb: 'write', layer }
+  return onLayer('write', layer)
 }
 
 /** The version in the body of a rollback: a revision, or a digest in the field `digestField`. */

@@ -1,8 +1,10 @@
 import { aliasOf, ToolrackError, type ErrorDetail } from '@toolrack/contract'
+import { onLayer, READ } from '../../access/action.ts'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from './folder-answer.ts'
 import type { MergedModules } from './folder-layer.ts'
 import { refuseParameters } from '../../http/query.ts'
 import { route, type Route } from '../../http/route.ts'
+import { REFRESH } from './folder-actions.ts'
 import { sendJson } from '../../http/send-json.ts'
 import type { RouteParts } from '../../hosts/route-parts.ts'
 
@@ -10,7 +12,7 @@ import type { RouteParts } from '../../hosts/route-parts.ts'
 const SHARED = {
   isRoot: true,
   ask: refuseParameters,
-  inFull: { verb: 'read-modules', layer: 'file' },
+  inFull: onLayer('read-modules', 'file'),
 } as const
 
 export function folderRoutes({ folder }: RouteParts): readonly Route[] {
@@ -19,7 +21,7 @@ export function folderRoutes({ folder }: RouteParts): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/tools',
-      action: { verb: 'read' },
+      action: READ,
       ...SHARED,
       async handle({ inFull, res }) {
         sendJson(res, 200, await folderAnswer(folder, inFull))
@@ -29,7 +31,8 @@ export function folderRoutes({ folder }: RouteParts): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/tools/refresh',
-      action: { verb: 'refresh' },
+      action: REFRESH,
+      audit: { kind: 'refresh' },
       ...SHARED,
       async handle({ inFull, res }) {
         sendJson(res, 200, await refreshed(folder, inFull))
@@ -39,7 +42,7 @@ export function folderRoutes({ folder }: RouteParts): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/tools/:name',
-      action: { verb: 'read' },
+      action: READ,
       ...SHARED,
       async handle({ inFull, params: { name }, res }) {
         const { tools = [], skipped = [] } = (await folder?.modules()) ?? {}

@@ -1,14 +1,15 @@
 import { ERROR_CODES, isToolName, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
 import type { Principal } from '../../access/principal.ts'
 import { maySee } from '../../access/visible.ts'
-import { foundCall } from '../../calls/pipeline/invocation-logs.ts'
+import { foundCall } from '../../calls/invocation-logs.ts'
 import type {
   CallFacts,
   CallPosition,
   CallsQuery,
   InvocationLog,
   InvocationLogs,
-} from '../../calls/pipeline/invocation-logs.ts'
+} from '../../calls/invocation-logs.ts'
 import { PAGE_MAX } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { route, type Route } from '../../http/route.ts'
@@ -30,7 +31,7 @@ export function invocationRoutes({ logs, now }: Pick<RouteParts, 'logs' | 'now'>
       method: 'GET',
       path: '/tools/invocations',
       ask: ({ search }) => parseCallsQuery(search, now()),
-      action: { verb: 'read' },
+      action: READ,
       async handle({ principal, asked, path, search, res }) {
         const workflow = principal.workflowId
         // One call more than the page is read, because it shows whether there is another page.
@@ -45,7 +46,7 @@ export function invocationRoutes({ logs, now }: Pick<RouteParts, 'logs' | 'now'>
       method: 'GET',
       path: '/tools/invocations/:id',
       ask: refuseParameters,
-      action: { verb: 'read' },
+      action: READ,
       async handle({ principal, params: { id }, res }) {
         sendJson(res, 200, foundCall(await findCall(logs, principal, id)), NOT_STORED)
       },
@@ -54,7 +55,7 @@ export function invocationRoutes({ logs, now }: Pick<RouteParts, 'logs' | 'now'>
       method: 'GET',
       path: '/tools/invocations/:id/log',
       ask: refuseParameters,
-      action: { verb: 'read' },
+      action: READ,
       async handle({ principal, params: { id }, res }) {
         const { invocationId, tool, at, log } = await findCall(logs, principal, id)
         if (!log) throw new ToolrackError('INVOCATION_NOT_FOUND')

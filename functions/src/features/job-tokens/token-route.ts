@@ -1,4 +1,5 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { MINT } from './token-actions.ts'
 import {
   isDigest,
   isWorkflowId,
@@ -24,7 +25,7 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Route
     path: '/jobs/tokens',
     takesBody: true,
     ask: refuseParameters,
-    action: { verb: 'mint' },
+    action: MINT,
     async handle(request) {
       const { principal, res } = request
       const wanted = mintRequest(await readObject(request, 'token'))

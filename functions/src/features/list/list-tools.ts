@@ -1,4 +1,5 @@
 import { isToolName, ToolrackError } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
@@ -144,13 +145,13 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
     route({
       method: 'GET',
       path: '/tools/list',
-      action: { verb: 'read' },
+      action: READ,
       handle: (request) => respond(request),
     }),
     route({
       method: 'GET',
       path: '/sessions/:id/tools',
-      action: { verb: 'read' },
+      action: READ,
       handle: (request) => respond(request, checkedSession(request.params.id)),
     }),
   ]
@@ -167,7 +168,7 @@ export function explainRoute(parts: RouteParts): Route {
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
       return { name, query, list: listQueryIn(query, ['names', 'only'], parts) }
     },
-    action: { verb: 'read' },
+    action: READ,
     async handle({ principal, asked: { name, query, list }, res }) {
       const gone = callerGone(res)
       const turns = new Turns(gone)

@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { Action } from '../../access/principal.ts'
+import { onLayer, type Action } from '../../access/action.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
 import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
@@ -58,6 +58,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       takesBody: true,
       ask: askedWrite,
       action: write,
+      audit: { layer: 'query' },
       async handle(request) {
         const { principal, res } = request
         const content = await readModule(request, request.params.name)
@@ -74,6 +75,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       path: '/tools/modules/:name',
       ask: askedWrite,
       action: write,
+      audit: { layer: 'query' },
       async handle(request) {
         const { principal, asked, params, res } = request
         const { layer, precondition } = asked
@@ -106,6 +108,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       takesBody: true,
       ask: askedWrite,
       action: write,
+      audit: { layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
         const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
@@ -129,7 +132,7 @@ function digestOf(sha256: string): string {
 }
 
 function readModules({ layer }: { readonly layer: WritableLayer }): Action {
-  return { verb: 'read-modules', layer }
+  return onLayer('read-modules', layer)
 }
 
 function notFound(): never {

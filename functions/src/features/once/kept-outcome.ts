@@ -1,6 +1,6 @@
 import { printedFilter } from '../../redaction/known-secrets.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
-import type { Resolved } from '../../calls/pipeline/call.ts'
+import type { Resolved } from '../../calls/call.ts'
 import { isSealed, type SealedPlace, type Sealing } from '../../calls/sealing.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 

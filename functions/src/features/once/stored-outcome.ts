@@ -1,7 +1,7 @@
 import { toolFailure, type ErrorCode, type ToolResult } from '@toolrack/contract'
 import { toolResultOfJson } from '../../json/json-text.ts'
-import type { CallOutcome, ResultData } from '../../calls/pipeline/call.ts'
-import { hasRunNothing } from '../../calls/pipeline/nothing-run.ts'
+import type { CallOutcome, ResultData } from '../../calls/call.ts'
+import { hasRunNothing } from '../../calls/nothing-run.ts'
 
 /** A result as it is kept for its key. A value stays the JSON text that it came as, and is never parsed. */
 export type StoredOutcome =

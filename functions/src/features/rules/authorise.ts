@@ -1,6 +1,6 @@
 import { toolFailure, type RuleDecision } from '@toolrack/contract'
-import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../../calls/pipeline/call.ts'
-import type { Next, Step } from '../../calls/pipeline/onion.ts'
+import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../../calls/call.ts'
+import type { Next, Step } from '../../calls/onion.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { RulesInForce } from './rules-in-force.ts'

@@ -7,7 +7,7 @@ import {
 } from '@toolrack/contract'
 import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
-import { ruledTool } from './ruled-tool.ts'
+import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
 /**
  * A tool that rules are about, and the kind as which they read each of its arguments. `also` has the other kinds of an argument

@@ -2,7 +2,7 @@ import { readingsOfTool, shownKinds, type OwnedRules } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
 import { Turns } from '../../loop-turn.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
-import { ruledTool } from './ruled-tool.ts'
+import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
 
 /** The most arguments that one line of the log names. */

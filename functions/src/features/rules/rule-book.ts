@@ -1,7 +1,7 @@
 import { ToolrackError, type OwnedRules, type RuleOwner } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
-import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import type { CallingSession } from '../../catalog/views/session-selection.ts'
 import { ownedRules, ownerKey, readRuleSets, type RuleSets } from './kept-rules.ts'
 import { READ_DEADLINE_MS } from '../../catalog/views/layer-cache.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
@@ -50,9 +50,6 @@ type UserRules = {
 export type RulesStatus = 'fresh' | 'stale' | 'error'
 
 type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
-
-/** The session through which something is listed or called. */
-export type CallingSession = Pick<SessionSelection, 'lineage'>
 
 const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
 

@@ -6,7 +6,9 @@ import {
   type RuleDecision,
   type RuleOwner,
 } from '@toolrack/contract'
-import { isUid, UID_RULE, type Action } from '../../access/principal.ts'
+import { onRules, SIMULATE } from './rule-actions.ts'
+import type { Action } from '../../access/action.ts'
+import { isUid, UID_RULE } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
@@ -87,7 +89,8 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
       path: '/permissions/simulate',
       takesBody: true,
       ask: ({ search }: FoundRequest) => ({ session: sessionIn(new Query(search, ['session'])) }),
-      action: { verb: 'simulate' },
+      action: SIMULATE,
+      audit: { kind: 'simulation' },
       async handle(request) {
         const { principal, asked, res } = request
         const { as, ...call } = askedCall(await readObject(request, 'simulation'))
@@ -114,11 +117,11 @@ function noteSimulation({ note }: Pick<FoundRequest, 'note'>, uid: string, simul
 type Simulated = Pick<RuleDecision, 'effect' | 'owner' | 'rule'> & { readonly name: string }
 
 function ruleAction({ kind, id }: RuleOwner): Action {
-  return { verb: 'rules', owner: kind, id }
+  return onRules('rules', kind, id)
 }
 
 function writeAction({ kind, id }: RuleOwner): Action {
-  return { verb: 'write-rules', owner: kind, id }
+  return onRules('write-rules', kind, id)
 }
 
 function askedWrite(request: FoundRequest<typeof PATH>) {

@@ -1,5 +1,5 @@
 import { ToolrackError, type Digest, type RuleOwner, type RuleSet } from '@toolrack/contract'
-import { holds, type Precondition } from '../../catalog/definitions/definition-change.ts'
+import { holds, type Precondition } from '../../precondition.ts'
 import { ownerKey, readRuleSets, ruleSetDigest, ruleSetsText, scopeOf } from './kept-rules.ts'
 import { RULE_OWNERS_MAX, RULES_BYTES_MAX, type KeptRules, type RuleSets } from './kept-rules.ts'
 import type { RuleBook } from './rule-book.ts'

@@ -1,7 +1,8 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
-import type { CallingSession, RuleBook } from './rule-book.ts'
+import type { CallingSession } from '../../catalog/views/session-selection.ts'
+import type { RuleBook } from './rule-book.ts'
 
 /** The catalog without the tools that the rules deny whatever their arguments are. Lists and calls use it. */
 export class RuledCatalog {

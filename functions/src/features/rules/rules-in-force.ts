@@ -7,12 +7,12 @@ import {
   type RuledTool,
   type RuleDecision,
 } from '@toolrack/contract'
-import type { AskingRule } from '../../calls/pipeline/call.ts'
+import type { AskingRule } from '../../calls/call.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { HidingRules } from '../../catalog/views/catalog-view.ts'
 import { sha256 } from './kept-rules.ts'
 import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
-import { ruledTool } from './ruled-tool.ts'
+import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
 /** The rules that apply to the calls of one principal. They never change: other rules are another object. */
 export class RulesInForce implements HidingRules {

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type Scope,
 } from '@toolrack/contract'
+import { READ_SCOPES, WRITE_SCOPES } from './scope-actions.ts'
 import type { Principal } from '../../access/principal.ts'
 import { Turns, type Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
@@ -47,7 +48,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       method: 'GET',
       path: '/scopes',
       ask: refuseParameters,
-      action: { verb: 'read-scopes' },
+      action: READ_SCOPES,
       async handle({ principal, res }) {
         const found = await scopes.all(principal.uid)
         sendJson(res, 200, { scopes: found.map(({ owner, present }) => ({ owner, ...present })) })
@@ -57,7 +58,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       method: 'GET',
       path: PATH,
       ask: askedOwner,
-      action: { verb: 'read-scopes' },
+      action: READ_SCOPES,
       async handle({ principal, asked: owner, res }) {
         const kept = await scopes.find(principal.uid, owner)
         if (!kept) throw scopeNotFound(owner)
@@ -69,7 +70,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       method: 'GET',
       path: `${PATH}/versions`,
       ask: askedOwner,
-      action: { verb: 'read-scopes' },
+      action: READ_SCOPES,
       async handle({ principal, asked: owner, res }) {
         const kept = await scopes.find(principal.uid, owner)
         if (!kept) throw scopeNotFound(owner)
@@ -81,7 +82,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       path: PATH,
       takesBody: true,
       ask: askedWrite,
-      action: { verb: 'write-scopes' },
+      action: WRITE_SCOPES,
       async handle(request) {
         const { principal, asked, res } = request
         const { scope, pinned } = parsedBody(await readObject(request, 'scope'))
@@ -97,7 +98,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       method: 'DELETE',
       path: PATH,
       ask: askedWrite,
-      action: { verb: 'write-scopes' },
+      action: WRITE_SCOPES,
       async handle({ principal, asked, res, note }) {
         const digest = await scopes.delete({ uid: principal.uid, ...asked })
         note?.({ digest, subject: { outcome: 'deleted' } })
@@ -110,7 +111,7 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       path: `${PATH}/commands`,
       takesBody: true,
       ask: askedWrite,
-      action: { verb: 'write-scopes' },
+      action: WRITE_SCOPES,
       async handle(request) {
         const { principal, asked, res } = request
         const { owner } = asked

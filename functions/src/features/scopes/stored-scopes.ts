@@ -1,7 +1,7 @@
 import { ToolrackError, type Digest } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { REVISION_CHECK_MS } from '../../catalog/views/layer-cache.ts'
-import { holds, type Precondition } from '../../catalog/definitions/definition-change.ts'
+import { holds, type Precondition } from '../../precondition.ts'
 import { readScope, scopeDigest, scopeText, VERSIONS_KEPT_MAX } from './kept-scope.ts'
 import type { KeptScope, ScopeContent, ScopeVersion } from './kept-scope.ts'
 import type { PlannedScope, ScopeOwner, ScopeStore, ScopeTotals } from './scope-store.ts'

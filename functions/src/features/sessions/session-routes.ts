@@ -1,4 +1,5 @@
 import { isJsonArray, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { READ_SESSIONS, WRITE_SESSIONS } from './session-actions.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import type { Principal } from '../../access/principal.ts'
 import {
@@ -20,8 +21,6 @@ import { checkedSession } from './asked-session.ts'
 import type { RouteParts } from '../../hosts/route-parts.ts'
 
 const PATH = '/sessions/:id'
-const READ = { verb: 'read-sessions' } as const
-const WRITE = { verb: 'write-sessions' } as const
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 /** The most sessions of one page. */
@@ -41,7 +40,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       method: 'GET',
       path: '/sessions',
       ask: askedPage,
-      action: READ,
+      action: READ_SESSIONS,
       async handle({ principal, asked: { limit, after }, res }) {
         const found = await sessionStore.page(principal.uid, after, limit + 1)
         const page = found.slice(0, limit)
@@ -55,7 +54,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       method: 'GET',
       path: PATH,
       ask: askedId,
-      action: READ,
+      action: READ_SESSIONS,
       async handle({ principal, asked: { id }, res }) {
         const session = await sessions.find(principal.uid, id)
         sendTagged(res, session.digest, () => shown(session))
@@ -66,7 +65,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       path: PATH,
       takesBody: true,
       ask: askedWrite,
-      action: WRITE,
+      action: WRITE_SESSIONS,
       async handle(request) {
         const { principal, asked } = request
         const body = sessionInBody(await readObject(request, 'session'))
@@ -78,7 +77,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       method: 'DELETE',
       path: PATH,
       ask: askedWrite,
-      action: WRITE,
+      action: WRITE_SESSIONS,
       async handle({ principal, asked: { id, precondition }, res, note }) {
         const { key, digest } = await sessionWriter.delete(principal.uid, id, precondition)
         note?.({ digest, subject: { outcome: 'deleted' } })
@@ -92,7 +91,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       path: '/sessions/:id/fork',
       takesBody: true,
       ask: askedId,
-      action: WRITE,
+      action: WRITE_SESSIONS,
       async handle(request) {
         const { principal, asked } = request
         const { id, ...body } = await readObject(request, 'session')
@@ -108,7 +107,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       path: '/sessions/:id/messages',
       takesBody: true,
       ask: askedId,
-      action: WRITE,
+      action: WRITE_SESSIONS,
       async handle(request) {
         const { principal, asked, res } = request
         const { selection, ...rest } = await readObject(request, 'session')

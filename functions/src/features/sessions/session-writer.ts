@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
-import { holds, type Precondition } from '../../catalog/definitions/definition-change.ts'
+import { holds, type Precondition } from '../../precondition.ts'
 import { chosenNames, lockedTools } from './choose-tools.ts'
 import type { SessionStore } from './session-store.ts'
 import { noParent, noSession, PARENTS_RULE, type Sessions } from './sessions.ts'

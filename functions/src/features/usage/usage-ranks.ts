@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
 import { withinMs } from '../../within-ms.ts'
 import { countUsage, readUsage, usageText, type EndedCall } from './usage-count.ts'
-import { NO_RANK, rankOf, type UsageRank } from '../../catalog/views/usage-rank.ts'
+import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
+import { rankOf } from './rank-of.ts'
 import type { UsageStore } from './usage-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000

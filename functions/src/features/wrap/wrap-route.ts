@@ -1,4 +1,5 @@
 import { composeWrap, dialectRules, guideText, modelProfile, nameIn, ToolrackError } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
 import type { Dialect, FittedTools, ModelProfile, Wrap } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { FairQueue } from '../../fair-queue.ts'
@@ -46,7 +47,8 @@ export function wrapRoute(parts: RouteParts): Route {
     path: '/tools/wrap',
     takesBody: true,
     ask: refuseParameters,
-    action: { verb: 'read' },
+    action: READ,
+    audit: 'none',
     async handle(request) {
       const { principal, res } = request
       const asked = wrapInBody(await readObject(request, 'wrap'))

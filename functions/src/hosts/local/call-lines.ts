@@ -1,6 +1,6 @@
 import { isToolName } from '@toolrack/contract'
 import { redactText } from '../../redaction/redact.ts'
-import type { Known } from '../../calls/pipeline/call.ts'
+import type { Known } from '../../calls/call.ts'
 import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import { harmless } from '../../log.ts'
 import type { PrintedLog } from '../../catalog/definitions/runner.ts'

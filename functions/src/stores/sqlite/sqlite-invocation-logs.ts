@@ -5,14 +5,14 @@ import {
   LOG_BOUNDS,
   LOG_KEPT_MS,
   logBytes,
-} from '../../calls/pipeline/invocation-logs.ts'
+} from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
   FoundCall,
   InvocationLog,
   InvocationLogs,
   LogBounds,
-} from '../../calls/pipeline/invocation-logs.ts'
+} from '../../calls/invocation-logs.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. The calls of an older file are not copied, because a call is kept for only a day. */

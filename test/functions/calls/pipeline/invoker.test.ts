@@ -14,11 +14,10 @@ import type {
   CallRequest,
   CallOutcome,
   Received,
-} from '../../../../functions/src/calls/pipeline/call.ts'
-import { Invoker } from '../../../../functions/src/calls/pipeline/invoker.ts'
-import type { InvokeParts } from '../../../../functions/src/calls/pipeline/invoker.ts'
-import { Onion } from '../../../../functions/src/calls/pipeline/onion.ts'
-import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
+} from '../../../../functions/src/calls/call.ts'
+import { invokerOf, type CallParts } from '../../../../functions/src/features/calling/invoker-of.ts'
+import { Onion } from '../../../../functions/src/calls/onion.ts'
+import type { Step } from '../../../../functions/src/calls/onion.ts'
 import { EMPTY_BOOK } from '../../../../functions/src/features/rules/rules-in-force.ts'
 import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
@@ -36,10 +35,10 @@ const SIGNAL = new AbortController().signal
 const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }
 
 /** An invoker over a catalog, with a runner that keeps what it is asked and returns whose tool it was. */
-function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?: typeof callSteps) {
+function invokerOver(view: CatalogView, parts: Partial<CallParts> = {}, steps?: typeof callSteps) {
   const ran: RunnerCall[] = []
   const logged: string[] = []
-  const invoker = new Invoker(
+  const invoker = invokerOf(
     {
       catalog: { view: () => view },
       ruleBook: EMPTY_BOOK,

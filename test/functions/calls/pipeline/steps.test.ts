@@ -3,14 +3,14 @@ import type { ToolDefinition } from '@toolrack/contract'
 import { toolFailure, toolResult } from '@toolrack/contract'
 import type { Catalog } from '../../../../functions/src/catalog/views/catalog.ts'
 import { grantOf } from '../../../../functions/src/access/principal.ts'
-import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
+import { outcomeOf } from '../../../../functions/src/calls/call.ts'
 import type {
   Authorised,
   CallOutcome,
   Received,
   Requested,
   Resolved,
-} from '../../../../functions/src/calls/pipeline/call.ts'
+} from '../../../../functions/src/calls/call.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
 import { endDryRun } from '../../../../functions/src/features/calling/dry-run.ts'
 import { keepCall } from '../../../../functions/src/calls/pipeline/keep-call.ts'

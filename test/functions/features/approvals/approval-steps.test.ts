@@ -16,8 +16,8 @@ import {
   type Authorised,
   type CallRequest,
   type Resolved,
-} from '../../../../functions/src/calls/pipeline/call.ts'
-import { Onion, type Step } from '../../../../functions/src/calls/pipeline/onion.ts'
+} from '../../../../functions/src/calls/call.ts'
+import { Onion, type Step } from '../../../../functions/src/calls/onion.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
 import { readRequest, validateArguments } from '../../../../functions/src/calls/pipeline/steps.ts'
 import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'

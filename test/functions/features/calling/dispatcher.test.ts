@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { AT_ONCE, dispatch, parseCalls } from '../../../../functions/src/features/calling/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/features/calling/held-results.ts'
 import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
-import type { Asked, Pipeline } from '../../../../functions/src/calls/pipeline/call.ts'
+import type { Asked, Pipeline } from '../../../../functions/src/calls/call.ts'
 
 const USER = { kind: 'user', uid: 'ann', isAdmin: false } as const
 const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }

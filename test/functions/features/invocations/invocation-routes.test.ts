@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
-import type { FoundCall } from '../../../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { FoundCall } from '../../../../functions/src/calls/invocation-logs.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { endedCall } from '../../../support/ended-call.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'

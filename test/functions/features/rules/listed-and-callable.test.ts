@@ -10,8 +10,8 @@ import {
 import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
-import { makeArgumentsCanonical } from '../../../../functions/src/calls/pipeline/canonical-arguments.ts'
-import { outcomeOf, type Authorised, type Resolved } from '../../../../functions/src/calls/pipeline/call.ts'
+import { makeArgumentsCanonical } from '../../../../functions/src/calls/canonical-arguments.ts'
+import { outcomeOf, type Authorised, type Resolved } from '../../../../functions/src/calls/call.ts'
 import { authoriseCall } from '../../../../functions/src/features/rules/authorise.ts'
 import {
   ruleSetDigest,

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals'
 import { memoryGovernance } from '../../../support/memory-governance.ts'
 import { endedCall } from '../../../support/ended-call.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
-import type { CallFacts } from '../../../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { CallFacts } from '../../../../functions/src/calls/invocation-logs.ts'
 import { countUsage, readUsage, usageText } from '../../../../functions/src/features/usage/usage-count.ts'
-import { NO_RANK, rankOf, type UsageRank } from '../../../../functions/src/catalog/views/usage-rank.ts'
+import { NO_RANK, type UsageRank } from '../../../../functions/src/catalog/views/usage-rank.ts'
+import { rankOf } from '../../../../functions/src/features/usage/rank-of.ts'
 import { UsageRanks } from '../../../../functions/src/features/usage/usage-ranks.ts'
 
 const HOUR_MS = 60 * 60 * 1_000

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
+import type { CallEvent, Invocation } from '../../../calls/call.ts'
 import type { IdempotencyKeys } from '../../../features/once/idempotency-keys.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
 import { EMPTY_BOOK } from '../../../features/rules/rules-in-force.ts'
-import { Invoker } from '../../../calls/pipeline/invoker.ts'
+import { invokerOf } from '../../../features/calling/invoker-of.ts'
 import { Catalog } from '../../../catalog/views/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../catalog/views/layer-source.ts'
 import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
@@ -30,7 +30,7 @@ export async function callTool(
   { deadlineMs, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
-  const invoker = new Invoker({
+  const invoker = invokerOf({
     catalog: catalogOf(module),
     ruleBook: EMPTY_BOOK,
     validator,

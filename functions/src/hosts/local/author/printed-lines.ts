@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../../calls/pipeline/call.ts'
+import type { CallEvent } from '../../../calls/call.ts'
 import type { PrintedLog } from '../../../catalog/definitions/runner.ts'
 import { terminalText } from './terminal-text.ts'
 

@@ -8,13 +8,13 @@ import type {
   ToolLimits,
   ToolResult,
 } from '@toolrack/contract'
-import type { Principal } from '../../access/principal.ts'
-import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
-import type { CatalogView } from '../../catalog/views/catalog-view.ts'
-import type { HowRun } from '../../catalog/views/how-run.ts'
-import type { JsonText } from '../../json/json-text.ts'
-import type { IsolationLevel, PrintedLog } from '../../catalog/definitions/runner.ts'
-import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import type { Principal } from '../access/principal.ts'
+import type { CatalogEntry } from '../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../catalog/views/catalog-view.ts'
+import type { HowRun } from '../catalog/views/how-run.ts'
+import type { JsonText } from '../json/json-text.ts'
+import type { IsolationLevel, PrintedLog } from '../catalog/definitions/runner.ts'
+import type { SessionSelection } from '../catalog/views/session-selection.ts'
 
 /** The request of one call, parsed. */
 export type CallRequest = {

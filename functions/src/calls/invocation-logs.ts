@@ -1,5 +1,5 @@
 import type { Digest, ErrorCode, ResourceUsage, RuleDecision } from '@toolrack/contract'
-import type { PrintedLog } from '../../catalog/definitions/runner.ts'
+import type { PrintedLog } from '../catalog/definitions/runner.ts'
 
 /** What is known of a call that has ended. It has neither arguments nor results nor the text of an error. */
 export type CallFacts = {

@@ -1,6 +1,6 @@
 import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
-import type { Log, LogFields } from '../../log.ts'
+import type { Log, LogFields } from '../log.ts'
 import { outcomeOf, type Known, type CallOutcome, type Received } from './call.ts'
 
 /** Runs the steps inside a step. It never rejects: errors become outcomes too. */
@@ -44,6 +44,11 @@ export class Onion<Call extends Received> {
   /** Adds a step inside all others. The name is for the log. */
   step<Inner extends Received>(name: string, step: Step<Call, Inner>): Onion<Inner> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
+  }
+
+  /** Adds a step as `step` does. Without one, nothing is added. */
+  optional(name: string, step: Step<Call> | undefined): Onion<Call> {
+    return step ? this.step(name, step) : this
   }
 
   /** Adds the innermost step, which runs the tool. Returns the function that runs a call. */

@@ -1,5 +1,5 @@
 import { ToolReadings, type JsonObject, type RuledTool, type ToolDefinition } from '@toolrack/contract'
-import { definitionOf, type CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 
 /** How each tool that was called reads its arguments. An entry that is no longer in the catalog takes its readings along. */
 const CALLED = new WeakMap<CatalogEntry, ToolReadings>()

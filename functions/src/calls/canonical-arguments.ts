@@ -1,7 +1,7 @@
 import { canonicalArguments, ToolrackError, type ArgumentKind, type JsonObject } from '@toolrack/contract'
-import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
-import { quoted } from '../../catalog/schemas/argument-faults.ts'
-import { readingsOfCalled } from '../../features/rules/ruled-tool.ts'
+import type { CatalogEntry } from '../catalog/views/catalog-entry.ts'
+import { quoted } from '../catalog/schemas/argument-faults.ts'
+import { readingsOfCalled } from '../catalog/views/ruled-tool.ts'
 import type { Resolved } from './call.ts'
 import type { Step } from './onion.ts'
 

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
-import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
-import type { CallOutcome, Received, Requested } from '../../../../functions/src/calls/pipeline/call.ts'
-import { Onion } from '../../../../functions/src/calls/pipeline/onion.ts'
-import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
-import { receivedCall, requestedCall } from '../../../support/call-stages.ts'
+import { outcomeOf } from '../../../functions/src/calls/call.ts'
+import type { CallOutcome, Received, Requested } from '../../../functions/src/calls/call.ts'
+import { Onion } from '../../../functions/src/calls/onion.ts'
+import type { Step } from '../../../functions/src/calls/onion.ts'
+import { receivedCall, requestedCall } from '../../support/call-stages.ts'
 
 /** How a step of a random stack behaves. */
 const WAYS = [
