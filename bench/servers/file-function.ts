@@ -1,4 +1,4 @@
-import { createApp } from '../../functions/src/hosts/app.ts'
+import { createApp } from '../../functions/src/hosts/services.ts'
 import { authenticationOf } from '../../functions/src/hosts/authentication.ts'
 import { cloudLog } from '../../functions/src/hosts/cloud/log.ts'
 import { parseConfig } from '../../functions/src/hosts/config.ts'

@@ -92,7 +92,7 @@ test.each([
   [src('hosts/local/serve.ts'), '../cloud/log.ts', /only the functions import/],
   [src('hosts/cloud/services.ts'), '../local/data-folder.ts', /only the embedded server imports/],
   [src('hosts/services.ts'), './local/data-folder.ts', /only the embedded server imports/],
-  [src('edge/routes/route-table.ts'), '../app.ts', /do not know the app/],
+  [src('edge/routes/route-table.ts'), '../services.ts', /do not know the app/],
   [src('edge/http/serve-routes.ts'), '../routes/route-table.ts', /serves any table/],
   [src('edge/routes/definitions.ts'), '../../access/decide.ts', /decided once/],
   [src('tools/definitions/definition-writer.ts'), '../../access/decide.ts', /decided once/],

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { join } from 'node:path'
 import type { Principal } from '../../functions/src/access/principal.ts'
-import { createApp } from '../../functions/src/hosts/app.ts'
+import { createApp } from '../../functions/src/hosts/services.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
 import { FAMILIES } from '../../functions/src/http/route.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'

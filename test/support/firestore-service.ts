@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { createApp } from '../../functions/src/hosts/app.ts'
+import { createApp } from '../../functions/src/hosts/services.ts'
 import type { Authentication } from '../../functions/src/hosts/authentication.ts'
 import type { LayerSource } from '../../functions/src/catalog/views/layer-source.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'

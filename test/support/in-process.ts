@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { createApp } from '../../functions/src/hosts/app.ts'
+import { createApp } from '../../functions/src/hosts/services.ts'
 import type { Authentication } from '../../functions/src/hosts/authentication.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'

@@ -1,6 +1,6 @@
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { newSealingKey, parseSealingKey, type Sealing } from '../../functions/src/calls/sealing.ts'
-import type { Governance } from '../../functions/src/hosts/services.ts'
+import type { Governance } from '../../functions/src/features/host-parts.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
 
 /** The embedded store of what governs calls, without a file. */

@@ -1,9 +1,4 @@
-import {
-  foundCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../functions/src/calls/invocation-logs.ts'
+import { foundCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/invocation-logs.ts'
 import type {
   CallPosition,
   InvocationLog,

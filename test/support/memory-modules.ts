@@ -1,6 +1,10 @@
 import { VERSIONS_KEPT } from '../../functions/src/catalog/definitions/definition-store.ts'
 import type { WriteContext } from '../../functions/src/catalog/definitions/definition-change.ts'
-import { contentOf, keptText, type ModuleContent } from '../../functions/src/catalog/definitions/module-content.ts'
+import {
+  contentOf,
+  keptText,
+  type ModuleContent,
+} from '../../functions/src/catalog/definitions/module-content.ts'
 import type {
   ModuleChange,
   ModulePage,

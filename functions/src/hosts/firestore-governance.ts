@@ -7,7 +7,7 @@ import { FirestoreRuleStore } from '../stores/firestore/firestore-rule-store.ts'
 import type { Sealing } from '../calls/sealing.ts'
 import { FirestoreSessionStore } from '../stores/firestore/firestore-session-store.ts'
 import { FirestoreScopeStore } from '../stores/firestore/firestore-scope-store.ts'
-import type { Governance } from './services.ts'
+import type { Governance } from '../features/host-parts.ts'
 
 /** What is kept about calls in Firestore. Without `sealing`, no text with a recognised secret is kept. */
 export function firestoreGovernance(connection: FirestoreConnection, sealing?: Sealing): Governance {

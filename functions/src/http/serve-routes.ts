@@ -8,11 +8,19 @@ import type { Log } from '../log.ts'
 import { beginRequest, endStretch } from '../running-work.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf, type Handle } from './handle-route.ts'
-import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow, type RecordRequest } from './route.ts'
+import {
+  addressesOf,
+  METHODS,
+  type Family,
+  type FoundRequest,
+  type Method,
+  type TableRow,
+  type RecordRequest,
+} from './route.ts'
 import { originalError, sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
-export type EdgeParts = {
+export type ServedParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
@@ -34,7 +42,7 @@ export function serveRoutes(
     record,
     bodies = new BodiesInFlight(),
     unread = new UnreadAnswers(),
-  }: EdgeParts,
+  }: ServedParts,
   direct?: Family,
 ): RequestListener {
   const places = table.flatMap((row) =>

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { createApp } from '../../../functions/src/hosts/app.ts'
+import { createApp } from '../../../functions/src/hosts/services.ts'
 import type { CallHeaders } from '../../../functions/src/calls/call.ts'
 import { invokerOf } from '../../../functions/src/features/calling/invoker-of.ts'
 import { Onion } from '../../../functions/src/calls/onion.ts'

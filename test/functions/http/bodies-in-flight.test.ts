@@ -1,11 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { setImmediate } from 'node:timers/promises'
 import { isToolrackError } from '@toolrack/contract'
-import {
-  BodiesInFlight,
-  bodyBudget,
-  SMALL_BODY_BYTES,
-} from '../../../functions/src/http/bodies-in-flight.ts'
+import { BodiesInFlight, bodyBudget, SMALL_BODY_BYTES } from '../../../functions/src/http/bodies-in-flight.ts'
 import { STRETCH_MS, type Pieces } from '../../../functions/src/loop-turn.ts'
 import { onePiece } from '../../support/pieces.ts'
 

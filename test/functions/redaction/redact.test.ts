@@ -1,11 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { JsonObject, JsonValue } from '@toolrack/contract'
-import {
-  recordedArguments,
-  redact,
-  REDACTED,
-  redactText,
-} from '../../../functions/src/redaction/redact.ts'
+import { recordedArguments, redact, REDACTED, redactText } from '../../../functions/src/redaction/redact.ts'
 import { NOT_SENSITIVE, sensitivityOf } from '../../../functions/src/redaction/sensitive.ts'
 
 /** Parts that no redacted value may hold. Put together here, so that the repository holds no text with the shape of a key. */

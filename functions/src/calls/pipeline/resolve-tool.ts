@@ -11,25 +11,21 @@ import type { Principal } from '../../access/principal.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
 import { definitionOf, type CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
-import type { CallingSession, SessionSelection } from '../../catalog/views/session-selection.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from '../call.ts'
 import type { Next, Step } from '../onion.ts'
 
 export type ResolveParts = {
-  /** The catalog without the tools that rules hide. The view is no promise if nothing has to be read. */
-  readonly catalog: {
-    readonly view: (
-      principal: Principal,
-      session?: CallingSession,
-    ) => CatalogView | Promise<CatalogView>
-  }
+  readonly catalog: ListedCatalog
   /** Finds the selection of a user's session. Rejects with SESSION_NOT_FOUND. Undefined where no sessions are kept. */
   readonly sessions?:
-    {
+    | {
         readonly selectionOf: (uid: string, id: string) => SessionSelection | Promise<SessionSelection>
-      } | undefined
+      }
+    | undefined
 }
 
 /**

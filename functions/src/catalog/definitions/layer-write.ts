@@ -1,9 +1,5 @@
 import type { StoredDefinition } from '../views/layer-source.ts'
-import type {
-  DefinitionChange,
-  DefinitionWriteResult,
-  WriteContext,
-} from './definition-change.ts'
+import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './definition-change.ts'
 import { planWrite, written, type PlannedChange } from './plan-write.ts'
 import { contentOf } from './module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'

@@ -1,6 +1,11 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../views/layer-source.ts'
-import type { DefinitionDelete, DefinitionPut, DefinitionWriteResult, WriteContext } from './definition-change.ts'
+import type {
+  DefinitionDelete,
+  DefinitionPut,
+  DefinitionWriteResult,
+  WriteContext,
+} from './definition-change.ts'
 import type { Precondition } from '../../precondition.ts'
 import type { ModuleContent } from './module-content.ts'
 

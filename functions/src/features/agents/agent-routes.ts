@@ -12,8 +12,7 @@ import { invalidParameter, Query } from '../../http/query.ts'
 import { bodyInvalid, readObject, type Sent } from '../../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
-
+import type { Agents } from './agents.ts'
 
 const ONE = '/agents/:id'
 const TOOLS = '/agents/:id/tools'
@@ -26,11 +25,11 @@ const LISTED = 50
  * The agents as the clients of the original service know them: the same requests, answers and form of errors. As there, parameters and
  * fields that are not known are ignored, also a `userId`: the token says who the user is.
  */
-export function agentRoutes({ agents }: RouteParts): readonly Route[] {
+export function agentRoutes({ agents }: Parts): readonly Route[] {
   return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
 }
 
-type Parts = Pick<RouteParts, 'agents'>
+type Parts = { readonly agents: Agents }
 
 function crudRoutes({ agents }: Parts): readonly Route[] {
   return [

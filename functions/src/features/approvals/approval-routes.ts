@@ -10,19 +10,24 @@ import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { bodyInvalid, readObject } from '../../http/read-body.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { CheckEdited } from './check-edited.ts'
+import type { ShowArguments } from './show-arguments.ts'
+import type { Approvals } from './approvals.ts'
+
+type Parts = {
+  readonly approvals: Approvals
+  readonly checkEdited: CheckEdited
+  readonly showArguments: ShowArguments
+  readonly catalog: Catalog
+}
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 /** An id is a UUID. Another text need not be looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function approvalRoutes({
-  approvals,
-  checkEdited,
-  showArguments,
-  catalog,
-}: RouteParts): readonly Route[] {
+export function approvalRoutes({ approvals, checkEdited, showArguments, catalog }: Parts): readonly Route[] {
   /** Adds the call that an approval is about to the record of what was decided. */
   async function noteApproval(
     { note, principal }: KnownRequest,

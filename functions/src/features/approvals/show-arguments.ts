@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { redact, REDACTED, redactText } from '../../redaction/redact.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
-import type { RuledCatalog } from '../rules/ruled-catalog.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { Approval, ApprovalArguments } from './approval.ts'
 
 export type ShowArguments = (
@@ -11,7 +11,7 @@ export type ShowArguments = (
 ) => Promise<{ readonly arguments: JsonObject; readonly editedArguments?: JsonObject }>
 
 /** Returns a function that gives the arguments of an approval without their secrets, as the user who decides sees them. */
-export function showArguments({ catalog }: { readonly catalog: Pick<RuledCatalog, 'view'> }): ShowArguments {
+export function showArguments({ catalog }: { readonly catalog: ListedCatalog }): ShowArguments {
   return async (principal, { tool, digest, arguments: { sent, edited } }) => {
     const entry = (await catalog.view(principal)).meaning(tool)
     const marks = entry?.digest === digest ? marksOf(entry.stored) : undefined

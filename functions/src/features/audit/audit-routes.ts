@@ -11,7 +11,9 @@ import { callerGone, eventOrEnd, isGone } from '../../http/caller.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+
+/** Without a trail, the operator has switched it off. */
+type Parts = { readonly audit?: AuditTrail | undefined }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The records of one page. */
@@ -24,7 +26,7 @@ const PARAMETERS = ['tool', 'outcome', 'uid', 'since', 'until', 'limit', 'cursor
 const FILTERS = ['tool', 'outcome', 'uid', 'limit', 'cursor'] as const
 
 /** The audit trail, for users: a user reads their own records, an admin reads, verifies and, with a token that may approve, erases all. */
-export function auditRoutes({ audit }: Pick<RouteParts, 'audit'>): readonly Route[] {
+export function auditRoutes({ audit }: Parts): readonly Route[] {
   return [
     // A page of records, the newest first. As JSON lines and without a filter, an admin gets whole days that can be verified.
     route({

@@ -18,9 +18,19 @@ import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { isBodyRefused, requestError } from '../../http/send-error.ts'
 import { sendInTurns, sendJson } from '../../http/send-json.ts'
 import { sessionIn } from '../sessions/asked-session.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 
-type Parts = Pick<RouteParts, 'invoker' | 'heldResults' | 'isBehindBuffer' | 'listed' | 'audit'>
+type Parts = {
+  readonly invoker: Invoker
+  readonly heldResults?: HeldResults | undefined
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+  /** The catalog without the tools that rules hide. */
+  readonly listed: ListedCatalog
+  readonly audit?: AuditTrail | undefined
+}
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 

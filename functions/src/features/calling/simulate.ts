@@ -50,10 +50,10 @@ export function simulation(parts: SimulateParts & { readonly log: Log }): Simula
     const through = partsWith(parts, asked.agent)
     const principal = await callerOf(through, asked)
     let foreseen: DryRun | undefined
-    const take = decidingSteps(
-      Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined }),
-      { ...through, steps: decidingStepsOf(through) },
-    )
+    const take = decidingSteps(Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined }), {
+      ...through,
+      steps: decidingStepsOf(through),
+    })
       // A step before it ends every call that would be refused.
       .run('say what would happen', async (call) => {
         foreseen = await dryRunOf(call, through)

@@ -7,8 +7,8 @@ import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import { Turns } from '../../loop-turn.ts'
 import { layersText } from '../../catalog/views/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../catalog/views/list-query.ts'
-import { isGone, type Feed } from './change-feeds.ts'
-import { isRevision, type Narrowed, type ViewNarrowing } from './past-views.ts'
+import { isGone, type ChangeFeeds, type Feed } from './change-feeds.ts'
+import { isRevision, type Narrowed, type PastViews, type ViewNarrowing } from './past-views.ts'
 import { changesBetween, feedRevision, isEmpty } from './tool-changes.ts'
 import type { FeedFilter, ToolChanges } from './tool-changes.ts'
 import { callAnswer } from '../../http/accept.ts'
@@ -26,12 +26,20 @@ import {
   type AskedNarrowing,
 } from '../list/list-narrowing.ts'
 import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { IncomingMessage } from 'node:http'
+import type { NarrowingParts } from '../list/list-narrowing.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
 export const POLL_MS = 25_000
 
-type Parts = Pick<RouteParts, 'changes' | 'isBehindBuffer' | 'sessions' | 'scopes'>
+type Parts = NarrowingParts & {
+  readonly changes: {
+    readonly feeds: ChangeFeeds<Principal & Narrowed>
+    readonly views: PastViews<Principal & Narrowed>
+  }
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+}
 type Asked = {
   readonly since: string | undefined
   readonly filter: FeedFilter

@@ -25,9 +25,17 @@ import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import type { LayerSnapshot } from '../../catalog/views/layer-snapshot.ts'
 import { withFamily } from '../../catalog/definitions/loose-shape.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
+import type { DefinitionWriter } from '../../catalog/definitions/definition-writer.ts'
 
-export function definitionRoutes({ catalog, store, writer }: RouteParts): readonly Route[] {
+type Parts = {
+  readonly catalog: Catalog
+  readonly store: DefinitionStore
+  readonly writer: DefinitionWriter
+}
+
+export function definitionRoutes({ catalog, store, writer }: Parts): readonly Route[] {
   return [
     route({
       method: 'GET',

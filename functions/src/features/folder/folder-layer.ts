@@ -1,6 +1,11 @@
 import type { ErrorDetail } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { LayerRead, LayerSource, SkippedItem, StoredDefinition } from '../../catalog/views/layer-source.ts'
+import type {
+  LayerRead,
+  LayerSource,
+  SkippedItem,
+  StoredDefinition,
+} from '../../catalog/views/layer-source.ts'
 import type { AdmittedDefinition } from '../../catalog/definitions/admit-definition.ts'
 import { faultDetail } from '../../catalog/definitions/admit-module.ts'
 import { asPart } from '../../running-work.ts'

@@ -6,7 +6,7 @@ import { refuseParameters } from '../../http/query.ts'
 import { route, type Route } from '../../http/route.ts'
 import { REFRESH } from './folder-actions.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { FolderLayers } from './folder-layers.ts'
 
 /** Only callers who may read the modules get the folder's path, tracebacks and reports. */
 const SHARED = {
@@ -15,7 +15,10 @@ const SHARED = {
   inFull: onLayer('read-modules', 'file'),
 } as const
 
-export function folderRoutes({ folder }: RouteParts): readonly Route[] {
+/** Without a folder, all answers are empty. */
+type Parts = { readonly folder?: FolderLayers | undefined }
+
+export function folderRoutes({ folder }: Parts): readonly Route[] {
   return [
     // The tools of the folder with their files, and the skipped items with the reasons.
     route({

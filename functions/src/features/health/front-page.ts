@@ -1,6 +1,5 @@
 import type { PublicRoute } from '../../http/route.ts'
-import { publicHealth, type PublicHealth } from './health-route.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import { publicHealth, type PublicHealth, type PublicHealthParts } from './health-route.ts'
 
 const HEADERS = {
   'Cache-Control': 'private, no-cache',
@@ -12,7 +11,7 @@ const HEADERS = {
 } as const
 
 /** `GET /`: what this is, whether it works, and where the documents are. A page for browsers, a text for everything else. */
-export function frontPageRoute(parts: Pick<RouteParts, 'catalog' | 'ruleBook' | 'runner'>): PublicRoute {
+export function frontPageRoute(parts: PublicHealthParts): PublicRoute {
   return {
     method: 'GET',
     path: '/',

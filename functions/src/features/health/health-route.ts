@@ -5,7 +5,28 @@ import type { PublicRoute } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
 import type { IsolationLevel, RunnerHealth } from '../../catalog/definitions/runner.ts'
 import { VERSION } from '../../version.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { QueueState } from '../../fair-queue.ts'
+import type { LoopWatch } from '../../loop-watch.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { Runner } from '../../catalog/definitions/runner.ts'
+import type { Agents } from '../agents/agents.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { RuleBook } from '../rules/rule-book.ts'
+
+/** What everybody may ask after. */
+export type PublicHealthParts = {
+  readonly catalog: Catalog
+  readonly ruleBook: RuleBook
+  readonly runner: Runner
+}
+
+type HealthParts = PublicHealthParts & {
+  readonly compilers: { readonly state: QueueState }
+  readonly argumentValidator: { readonly state: QueueState }
+  readonly audit?: AuditTrail | undefined
+  readonly agents: Agents
+  readonly loopWatch: Pick<LoopWatch, 'delays'>
+}
 
 /**
  * `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. An admin also reads
@@ -20,7 +41,7 @@ export function healthRoute({
   audit,
   agents,
   loopWatch,
-}: RouteParts): PublicRoute {
+}: HealthParts): PublicRoute {
   return {
     method: 'GET',
     path: '/health',
@@ -63,11 +84,7 @@ export function healthRoute({
 /** The part of the health that everybody may know. */
 export type PublicHealth = ReturnType<typeof headOf>
 
-export async function publicHealth({
-  catalog,
-  ruleBook,
-  runner,
-}: Pick<RouteParts, 'catalog' | 'ruleBook' | 'runner'>): Promise<PublicHealth> {
+export async function publicHealth({ catalog, ruleBook, runner }: PublicHealthParts): Promise<PublicHealth> {
   return headOf(...(await Promise.all([catalog.shared(), runner.health(), ruleBook.status()])))
 }
 

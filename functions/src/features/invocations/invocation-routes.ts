@@ -14,7 +14,8 @@ import { PAGE_MAX } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { route, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+
+type Parts = { readonly logs: InvocationLogs; readonly now: () => number }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
@@ -24,7 +25,7 @@ const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const CALLS_IN_PAGE = 100
 
 /** What the caller's calls of the last 24 hours were and what they printed. */
-export function invocationRoutes({ logs, now }: Pick<RouteParts, 'logs' | 'now'>): readonly Route[] {
+export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
   return [
     // One page of the caller's calls, newest first. With a job token, only calls of its workflow.
     route({

@@ -13,13 +13,23 @@ import { refuseParameters } from '../../http/query.ts'
 import { readObject } from '../../http/read-body.ts'
 import { route, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { SignJobToken } from '../../access/job-token.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { RuleBook } from '../rules/rule-book.ts'
+
+type Parts = {
+  readonly catalog: Catalog
+  readonly ruleBook: RuleBook
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  readonly now: () => number
+}
 
 const TOOL_RULE = 'it must be {"name": "…", "digest": "sha256:…"}, as explain shows them'
 const NO_KEY = 'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.'
 
 /** `POST /jobs/tokens`: makes a short-lived token for a workflow that acts for the user, only with the named tools. */
-export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: RouteParts): Route {
+export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Parts): Route {
   return route({
     method: 'POST',
     path: '/jobs/tokens',

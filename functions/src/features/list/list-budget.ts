@@ -10,7 +10,7 @@ import { tokenCounter } from '../../catalog/tokens/token-counter.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import { invalidParameter, type Query } from '../../http/query.ts'
 import type { ListNarrowing } from './list-narrowing.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ListParts } from './list-parts.ts'
 
 /** False for most lists: their query certainly has no budget. */
 export const MAY_HAVE_BUDGET = /(?:^|&)(?:budget|[^=&]*%)/
@@ -45,7 +45,7 @@ export type CountedList = {
 const NOTHING_PINNED: ReadonlySet<string> = new Set()
 
 export async function countedAnswerOf(
-  parts: RouteParts,
+  parts: ListParts,
   { view, query, narrowing, rank }: CountedList,
   found: readonly CatalogEntry[] | undefined,
   turns: Turns,
@@ -82,7 +82,7 @@ export type BudgetExplanation = {
 
 /** Undefined if the query has no budget. */
 export async function explainBudget(
-  parts: RouteParts,
+  parts: ListParts,
   list: CountedList,
   found: readonly CatalogEntry[] | undefined,
   nameOrAlias: string,

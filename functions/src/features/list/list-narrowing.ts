@@ -13,7 +13,11 @@ import { isSelected, whyNotInSession } from '../../catalog/views/why-not-in-sess
 import { invalidParameter, type Query } from '../../http/query.ts'
 import { askedScopes, isOwner, isWritten, REF, scopeOwner } from '../scopes/asked-scopes.ts'
 import { sessionIn } from '../sessions/asked-session.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { StoredScopes } from '../scopes/stored-scopes.ts'
+
+/** What a list can be narrowed by. */
+export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
  * What narrows a list, beside the principal's view and the filters of the address. The order is: the view (with rules), the
@@ -57,7 +61,7 @@ export function askedNarrowing(query: Query, pathSession?: string): AskedNarrowi
 
 /** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
 export function narrowingOf(
-  parts: Pick<RouteParts, 'sessions' | 'scopes'>,
+  parts: NarrowingParts,
   { uid }: Principal,
   query: Query,
   pathSession?: string,
@@ -68,7 +72,7 @@ export function narrowingOf(
 
 /** What narrows the list now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
 export function presentNarrowing(
-  parts: Pick<RouteParts, 'sessions' | 'scopes'>,
+  parts: NarrowingParts,
   uid: string,
   { session, scopes }: AskedNarrowing,
 ): ListNarrowing | Promise<ListNarrowing> {
@@ -81,7 +85,7 @@ export function presentNarrowing(
  * if they exist.
  */
 async function readNarrowing(
-  { sessions, scopes: stored }: Pick<RouteParts, 'sessions' | 'scopes'>,
+  { sessions, scopes: stored }: NarrowingParts,
   uid: string,
   asked: readonly (AppliedScope | ScopeOwner)[],
   sessionId: string | undefined,

@@ -5,7 +5,7 @@ import type { ListQuery } from '../../catalog/views/list-query.ts'
 import { isFinder, matches, named } from '../../catalog/views/select-entries.ts'
 import { listOrder, notesOf } from '../../catalog/search/found-list.ts'
 import { invalidParameter, type Query } from '../../http/query.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ToolSearch } from '../../catalog/search/tool-search.ts'
 
 /** What a list has found. `notes` is undefined if the list does not ask for scores. */
 export type FoundList = {
@@ -18,7 +18,7 @@ export type FoundList = {
  * for a query without a search. Ends if the signal is aborted.
  */
 export async function foundList(
-  { search }: Pick<RouteParts, 'search'>,
+  { search }: { readonly search: ToolSearch },
   view: CatalogView,
   uid: string,
   query: ListQuery,

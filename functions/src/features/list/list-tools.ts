@@ -36,7 +36,7 @@ import { checkedSession } from '../sessions/asked-session.ts'
 import { countedAnswerOf, explainBudget, MAY_HAVE_BUDGET } from './list-budget.ts'
 import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, parseListQuery } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ListParts } from './list-parts.ts'
 
 /** A list in the form in which it is sent. It is made once for each revision and address. */
 type SentList = {
@@ -62,7 +62,7 @@ const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time
  * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
  * own definitions share lists. A ready list is found by its address. The query is read only when a list is made.
  */
-export function listRoutes(parts: RouteParts): readonly Route[] {
+export function listRoutes(parts: ListParts): readonly Route[] {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const queue = new FairQueue(
@@ -158,7 +158,7 @@ export function listRoutes(parts: RouteParts): readonly Route[] {
 }
 
 /** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
-export function explainRoute(parts: RouteParts): Route {
+export function explainRoute(parts: ListParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
@@ -229,7 +229,7 @@ type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
 }
 
 function askedList(
-  defaults: RouteParts,
+  defaults: ListParts,
   whole: CatalogView,
   { path, search }: FoundRequest,
   narrowing: ListNarrowing | undefined,
@@ -246,7 +246,7 @@ function askedList(
 }
 
 function answerTo(
-  parts: RouteParts,
+  parts: ListParts,
   { view, query }: AskedList,
   found: FoundList | undefined,
 ): Pieces<ListAnswer> {
@@ -256,7 +256,7 @@ function answerTo(
 }
 
 async function countedList(
-  parts: RouteParts,
+  parts: ListParts,
   asked: AskedList,
   found: FoundList | undefined,
   turns: Turns,
@@ -266,7 +266,7 @@ async function countedList(
 }
 
 function sentList(
-  { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: RouteParts,
+  { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: ListParts,
   { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
   { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
   tokens?: string,

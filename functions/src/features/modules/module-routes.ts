@@ -2,7 +2,6 @@ import { ToolrackError } from '@toolrack/contract'
 import { onLayer, type Action } from '../../access/action.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
-import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
 import { invalidParameter } from '../../http/query.ts'
 import { readObject } from '../../http/read-body.ts'
@@ -19,10 +18,13 @@ import {
   writtenLayer,
 } from '../definitions/layer-requests.ts'
 import { readModule } from './module-body.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ModuleReader } from '../../catalog/definitions/module-reader.ts'
+import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
 
 /** Modules that a caller may not read are hidden, as if there were none. */
-export function moduleRoutes({ modules: { reader, writer } }: RouteParts): readonly Route[] {
+type Parts = { readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter } }
+
+export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly Route[] {
   return [
     // One page of a layer's modules, in the order of their names, without their sources and reports.
     route({

@@ -1,11 +1,5 @@
 import type { RuleOwner } from '@toolrack/contract'
-import { ALLOWED, byUsersOnly, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
-
-/** Asking what the rules would say of a call. */
-export const SIMULATE = byUsersOnly('simulate', {
-  jobToken: 'A job token may not simulate calls.',
-  job: 'Only a user may simulate calls, not a job.',
-})
+import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
 
 /** Rules of these owners are kept with the user who writes them, and apply to that user's calls only. */
 const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])

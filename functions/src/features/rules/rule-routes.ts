@@ -1,34 +1,28 @@
-import {
-  isJsonObject,
-  OWNER_KINDS,
-  ToolrackError,
-  type JsonObject,
-  type RuleDecision,
-  type RuleOwner,
-} from '@toolrack/contract'
-import { onRules, SIMULATE } from './rule-actions.ts'
+import { OWNER_KINDS, ToolrackError, type RuleOwner } from '@toolrack/contract'
+import { onRules } from './rule-actions.ts'
 import type { Action } from '../../access/action.ts'
 import { isUid, UID_RULE } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
-import { recordedRule } from '../audit/audit-call.ts'
-import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { checkedRules, parsedRules } from './check-rules.ts'
 import type { KeptRules } from './kept-rules.ts'
 import { noRules } from './rule-writer.ts'
 import { callerGone } from '../../http/caller.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
-import { Query, refuseParameters } from '../../http/query.ts'
-import { bodyInvalid, readBody, readObject } from '../../http/read-body.ts'
+import { refuseParameters } from '../../http/query.ts'
+import { readBody } from '../../http/read-body.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson, sendTagged } from '../../http/send-json.ts'
-import { sessionIn } from '../sessions/asked-session.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { RuleBook } from './rule-book.ts'
+import type { RuleWriter } from './rule-writer.ts'
 
 const PATH = '/rules/:kind/:id'
 
-export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RouteParts): readonly Route[] {
+type Parts = { readonly catalog: Catalog; readonly ruleBook: RuleBook; readonly ruleWriter: RuleWriter }
+
+export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly Route[] {
   /** Adds the written rules, and the revision of the rules that now apply to the writer, to the record of the write. */
   async function noteWrite(
     { note, principal }: KnownRequest,
@@ -83,38 +77,8 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
         sendJson(res, 200, { owner: asked.owner, outcome, digest })
       },
     }),
-    // What would become of a call. Nothing is run.
-    route({
-      method: 'POST',
-      path: '/permissions/simulate',
-      takesBody: true,
-      ask: ({ search }: FoundRequest) => ({ session: sessionIn(new Query(search, ['session'])) }),
-      action: SIMULATE,
-      audit: { kind: 'simulation' },
-      async handle(request) {
-        const { principal, asked, res } = request
-        const { as, ...call } = askedCall(await readObject(request, 'simulation'))
-        const { uid = principal.uid, session, ...through } = as
-        if (uid !== principal.uid && !principal.isAdmin)
-          throw new ToolrackError('PERMISSION_DENIED', 'Only an admin may simulate calls of another user.')
-        if (session !== undefined && asked.session !== undefined) throw bodyInvalid(TWO_SESSIONS)
-        const caller = uid === principal.uid ? principal : ({ kind: 'user', uid, isAdmin: false } as const)
-        const sessionId = asked.session ?? session
-        const simulated = await simulate({ ...call, ...through, sessionId, principal: caller })
-        noteSimulation(request, uid, simulated)
-        sendJson(res, 200, simulated)
-      },
-    }),
   ]
 }
-
-/** Adds what was simulated, for whom, and what the rules said to the record of a simulation. */
-function noteSimulation({ note }: Pick<FoundRequest, 'note'>, uid: string, simulated: Simulated): void {
-  const { name: tool, effect: decision, ...decided } = simulated
-  note?.({ tool, decision, rule: recordedRule(decided), subject: { as: uid } })
-}
-
-type Simulated = Pick<RuleDecision, 'effect' | 'owner' | 'rule'> & { readonly name: string }
 
 function ruleAction({ kind, id }: RuleOwner): Action {
   return onRules('rules', kind, id)
@@ -146,32 +110,4 @@ function wrongOwner(rule: string): ToolrackError {
 
 function shownRules(owner: RuleOwner, { set, digest, updatedAt, updatedBy }: KeptRules) {
   return { owner, digest, updatedAt, updatedBy, ...set }
-}
-
-const TWO_SESSIONS = 'The body at /as/session: the address names the session already; leave one of them out.'
-
-function askedCall(body: JsonObject) {
-  const { name, arguments: args = {}, approval, as = {}, ...rest } = body
-  if (Object.keys(rest).length > 0)
-    throw bodyInvalid('The body takes name, arguments, approval and as, and nothing else.')
-  if (typeof name !== 'string') throw bodyInvalid('The body at /name: it must be the name of a tool.')
-  if (approval !== undefined && typeof approval !== 'string')
-    throw bodyInvalid('The body at /approval: it must be the id of an approval.')
-  return { name, arguments: callArguments(args), approval, as: askedAs(as) }
-}
-
-function askedAs(as: JsonObject[string]) {
-  const { uid, workflow, session, agent, ...rest } = isJsonObject(as) ? as : { wrong: as }
-  if (Object.keys(rest).length > 0)
-    throw bodyInvalid(
-      'The body at /as: it must be {"uid": "…", "workflow": "…", "session": "…", "agent": "…"}.',
-    )
-  if (uid !== undefined && !isUid(uid)) throw bodyInvalid(`The body at /as/uid: ${UID_RULE}.`)
-  if (workflow !== undefined && !isWorkflowId(workflow))
-    throw bodyInvalid(`The body at /as/workflow: it ${WORKFLOW_ID_RULE}.`)
-  if (session !== undefined && !isSessionId(session))
-    throw bodyInvalid(`The body at /as/session: ${SESSION_ID_RULE}.`)
-  if (agent !== undefined && !isWorkflowId(agent))
-    throw bodyInvalid(`The body at /as/agent: it ${WORKFLOW_ID_RULE}.`)
-  return { uid, workflow, session, agent }
 }

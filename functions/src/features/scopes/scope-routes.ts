@@ -22,7 +22,8 @@ import { refuseParameters } from '../../http/query.ts'
 import { bodyInvalid, readObject } from '../../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../../http/route.ts'
 import { sendJson, sendTagged } from '../../http/send-json.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import type { StoredScopes } from './stored-scopes.ts'
 import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
@@ -31,7 +32,13 @@ const PATH = '/scopes/:kind/:id'
 const NAMES_SHOWN_MAX = 1_000
 
 /** The stored scopes of the caller's user. */
-export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
+type Parts = {
+  readonly scopes: StoredScopes
+  /** The catalog without the tools that rules hide. */
+  readonly listed: ListedCatalog
+}
+
+export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
   /** The items of a scope that match no tool of the user, which may be misspelled or for later. */
   async function unmatched(principal: Principal, scope: Scope, turns: Turns) {
     return { unmatched: await turns.run(unmatchedIn(await listed.view(principal), scope)) }

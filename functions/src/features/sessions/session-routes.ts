@@ -1,15 +1,14 @@
 import { isJsonArray, type JsonObject, type JsonValue } from '@toolrack/contract'
+import type { Hook } from '../../signal.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import type { Sessions } from './sessions.ts'
+import type { DeletedSession } from './session.ts'
+import type { SessionStore } from './session-store.ts'
+import type { SessionWriter } from './session-writer.ts'
 import { READ_SESSIONS, WRITE_SESSIONS } from './session-actions.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import type { Principal } from '../../access/principal.ts'
-import {
-  endOf,
-  isOver,
-  isSessionId,
-  namesOf,
-  SESSION_ID_RULE,
-  SESSION_TOOLS_MAX,
-} from './session.ts'
+import { endOf, isOver, isSessionId, namesOf, SESSION_ID_RULE, SESSION_TOOLS_MAX } from './session.ts'
 import type { AskedSelection, Session, SessionHead } from './session.ts'
 import type { AskedSession, SessionTarget, WrittenSession } from './session-writer.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
@@ -18,7 +17,6 @@ import { bodyInvalid, readObject } from '../../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../../http/route.ts'
 import { sendJson, sendTagged } from '../../http/send-json.ts'
 import { checkedSession } from './asked-session.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
 
 const PATH = '/sessions/:id'
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
@@ -27,8 +25,18 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 const SESSIONS_PAGE_MAX = 200
 
 /** The routes of sessions. `GET /sessions/{id}/tools` is a list, and lies beside the list of tools. */
-export function sessionRoutes(parts: RouteParts): readonly Route[] {
-  const { sessions, sessionStore, sessionWriter, approvals, listed, now } = parts
+type Parts = {
+  readonly sessions: Sessions
+  readonly sessionStore: SessionStore
+  readonly sessionWriter: SessionWriter
+  readonly sessionDeleted: Hook<DeletedSession>
+  /** The catalog without the tools that rules hide. */
+  readonly listed: ListedCatalog
+  readonly now: () => number
+}
+
+export function sessionRoutes(parts: Parts): readonly Route[] {
+  const { sessions, sessionStore, sessionWriter, sessionDeleted, listed, now } = parts
   const targetOf = (principal: Principal, id: string): SessionTarget => ({
     uid: principal.uid,
     id,
@@ -81,7 +89,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       async handle({ principal, asked: { id, precondition }, res, note }) {
         const { key, digest } = await sessionWriter.delete(principal.uid, id, precondition)
         note?.({ digest, subject: { outcome: 'deleted' } })
-        await approvals.forgetSession(principal.uid, key)
+        await sessionDeleted.run({ uid: principal.uid, key })
         res.writeHead(204, NOT_STORED).end()
       },
     }),

@@ -93,3 +93,6 @@ export function headOf({ tools: _tools, ...head }: Session): SessionHead {
 export function namesOf(session: Session): AskedSelection {
   return session.selection === 'chosen' ? session.tools.map(({ name }) => name) : session.selection
 }
+
+/** A session that was deleted. Another one with the same id has another key. */
+export type DeletedSession = { readonly uid: string; readonly key: string }

@@ -18,7 +18,7 @@ import { sendJson } from '../../http/send-json.ts'
 import { countedAnswerOf } from '../list/list-budget.ts'
 import { narrowingOf, narrowedList, viewNarrowing } from '../list/list-narrowing.ts'
 import { parseListQuery } from '../list/list-parameters.ts'
-import type { RouteParts } from '../../hosts/route-parts.ts'
+import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
 /** The prompts that are composed at the same time, each in turns, so that many long ones delay a short one little. */
@@ -33,7 +33,7 @@ const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at 
  * `POST /tools/wrap`: the text and the tools of a prompt within a number of tokens, and what each of its layers takes. The tools are those
  * of a list with the same scope, session, dialect and budget.
  */
-export function wrapRoute(parts: RouteParts): Route {
+export function wrapRoute(parts: ListParts): Route {
   const composing = new FairQueue(
     { places: WRAPS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
@@ -67,7 +67,7 @@ type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 
 type Answers = LRUCache<string, CountedAnswer>
 
 async function wrapped(
-  parts: RouteParts,
+  parts: ListParts,
   answers: Answers,
   asked: AskedWrap,
   principal: KnownRequest['principal'],
@@ -121,7 +121,7 @@ function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }
 
 /** The model of the request, or else of the session. */
 async function profileOf(
-  { sessions }: RouteParts,
+  { sessions }: ListParts,
   { model, session }: AskedWrap,
   uid: string,
 ): Promise<ModelProfile | undefined> {

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { createApp } from '../app.ts'
+import { createApp } from '../services.ts'
 import type { Family } from '../../http/route.ts'
 import { isProduction, logNotices, readConfig, type ConfigReport } from '../config.ts'
 import { checkNode } from './check-node.ts'

@@ -7,7 +7,7 @@ import { SqliteUsageStore } from '../../stores/sqlite/sqlite-usage-store.ts'
 import { SqliteRuleStore } from '../../stores/sqlite/sqlite-rule-store.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import { SqliteScopeStore } from '../../stores/sqlite/sqlite-scope-store.ts'
-import type { Governance } from '../services.ts'
+import type { Governance } from '../../features/host-parts.ts'
 
 /** What is kept about calls in the embedded store. */
 export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Governance {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { createApp } from '../app.ts'
+import { createApp } from '../services.ts'
 import { BodiesInFlight, bodyBudget } from '../../http/bodies-in-flight.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
 import { OWN_DEFS_DIR, type Config } from '../config.ts'

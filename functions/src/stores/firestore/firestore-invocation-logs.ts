@@ -1,11 +1,5 @@
 import type { CollectionReference, Query } from 'firebase-admin/firestore'
-import {
-  factsText,
-  keptCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../calls/invocation-logs.ts'
+import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
   FoundCall,

@@ -6,7 +6,10 @@ import type {
   RecordChange,
   RecordContent,
 } from '../../catalog/definitions/layer-changes.ts'
-import type { DefinitionVersionRecord, ModuleVersionRecord } from '../../catalog/definitions/stored-records.ts'
+import type {
+  DefinitionVersionRecord,
+  ModuleVersionRecord,
+} from '../../catalog/definitions/stored-records.ts'
 import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'

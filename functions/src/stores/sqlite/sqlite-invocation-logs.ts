@@ -1,11 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import {
-  factsText,
-  keptCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../calls/invocation-logs.ts'
+import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
   FoundCall,

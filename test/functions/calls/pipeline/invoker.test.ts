@@ -9,12 +9,7 @@ import { explainName } from '../../../../functions/src/catalog/views/explain-nam
 import { grantOf } from '../../../../functions/src/access/principal.ts'
 import { dispatch, parseCalls } from '../../../../functions/src/features/calling/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/features/calling/held-results.ts'
-import type {
-  CallEvent,
-  CallRequest,
-  CallOutcome,
-  Received,
-} from '../../../../functions/src/calls/call.ts'
+import type { CallEvent, CallRequest, CallOutcome, Received } from '../../../../functions/src/calls/call.ts'
 import { invokerOf, type CallParts } from '../../../../functions/src/features/calling/invoker-of.ts'
 import { Onion } from '../../../../functions/src/calls/onion.ts'
 import type { Step } from '../../../../functions/src/calls/onion.ts'

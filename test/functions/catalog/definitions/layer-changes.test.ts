@@ -3,7 +3,11 @@ import { LayerChanges, totalsOf } from '../../../../functions/src/catalog/defini
 import type { KeptName, RecordKind } from '../../../../functions/src/catalog/definitions/layer-changes.ts'
 import { revisionNumber } from '../../../../functions/src/catalog/definitions/layer-state.ts'
 import type { LayerState } from '../../../../functions/src/catalog/definitions/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES, replaced } from '../../../../functions/src/catalog/definitions/layer-totals.ts'
+import {
+  NO_TOTALS,
+  RECORD_BYTES,
+  replaced,
+} from '../../../../functions/src/catalog/definitions/layer-totals.ts'
 
 const BYTES = 1_000
 

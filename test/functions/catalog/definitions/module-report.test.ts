@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals'
 import type { CheckReport } from '../../../../functions/src/catalog/definitions/check-report.ts'
-import { moduleReport, REPORT_BYTES_MAX } from '../../../../functions/src/catalog/definitions/module-report.ts'
+import {
+  moduleReport,
+  REPORT_BYTES_MAX,
+} from '../../../../functions/src/catalog/definitions/module-report.ts'
 import { checkedModule } from '../../../support/reading-runner.ts'
 
 function reportOf(checked: CheckReport) {

@@ -184,7 +184,10 @@ const COMPILE_MANY = `
 `
 
 test('as many definitions as anybody likes are checked, and the validators of a few are kept', () => {
-  const validator = new URL('../../../../functions/src/catalog/schemas/validate-arguments.ts', import.meta.url)
+  const validator = new URL(
+    '../../../../functions/src/catalog/schemas/validate-arguments.ts',
+    import.meta.url,
+  )
   const flags = [
     '--max-old-space-size=64',
     '--input-type=module',

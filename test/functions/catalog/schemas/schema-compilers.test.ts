@@ -107,7 +107,10 @@ test('a worker without work is ended, and another is started for the next schema
 test('a worker that is busy for ever is gone when the process that asked it was killed', async () => {
   using folder = temporaryFolder()
   const busy = join(folder.path, 'busy')
-  const compilersUrl = new URL('../../../../functions/src/catalog/schemas/schema-compilers.ts', import.meta.url)
+  const compilersUrl = new URL(
+    '../../../../functions/src/catalog/schemas/schema-compilers.ts',
+    import.meta.url,
+  )
   const asks = `
     const { SchemaCompilers } = await import(${JSON.stringify(compilersUrl.href)})
     const compilers = new SchemaCompilers({ workerUrl: new URL(${JSON.stringify(OBEDIENT.href)}), deadlineMs: ${FOREVER} })

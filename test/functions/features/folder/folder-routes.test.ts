@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createApp } from '../../../../functions/src/hosts/app.ts'
+import { createApp } from '../../../../functions/src/hosts/services.ts'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import type { Services } from '../../../../functions/src/hosts/services.ts'
 import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'

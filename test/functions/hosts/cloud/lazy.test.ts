@@ -38,7 +38,7 @@ function loadedAfter(code: string): readonly string[] {
   }
   const setup = `
     const { cloudServices } = await import('./functions/src/hosts/cloud/services.ts')
-    const { createApp } = await import('./functions/src/hosts/app.ts')
+    const { createApp } = await import('./functions/src/hosts/services.ts')
     const { parseConfig } = await import('./functions/src/hosts/config.ts')
     const log = { info() {}, warn() {}, error() {} }
     const services = cloudServices(parseConfig(), log)
