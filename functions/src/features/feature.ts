@@ -31,13 +31,13 @@ export class Features<Given extends object, Parts extends Given = Given> {
   }
 
   add<Gives extends object>(feature: Feature<Parts, Gives>): Features<Given, Parts & Gives> {
-    return new Features([...this.#features, feature as Added])
+    return new Features([...this.#features, feature])
   }
 
   /** Creates all features over the parts of a host. */
   create(given: Given): Parts {
-    let parts: object = given
-    for (const { create } of this.#features) parts = { ...parts, ...create?.(parts as never) }
+    const parts = { ...given }
+    for (const { create } of this.#features) Object.assign(parts, create?.(parts as never))
     return parts as Parts
   }
 

@@ -2,13 +2,13 @@ import type { Layer } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { catalogEntry } from '../../catalog/views/catalog-entry.ts'
-import { CatalogView, type HidingRules, type ListFilter } from '../../catalog/views/catalog-view.ts'
+import { CatalogView, type HidingRules } from '../../catalog/views/catalog-view.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
 import type { LayerState } from '../../catalog/views/layer-cache.ts'
 import { LayerSnapshot } from '../../catalog/views/layer-snapshot.ts'
 import type { StoredLayer } from '../../catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
-import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 
 /** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
 export const PAST_NAMES_MAX = 200
@@ -20,14 +20,6 @@ export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as 
 export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
-
-/** What narrows a view beside the grant and the rules for everybody: the selection of a session, with its rules, and scopes. */
-export type ViewNarrowing = {
-  readonly filter: ListFilter
-  readonly session?: Pick<SessionSelection, 'lineage'> | undefined
-  /** An estimate of the memory that the filter holds. */
-  readonly bytes: number
-}
 
 /** Somebody who has asked for a narrowed view. */
 export type Narrowed = {

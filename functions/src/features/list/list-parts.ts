@@ -1,11 +1,10 @@
-import type { Principal } from '../../access/principal.ts'
 import type { ToolSearch } from '../../catalog/search/tool-search.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
 import type { ItemWorkflows } from '../../catalog/views/list-answer.ts'
 import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
-import type { Narrowed, PastViews } from '../changes/past-views.ts'
+import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 import type { NarrowingParts } from './list-narrowing.ts'
 
 /** What a list is made of. */
@@ -16,7 +15,12 @@ export type ListParts = ItemWorkflows &
     readonly listed: ListedCatalog
     readonly search: ToolSearch
     readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
-    readonly changes: { readonly views: PastViews<Principal & Narrowed> }
+    /** Remembers what has narrowed a list, so that a change feed can go on from it. */
+    readonly changes: {
+      readonly views: {
+        readonly know: (uid: string, revision: string, narrowing: () => ViewNarrowing) => void
+      }
+    }
     /** The envelope of a list whose query names none. */
     readonly envelope: Envelope
     /** Which names the items of a list have. By default the canonical ones. */

@@ -1,6 +1,6 @@
-import type { ConfigReport } from '../config.ts'
-import { harmless } from '../../log.ts'
-import { isSecret } from './config-file.ts'
+import type { ConfigReport } from './config.ts'
+import { harmless } from '../log.ts'
+import { isSecret } from './settings/config-file.ts'
 
 /** One line for each variable: its name, what is in force, and where it came from. Secrets are masked. */
 export function configLines({ inForce }: ConfigReport, variables: readonly string[]): string {
