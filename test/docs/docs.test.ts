@@ -146,7 +146,7 @@ test('docs/modules.md names each kind of fault that the service finds in a modul
   const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
     rows(tableOf(guide, heading)).map(([kind]) => kind?.replaceAll('`', '')),
   )
-  const sources = ['functions/src/tools/folder', 'functions/src/tools/modules'].flatMap((folder) =>
+  const sources = ['functions/src/features/folder', 'functions/src/catalog/definitions'].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => read(join(folder, name))),
   )
   const kinds = [...sources.join('\n').matchAll(/(?:\bkind: |faulty\([^']*)'([a-z]+_[a-z_]+)'/g)]
@@ -232,7 +232,7 @@ function headings(text: string): string[] {
 
 test('docs/architecture.md lists the steps of a call as the pipeline does', () => {
   const source = read('functions/src/calls/pipeline/steps.ts')
-  const steps = Array.from(source.matchAll(/\.(?:step|run)\('([^']+)'/g), ([, name]) => name)
+  const steps = Array.from(source.matchAll(/\.(?:step|optional|run)\('([^']+)'/g), ([, name]) => name)
   const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
   const listed = Array.from(
     section.split('\n## ')[0]?.matchAll(/^\d+\. \*\*(.+?)\.\*\*/gm) ?? [],

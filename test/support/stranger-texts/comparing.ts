@@ -20,7 +20,7 @@ import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
 const SCOPES = 'packages/contract/src/scopes/'
-const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
 
 /** The kinds that are compared in their own ways. */
 const KINDS = ['text', 'command', 'url', 'date-time'] as const
@@ -89,10 +89,10 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
   [`${SCOPES}name-globs.ts`]: {
     NameGlobs: (bad) => new NameGlobs(itemsOf(bad).map(({ text }) => text)).matching(bad.text),
   },
-  [`${AUDIT}known-secrets.ts`]: {
+  [`${REDACTION}known-secrets.ts`]: {
     printedFilter: (bad) => printedFilter({ password: bad.patterns }, NOT_SENSITIVE)(bad.text),
   },
-  [`${AUDIT}filtered-lines.ts`]: {
+  [`${REDACTION}filtered-lines.ts`]: {
     FilteredLines(bad) {
       const lines = new FilteredLines(printedFilter({ password: bad.patterns }, NOT_SENSITIVE))
       for (let at = 0; at < bad.text.length; at += 1) lines.take(bad.text.charAt(at))

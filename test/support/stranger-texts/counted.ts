@@ -6,7 +6,7 @@ import { badGlobs, type BadTexts } from '../bad-texts.ts'
 import type { Calls } from './calls.ts'
 
 const MATCHING = 'packages/contract/src/matching/'
-const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
 
 /** Functions that count their steps: each returns the steps, and the length of everything that it was given. */
 export const COUNTED: Calls<(bad: BadTexts) => { readonly steps: number; readonly length: number }> = {
@@ -41,7 +41,7 @@ export const COUNTED: Calls<(bad: BadTexts) => { readonly steps: number; readonl
       return { steps: ends.steps, length: text.length + 2 * lengthOf(patterns) }
     },
   },
-  [`${AUDIT}printed-secrets.ts`]: {
+  [`${REDACTION}printed-secrets.ts`]: {
     PrintedSecrets({ text, patterns }) {
       const needles = new Needles([...new Set(patterns)])
       const printed = new PrintedSecrets(needles)

@@ -2,6 +2,7 @@ const RULES = 'packages/contract/src/rules/'
 const SCOPES = 'packages/contract/src/scopes/'
 const MATCHING = 'packages/contract/src/matching/'
 const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
 const SEARCH = 'functions/src/catalog/search/'
 
 /** What is exported and takes no text of a stranger, or leaves it to a function above. A file, or `file name`. */
@@ -23,6 +24,10 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${RULES}tool-classes.ts`]: 'compares whole texts with constants',
   [`${SCOPES}format-scope.ts`]: 'joins the items of a parsed scope',
   [`${SCOPES}parse-scope.ts scopeFaultText`]: 'takes a fault, which has no text of a stranger',
+  [`${REDACTION}sensitive-keyword.ts`]: 'looks members of a schema up by their names',
+  [`${AUDIT}audited-requests.ts`]: 'redacts the names of a path, which Node bounds, by redactText',
+  'functions/src/features/scopes/asked-scopes.ts':
+    'reads an address, which Node bounds, by parseScope and by patterns of one class',
   [`${AUDIT}audit-call.ts noteStart`]: 'gives what it is told to AuditTrail',
   [`${AUDIT}audit-call.ts auditCall`]:
     'gives what it is told to AuditTrail, which redacts it by redactedEvent',
@@ -41,12 +46,12 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${AUDIT}number-ranges.ts`]: 'reads what the service has written',
   [`${AUDIT}record.ts`]: 'reads and writes records, whose texts were redacted before',
   [`${AUDIT}removal-texts.ts`]: 'reads what the service has written',
-  [`${AUDIT}replaced-text.ts`]: 'cuts a text at numbers',
+  [`${REDACTION}replaced-text.ts`]: 'cuts a text at numbers',
   [`${AUDIT}running-calls.ts`]: 'reads what the service has written, and compares whole texts',
-  [`${AUDIT}sensitive.ts`]: 'looks members of a schema up by their names; a schema has at most 32 KB',
+  [`${REDACTION}sensitive.ts`]: 'looks members of a schema up by their names; a schema has at most 32 KB',
   [`${AUDIT}tool-facts.ts`]: 'redacts arguments by recordedArguments',
   [`${AUDIT}verify-trail.ts`]: 'reads what the service has written',
-  [`${AUDIT}yaml-lines.ts isBelowKey`]: 'compares numbers',
+  [`${REDACTION}yaml-lines.ts isBelowKey`]: 'compares numbers',
   'functions/src/features/rules/authorise.ts': 'decides by decideCall',
   'functions/src/features/rules/cached-text.ts': 'keeps what was read',
   'functions/src/features/rules/check-rules.ts checkedRules':
@@ -56,7 +61,6 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   'functions/src/features/rules/report-operator-rules.ts': 'compares names by targetsOf, in turns',
   'functions/src/features/rules/rule-marks.ts': 'looks whole texts up in a map',
   'functions/src/features/rules/rule-targets.ts': 'compares names by toolAnswers, in turns',
-  'functions/src/catalog/views/ruled-tool.ts': 'looks members of a schema up by their names',
   'functions/src/features/rules/written-rule.ts': 'asks writtenGlob, in turns',
   'functions/src/features/rules/kept-rules.ts': 'parses JSON, and compares whole texts',
   'functions/src/features/rules/rule-book.ts': 'joins rules of owners by their keys',

@@ -49,6 +49,7 @@ import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
 const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
 const SEARCH = 'functions/src/catalog/search/'
 
 /** Functions that read one text of any length. */
@@ -69,37 +70,39 @@ export const READING: Calls<(text: string) => unknown> = {
   [`${AUDIT}audit-call.ts`]: { askedName },
   [`${AUDIT}audit-store.ts`]: { isPlace },
   [`${AUDIT}traceparent.ts`]: { validTraceparent },
-  [`${AUDIT}command-secrets.ts`]: {
+  [`${REDACTION}command-secrets.ts`]: {
     withoutCommandSecrets: (text) => withoutCommandSecrets(text, () => undefined),
     withoutListedSecret: (text) => withoutListedSecret([text, text, '-u', text], 3),
   },
-  [`${AUDIT}known-shapes.ts`]: { KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)] },
-  [`${AUDIT}named-secrets.ts`]: { NamedSecrets: (text) => new NamedSecrets(() => undefined).take(text) },
-  [`${AUDIT}name-before.ts`]: {
+  [`${REDACTION}known-shapes.ts`]: {
+    KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)],
+  },
+  [`${REDACTION}named-secrets.ts`]: { NamedSecrets: (text) => new NamedSecrets(() => undefined).take(text) },
+  [`${REDACTION}name-before.ts`]: {
     nameBefore(text) {
       for (let at = 0; at < text.length; at += 100) nameBefore(text, 0, at)
     },
   },
-  [`${AUDIT}secret-value.ts`]: {
+  [`${REDACTION}secret-value.ts`]: {
     valueEnd: (text) => valueEnd(text, 0),
     openValueEnd: (text) => [
       openValueEnd(text, 0, { kind: 'quotes', quotes: '"""', linesLeft: Infinity }),
       openValueEnd(text, 0, { kind: 'brackets', depth: 1, quote: '', linesLeft: Infinity }),
     ],
   },
-  [`${AUDIT}secret-names.ts`]: { isSecretName, isCountName, isLabel, isLabelled },
-  [`${AUDIT}yaml-lines.ts`]: {
+  [`${REDACTION}secret-names.ts`]: { isSecretName, isCountName, isLabel, isLabelled },
+  [`${REDACTION}yaml-lines.ts`]: {
     lineAt(text) {
       for (let at = 0; at < text.length;) at = lineAt(text, at).next
     },
     keyColumn: (text) => keyColumn('', text, text.length),
     lastLine: (text) => lastLine(text, text),
   },
-  [`${AUDIT}text-redactor.ts`]: {
+  [`${REDACTION}text-redactor.ts`]: {
     mayHoldSecret,
     TextRedactor: (text) => new TextRedactor(() => undefined).take(text),
   },
-  [`${AUDIT}redact.ts`]: {
+  [`${REDACTION}redact.ts`]: {
     redactText: (text) => redactText(text, () => undefined),
     redact: (text) => redact({ [text]: [text] }),
     recordedArguments: (text) => recordedArguments({ text }, NOT_SENSITIVE),
@@ -113,7 +116,7 @@ export const READING: Calls<(text: string) => unknown> = {
     redactedEvent: (text) =>
       redactedEvent({ kind: 'call', principal: { kind: 'user', uid: text }, outcome: 'ok', session: text }),
   },
-  [`${AUDIT}redacted-log.ts`]: {
+  [`${REDACTION}redacted-log.ts`]: {
     redactedLog: (text) => redactedLog(logOf(() => undefined)).info(text, { text }),
   },
   [`${SEARCH}words.ts`]: {
