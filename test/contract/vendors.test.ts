@@ -101,7 +101,7 @@ const MAY_NAME_VENDORS = [
   // MCP as a kind of runner.
   /^packages\/contract\/src\/tool-definition\.ts$/,
   // Definitions in the shapes of vendors are accepted too.
-  /^functions\/src\/tools\/definitions\//,
+  /^functions\/src\/catalog\/definitions\/(?:definition-schema|loose-shape)\.ts$/,
 ]
 
 test('no code names a vendor but the files of the vendors', () => {

@@ -49,10 +49,10 @@ test('docs/errors.md has a row for each error code, with its status and whether 
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/api.md names each route, and no other', () => {
-  const documented = [...read('docs/api.md').matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(
-    ([, route]) => route,
-  )
+test('docs/api.md, or the page of a feature, names each route, and no other', () => {
+  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  const text = pages.map((name) => read(join('docs', name))).join('\n')
+  const documented = [...text.matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
   const known = TABLE.map(({ method, path }) => `${method} ${path}`)
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
