@@ -20,7 +20,7 @@ type FoundName = { readonly name: string; readonly start: number }
  */
 export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
   let at = end
-  while (at > from && at > end - BLANKS_MAX && isBlank(text.charCodeAt(at - 1))) at -= 1
+  for (let blanks = 0; blanks < BLANKS_MAX; blanks += 1) at -= blankBefore(text, from, at)
   const last = quoteBefore(text, from, at)
   const least = Math.max(from, last - WRITTEN_LENGTH_MAX)
   let start = last
@@ -52,6 +52,13 @@ function quoteBefore(text: string, from: number, end: number): number {
   let start = end - 1
   while (start > from && start > end - 1 - BACKSLASHES_MAX && text[start - 1] === '\\') start -= 1
   return start
+}
+
+/** The UTF-16 code units of the blank before `at`, which can be encoded as in a query. 0 if there is none. */
+function blankBefore(text: string, from: number, at: number): number {
+  if (at <= from) return 0
+  if (isBlank(text.charCodeAt(at - 1)) || text[at - 1] === '+') return 1
+  return at - 3 >= from && text.startsWith('%20', at - 3) ? 3 : 0
 }
 
 function isBlank(unit: number): boolean {

@@ -5,8 +5,8 @@ import { isCountName, isLabel, isLabelled, isSecretName } from './secret-names.t
 import { openValueEnd, valueEnd, type OpenValue, type ValueEnd } from './secret-value.ts'
 import { isBelowKey, keyColumn, lastLine, lineAt } from './yaml-lines.ts'
 
-/** The sign of `name=value`, `name: value`, `"name" => "value"` and `<name>value`. It can be percent-encoded. */
-const SIGN = /[:=]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
+/** The sign of `name=value`, `name: value`, `"name" => "value"` and `<name>value`. It can be percent-encoded, or as wide as a Chinese letter. */
+const SIGN = /[:=：＝]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
 
 /** The rest of a line whose value stands on the next lines: in YAML perhaps with a tag, an anchor, `|` or `>`, and a comment. */
 const VALUE_BELOW = /((?:[!&]\S{1,64}[^\S\n]*){0,2})([|>][-+0-9]{0,2}(?:[^\S\n]+#[^\n]*)?)?[^\S\n]*(?:\n|$)/y

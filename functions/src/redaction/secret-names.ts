@@ -16,6 +16,12 @@ const SECRET_NAME = new RegExp(
 /** A name whose last word is short for a password: `DB_PASS`, `userPwd`. Not `bypass`. */
 const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
 
+/**
+ * A longer name with other letters than those of ASCII counts as that of a secret. To put its letters into their usual order takes
+ * quadratic time.
+ */
+const OTHER_LETTERS_LENGTH_MAX = 256
+
 /** The length of the shortest of these names. */
 const LENGTH_MIN = 2
 
@@ -26,6 +32,7 @@ export function isSecretName(name: string): boolean {
   if (name.length < LENGTH_MIN) return false
   if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
   if (!/[^ -~]/.test(name)) return false
+  if (name.length > OTHER_LETTERS_LENGTH_MAX) return true
   // Letters of other widths and accents in several forms, and then also invisible characters and letters that look alike.
   const normalised = name.normalize('NFKC')
   const readable = readableName(name)

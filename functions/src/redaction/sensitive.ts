@@ -43,6 +43,9 @@ const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 /** The most schemas that are looked at for one value. Of a schema with more, every value is taken as sensitive. */
 const SCHEMAS_MAX = 1_000
 
+/** The same for all values of one redaction together. Members of which the schema says the same are looked at once. */
+const LOOKS_MAX = 10_000
+
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
 
 /**
@@ -62,48 +65,85 @@ function holdsMark(value: JsonValue | undefined): boolean {
 
 /** What the text of a definition marks as sensitive. */
 export function sensitivityOf(definitionText: string): Sensitivity {
-  if (!MAY_MARK.test(definitionText)) return NOT_SENSITIVE
+  const marked = markedParameters(definitionText)
+  return marked ? new Reader(marked).root : NOT_SENSITIVE
+}
+
+/** The schema of the parameters, if it marks anything. */
+function markedParameters(definitionText: string): JsonObject | undefined {
+  if (!MAY_MARK.test(definitionText)) return undefined
   const definition = parsedJson(definitionText)
   const parameters = isJsonObject(definition)
     ? (valueAt(definition, ['function', 'parameters']) ?? valueAt(definition, ['parameters']))
     : undefined
-  if (!isJsonObject(parameters) || !holdsMark(parameters)) return NOT_SENSITIVE
-  return ofSchemas(parameters, [parameters])
+  return isJsonObject(parameters) && holdsMark(parameters) ? parameters : undefined
 }
 
-/** Of a value to which all these schemas may apply. One that marks it is enough: it is not known which of them does apply. */
-function ofSchemas(root: JsonObject, schemas: readonly JsonValue[]): Sensitivity {
-  const applied = new Set<JsonObject>()
-  const waiting = [...schemas]
-  for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
-    if (!isJsonObject(schema) || applied.has(schema)) continue
-    if (applied.size >= SCHEMAS_MAX || isMarked(schema)) return MARKED
-    applied.add(schema)
-    const { $ref } = schema
-    if ($ref !== undefined) {
-      const target = referencedSchema(root, $ref)
-      if (!target) return MARKED
-      waiting.push(target)
-    }
-    if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) return MARKED
-    if (OF_A_PART.some((keyword) => holdsMark(schema[keyword]))) return MARKED
-    for (const keyword of SAME_VALUE) waiting.push(...listOf(schema[keyword]))
-    for (const keyword of CONDITIONAL) waiting.push(...membersOf(schema[keyword]))
+/** Looks at a schema for one redaction. */
+class Reader {
+  readonly #root: JsonObject
+  #looksLeft = LOOKS_MAX
+
+  constructor(root: JsonObject) {
+    this.#root = root
   }
-  if (applied.size === 0) return NOT_SENSITIVE
-  const found = [...applied]
-  return {
-    isMarked: false,
-    property: (name) =>
-      ofSchemas(
-        root,
-        found.flatMap((schema) => ofProperty(schema, name)),
+
+  get root(): Sensitivity {
+    return this.#ofSchemas([this.#root])
+  }
+
+  /** Of a value to which all these schemas may apply. One that marks it is enough: it is not known which of them does apply. */
+  #ofSchemas(schemas: readonly JsonValue[]): Sensitivity {
+    const applied = new Set<JsonObject>()
+    const waiting = [...schemas]
+    for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
+      this.#looksLeft -= 1
+      if (this.#looksLeft < 0) return MARKED
+      if (!isJsonObject(schema) || applied.has(schema)) continue
+      if (applied.size >= SCHEMAS_MAX || isMarked(schema)) return MARKED
+      applied.add(schema)
+      const { $ref } = schema
+      if ($ref !== undefined) {
+        const target = referencedSchema(this.#root, $ref)
+        if (!target) return MARKED
+        waiting.push(target)
+      }
+      if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) return MARKED
+      if (OF_A_PART.some((keyword) => holdsMark(schema[keyword]))) return MARKED
+      for (const keyword of SAME_VALUE) waiting.push(...listOf(schema[keyword]))
+      for (const keyword of CONDITIONAL) waiting.push(...membersOf(schema[keyword]))
+    }
+    if (applied.size === 0) return NOT_SENSITIVE
+    const found = [...applied]
+    const names = new Set(
+      found.flatMap(({ properties }) => (isJsonObject(properties) ? Object.keys(properties) : [])),
+    )
+    const places = Math.max(...found.map(({ prefixItems }) => listOf(prefixItems).length))
+    return {
+      isMarked: false,
+      property: this.#lookedAtOnce(
+        (name: string) => (names.has(name) ? name : undefined),
+        (name) => found.flatMap((schema) => ofProperty(schema, name)),
       ),
-    item: (index) =>
-      ofSchemas(
-        root,
-        found.flatMap((schema) => ofItem(schema, index)),
+      item: this.#lookedAtOnce(
+        (index: number) => (index < places ? index : undefined),
+        (index) => found.flatMap((schema) => ofItem(schema, index)),
       ),
+    }
+  }
+
+  /** `keyOf` is the same for members of which the schemas say the same. */
+  #lookedAtOnce<Member>(
+    keyOf: (member: Member) => Member | undefined,
+    schemasOf: (member: Member) => readonly JsonValue[],
+  ): (member: Member) => Sensitivity {
+    const known = new Map<Member | undefined, Sensitivity>()
+    return (member) => {
+      const key = keyOf(member)
+      const found = known.get(key) ?? this.#ofSchemas(schemasOf(member))
+      known.set(key, found)
+      return found
+    }
   }
 }
 
@@ -132,14 +172,15 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [value]
 }
 
-/** What the schema of each definition marks. A definition that is no longer in the catalog takes its entry along. */
 /** A stored definition: its JSON. */
 type Stored = { readonly text: string }
 
-const MARKS = new WeakMap<Stored, Sensitivity>()
+/** The schemas that mark anything. A definition that is no longer in the catalog takes its entry along. */
+const MARKED_PARAMETERS = new WeakMap<Stored, JsonObject | null>()
 
+/** What the schema of a definition marks, for one redaction. */
 export function marksOf(stored: Stored): Sensitivity {
-  let marks = MARKS.get(stored)
-  if (!marks) MARKS.set(stored, (marks = sensitivityOf(stored.text)))
-  return marks
+  let marked = MARKED_PARAMETERS.get(stored)
+  if (marked === undefined) MARKED_PARAMETERS.set(stored, (marked = markedParameters(stored.text) ?? null))
+  return marked ? new Reader(marked).root : NOT_SENSITIVE
 }

@@ -5,7 +5,7 @@ import type { Removed } from './redacted.ts'
 
 /** Only a text with one of these can hold a secret, so most texts are not looked through. */
 const MAY_HOLD =
-  /[=:{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
+  /[=:：＝{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
 
 /** False for a text that certainly holds no secret. */
 export function mayHoldSecret(text: string): boolean {

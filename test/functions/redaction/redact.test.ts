@@ -20,6 +20,10 @@ const SHAPED = [
   `https://example.com/?next=https://other.example/?api_key=${CANARY}`,
   `callback=https%3A%2F%2Fh%2F%3Faccess_token%3D${CANARY}`,
   `password: ${CANARY}`,
+  `密码：${CANARY}`,
+  `password ＝ ${CANARY}`,
+  `q=the%20password%20%3D%20${CANARY}`,
+  `q=the+password+%253d+${CANARY}`,
   `PGPASSWORD="${CANARY} with blanks" psql`,
   `{'client_secret': '${CANARY}'}`,
   `Authorization: Basic ${CANARY}==\nAccept: */*`,
@@ -73,6 +77,15 @@ const SHAPED = [
   `mysql -h db -p${CANARY}`,
 ]
 const isClean = (value: unknown): boolean => !/Canary|CANARY/.test(JSON.stringify(value))
+
+/** The processor time that a redaction with this schema takes, in milliseconds. */
+function processorMs(parameters: JsonObject, args: JsonObject): number {
+  const marks = sensitivityOf(definition(parameters))
+  const before = process.cpuUsage()
+  redact(args, marks)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
 
 const definition = (parameters: JsonObject): string => JSON.stringify({ function: { name: 't', parameters } })
 const hashOf = (args: JsonObject): string => recordedArguments(args, NOT_SENSITIVE).argumentsHash
@@ -276,10 +289,57 @@ describe('x-sensitive', () => {
     expect(redact({ a: CANARY }, marks)).toEqual({ a: isSecret ? REDACTED : CANARY })
   })
 
+  test('members of which the schema says the same are looked at once', () => {
+    const parts = Array.from({ length: 900 }, () => ({ additionalProperties: {}, items: {} }))
+    const parameters = { properties: { a: mark, list: { allOf: parts } }, allOf: parts }
+    const members = Object.fromEntries(Array.from({ length: 26_000 }, (_, at) => [`m${at}`, 0]))
+    // If each were looked at alone, it would be many seconds.
+    expect(processorMs(parameters, members)).toBeLessThan(1_000)
+    expect(processorMs(parameters, { list: Array.from({ length: 120_000 }, () => 0) })).toBeLessThan(1_000)
+  })
+
+  test('what is behind very many schemas counts as marked', () => {
+    const names = Array.from({ length: 300 }, (_, at) => `a${at}`)
+    const part = { type: 'string' }
+    const parameters = {
+      properties: { ...Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/p' }])), s: mark },
+      $defs: { p: { allOf: Array.from({ length: 300 }, () => ({ $ref: '#/$defs/q' })) }, q: part },
+    }
+    const args = Object.fromEntries(names.map((name) => [name, 'shown']))
+    const shown = Object.values(redact(args, sensitivityOf(definition(parameters))) as JsonObject)
+    expect(shown[0]).toBe('shown')
+    expect(shown.at(-1)).toBe(REDACTED)
+  })
+
+  test('a member keeps its own mark beside others of which the schema says the same', () => {
+    const marks = sensitivityOf(
+      definition({
+        properties: { list: { prefixItems: [{}, mark], items: {} }, open: {} },
+        additionalProperties: mark,
+        patternProperties: { '^q': {} },
+      }),
+    )
+    expect(redact({ x: 1, open: 'a', y: 'b', list: ['c', 'd', 'e', 'f'], z: 2 }, marks)).toEqual({
+      x: REDACTED,
+      open: 'a',
+      y: REDACTED,
+      list: ['c', REDACTED, 'e', 'f'],
+      z: REDACTED,
+    })
+  })
+
   test('nothing else of the arguments is removed', () => {
     const marks = sensitivityOf(definition({ properties: { a: mark, b: { type: 'string' } } }))
     expect(redact({ a: CANARY, b: 'shown' }, marks)).toEqual({ a: REDACTED, b: 'shown' })
   })
+})
+
+test('a long name of marks that are out of order is not put into order, and counts as that of a secret', () => {
+  const name = `a${'\u0301'.repeat(60_000)}${'\u0323'.repeat(60_000)}`
+  const before = process.cpuUsage()
+  expect(redact({ [name]: 'x' }, NOT_SENSITIVE)).toEqual({ [name]: REDACTED })
+  // Otherwise it is many seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
 })
 
 test('the hash is that of the arguments without their secrets, also if they are cut', () => {

@@ -35,6 +35,8 @@ export function splitWords(text: string): readonly string[] {
   const apart = text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    // A long run of marks takes quadratic time to be put into its usual order.
+    .replace(/\p{M}+/gu, '')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
