@@ -121,11 +121,21 @@ export class FolderLayer implements LayerSource {
     if (read.whole) this.#filesRead = read
   }
 
+  /** The places of the tools of the folders that come before this one. Two folders can have a file of the same name. */
+  #placesBelow(): ReadonlyMap<string, string> {
+    const below = this.#files
+    if (!(below instanceof FolderLayer)) return new Map()
+    const places = below.#current().tools.map((tool) => {
+      return [tool.name, `${placeOf(tool)}, in ${below.folder.path}`] as const
+    })
+    return new Map([...below.#placesBelow(), ...places])
+  }
+
   #current(): Joined {
     const of = { files: this.#filesRead, modules: this.folder.files }
     const { files, modules } = this.#joined?.of ?? {}
     if (!this.#joined || files !== of.files || modules !== of.modules) {
-      this.#joined = join(of, this.folder.surplus)
+      this.#joined = join(of, this.folder.surplus, this.#placesBelow())
       const checking = new Set(this.folder.checking.map(({ file }) => file))
       this.#reporter.news({ ...this.#joined, files: of.modules, checking }).forEach(this.#report)
     }
@@ -172,10 +182,10 @@ function nameTaken(place: Place, name: string, owner: string): ErrorDetail {
   return { reason: 'NAME_TAKEN', kind: 'name_taken', name, message, ...(line !== null && { line }) }
 }
 
-function join(of: Sources, surplus: number): Joined {
+function join(of: Sources, surplus: number, placesBelow: ReadonlyMap<string, string>): Joined {
   const { files, modules } = of
   const taken = files.definitions.map(({ name, source = 'the definitions files' }) => [name, source] as const)
-  const merged = mergeModules(modules.values(), new Map(taken))
+  const merged = mergeModules(modules.values(), new Map([...taken, ...placesBelow]))
   const definitions = merged.tools.map(stored)
   const skipped = [...files.skipped, ...merged.skipped.map(skippedItem), ...surplusItem(surplus)]
   const hash = createHash('sha256').update(files.revision)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { LayerRead, LayerSource } from '../../../../functions/src/catalog/views/layer-source.ts'
 import { FolderLayer } from '../../../../functions/src/features/folder/folder-layer.ts'
+import { FolderLayers } from '../../../../functions/src/features/folder/folder-layers.ts'
 import { ModuleFolder } from '../../../../functions/src/features/folder/module-folder.ts'
 import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
@@ -515,4 +516,22 @@ test('a definition of the files comes first, and both are in the layer', async (
     skipped: [{ name: 'notes:a', message: expect.stringContaining('is taken by a.json#/tools/0') }],
   })
   modules.close()
+})
+
+test('a name that a file of another folder has is reported with that folder, because its file can have the same name', async () => {
+  using first = temporaryFolder()
+  using second = temporaryFolder()
+  const runner = new CountingRunner()
+  const folders = [first, second].map(({ path }) => {
+    writeFileSync(join(path, 'notes.py'), moduleOf('notes'))
+    return watched(path, runner)
+  })
+  const layers = new FolderLayers(NO_FILES, folders)
+  await Promise.all(folders.map((folder) => folder.refresh(60_000)))
+  const { skipped } = await until(
+    () => layers.modules(),
+    ({ skipped: left }) => left.length === 1,
+  )
+  expect(skipped[0]?.detail['message']).toContain(`is taken by notes.py, line 1, in ${first.path}. `)
+  folders.forEach((folder) => folder.close())
 })
