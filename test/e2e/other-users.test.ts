@@ -8,6 +8,7 @@ import type { Family } from '../../functions/src/edge/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
+import { featureStores } from '../../functions/src/hosts/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
@@ -100,7 +101,8 @@ beforeAll(async () => {
 let approval = ''
 
 async function waitingCall(): Promise<string> {
-  const { approvals: store, sealing } = governance
+  const { approvals: store } = featureStores(governance, () => NOW)
+  const { sealing } = governance
   const approvals = new Approvals({ store, now: () => NOW, sealing })
   const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
   const args = { text: SECRET }

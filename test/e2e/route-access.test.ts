@@ -10,6 +10,7 @@ import { tool } from '../support/definition-changes.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
+import { featureStores } from '../../functions/src/hosts/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
@@ -112,7 +113,7 @@ const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const NO_SESSION = '404 SESSION_NOT_FOUND'
 const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const approvals = new Approvals({
-  store: governance.approvals,
+  store: featureStores(governance, () => NOW).approvals,
   sealing: governance.sealing,
   now: () => NOW,
 })

@@ -8,7 +8,16 @@ type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string
  * The floors of the service, the highest first. A floor imports the floors below it and never one above it.
  * `stores` and `platform` are the adapters: only `hosts` imports them.
  */
-export const FLOORS = ['hosts', 'edge', 'stores', 'platform', 'calls', 'tools', 'access'] as const
+export const FLOORS = [
+  'hosts',
+  'edge',
+  'stores',
+  'platform',
+  'calls',
+  'tools',
+  'documents',
+  'access',
+] as const
 type Floor = (typeof FLOORS)[number]
 
 /** The files above all floors (the entries) and below all floors (the ground). */
@@ -42,7 +51,7 @@ const files = (names: readonly string[]): string[] => names.map((name) => `${nam
 /** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
-const DOMAIN: readonly Floor[] = ['calls', 'tools', 'access']
+const DOMAIN: readonly Floor[] = ['calls', 'tools', 'documents', 'access']
 
 function above(floor: Floor): string {
   return inFunctions([...folders(FLOORS.slice(0, FLOORS.indexOf(floor))), ...files(ENTRIES)])
@@ -87,7 +96,7 @@ const RULES: readonly Rule[] = [
   {
     of: new RegExp(inFunctions(folders(DOMAIN))),
     mayNot: new RegExp(`${WEB}|^node:sqlite$`),
-    why: 'calls, tools and access know no HTTP and no vendor',
+    why: 'calls, tools, documents and access know no HTTP and no vendor',
   },
   {
     of: new RegExp(inFunctions(folders(['edge/http', 'edge/routes']))),

@@ -1,6 +1,6 @@
+import { featureStores, type Governance } from './feature-stores.ts'
 import { Agents } from '../tools/agents/agents.ts'
 import type { AgentFiles } from '../tools/agents/agent-files.ts'
-import type { AgentStore } from '../tools/agents/agent-store.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Principal } from '../access/principal.ts'
 import { ChangeFeeds, type Bounds } from '../tools/changes/change-feeds.ts'
@@ -14,17 +14,13 @@ import { FolderLayers } from '../tools/folder/folder-layers.ts'
 import type { FolderNews } from '../tools/folder/folder-news.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { redactedLog } from '../calls/audit/redacted-log.ts'
-import type { IdempotencyKeys } from '../calls/once/idempotency-keys.ts'
-import type { ApprovalStore } from '../calls/approvals/approval-store.ts'
 import { checkEdited } from '../calls/approvals/check-edited.ts'
 import { FileMarks } from '../calls/approvals/file-marks.ts'
 import { showArguments } from '../calls/approvals/show-arguments.ts'
-import type { Sealing } from '../calls/sealing.ts'
 import { Approvals, type Announce } from '../calls/approvals/approvals.ts'
 import { operatorRulesReport } from '../calls/rules/report-operator-rules.ts'
 import { RuleBook } from '../calls/rules/rule-book.ts'
 import { RuleWriter } from '../calls/rules/rule-writer.ts'
-import type { RuleStore } from '../calls/rules/rule-store.ts'
 import { RuledCatalog } from '../calls/rules/ruled-catalog.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
@@ -35,14 +31,11 @@ import type { Log } from '../log.ts'
 import { LoopWatch } from '../loop-watch.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
-import type { ScopeStore } from '../tools/scopes/scope-store.ts'
 import { StoredScopes } from '../tools/scopes/stored-scopes.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { UsageRanks } from '../tools/usage/usage-ranks.ts'
-import type { UsageStore } from '../tools/usage/usage-store.ts'
 import { ToolSearch } from '../tools/search/tool-search.ts'
 import { Sessions } from '../tools/sessions/sessions.ts'
-import type { SessionStore } from '../tools/sessions/session-store.ts'
 import { SessionWriter } from '../tools/sessions/session-writer.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
@@ -55,20 +48,6 @@ type HostParts =
   | 'runner'
   | 'logs'
   | 'signJobToken'
-
-/** What is kept about the calls of everybody. */
-export type Governance = {
-  readonly agents: AgentStore
-  readonly approvals: ApprovalStore
-  readonly rules: RuleStore
-  readonly scopes: ScopeStore
-  readonly usage: UsageStore
-  readonly keys: IdempotencyKeys
-  /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
-  readonly sealing?: Sealing | undefined
-  readonly sessions: SessionStore
-  readonly close: () => Promise<void>
-}
 
 /** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Pick<RouteParts, HostParts> &
@@ -105,6 +84,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const parts = { ...given, log: redactedLog(given.log) }
   const { runner, logs, audit, log, showCall, toolsFolders = [] } = parts
   const { now = Date.now, deadlineMsMax = Infinity, callLimits } = parts
+  const stores = featureStores(parts.governance, now)
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = logged(files(compilers), log)
@@ -123,7 +103,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   }
   const folder = watched.length === 0 ? undefined : new FolderLayers(definitions, watched, tellNews)
   const fileMarks = new FileMarks({
-    store: parts.governance.rules,
+    store: stores.rules,
     operator: parts.operatorRules,
     isComplete: () => folder?.isComplete ?? true,
     log,
@@ -141,23 +121,21 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
   const { sourceOf = sourceIn(store, folder) } = parts
   const validator = argumentValidator
   const approvals = new Approvals({
-    store: parts.governance.approvals,
+    store: stores.approvals,
     now,
     announce: parts.webhook?.announce,
     sealing: parts.governance.sealing,
   })
-  const ruleStore = parts.governance.rules
   const ruleBook = new RuleBook({
-    store: ruleStore,
-    agents: parts.governance.agents,
+    store: stores.rules,
+    agents: stores.agents,
     log,
     operator: parts.operatorRules,
     written: () => feeds.wake(),
   })
   const listed = new RuledCatalog(catalog, ruleBook)
   const search = new ToolSearch()
-  const sessionStore = parts.governance.sessions
-  const sessions = new Sessions({ store: sessionStore, log, now })
+  const sessions = new Sessions({ store: stores.sessions, log, now })
   const views = new PastViews<Principal & Narrowed>({
     catalog,
     store,
@@ -169,7 +147,7 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     search,
     sessions,
     ruleBook,
-    keys: parts.governance.keys,
+    keys: stores.keys,
     sealing: parts.governance.sealing,
     approvals,
     fileMarks,
@@ -197,22 +175,22 @@ export function createServices({ store: storeWith, files, ...given }: ServicePar
     changes: { feeds, views },
     ruleBook,
     usageRanks: new UsageRanks({
-      store: parts.governance.usage,
+      store: stores.usage,
       calls: (uid, since, limit) => logs.page(uid, { since, limit }),
       now,
       log,
     }),
     reportOperatorRules: operatorRulesReport(parts.operatorRules, log),
-    ruleWriter: new RuleWriter({ store: ruleStore, book: ruleBook, now }),
-    scopes: new StoredScopes({ store: parts.governance.scopes, now, written: () => feeds.wake() }),
+    ruleWriter: new RuleWriter({ store: stores.rules, book: ruleBook, now }),
+    scopes: new StoredScopes({ documents: stores.documents, now, written: () => feeds.wake() }),
     folder,
     sessions,
-    sessionStore,
-    sessionWriter: new SessionWriter({ store: sessionStore, sessions, now, changed: () => feeds.wake() }),
+    sessionStore: stores.sessions,
+    sessionWriter: new SessionWriter({ store: stores.sessions, sessions, now, changed: () => feeds.wake() }),
     approvals,
     fileMarks,
     agents: new Agents({
-      store: parts.governance.agents,
+      store: stores.agents,
       files: loggedAgents(parts.agentFiles ?? NO_AGENT_FILES, log),
       now,
       relinked: (uid, sessionId) => ruleBook.linked(uid, sessionId),

@@ -13,7 +13,7 @@ import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { isFinder } from '../../tools/catalog/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from '../../tools/scopes/kept-scope.ts'
 import { leftIn, scopeFilter, unmatchedItems } from '../../tools/scopes/scope-filter.ts'
-import type { ScopeOwner } from '../../tools/scopes/scope-store.ts'
+import type { ScopeOwner } from '../../tools/scopes/kept-scope.ts'
 import { scopeNotFound, type WrittenScope } from '../../tools/scopes/stored-scopes.ts'
 import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
@@ -71,9 +71,10 @@ export function scopeRoutes({ scopes, listed }: RouteParts): readonly Route[] {
       ask: askedOwner,
       action: { verb: 'read-scopes' },
       async handle({ principal, asked: owner, res }) {
-        const kept = await scopes.find(principal.uid, owner)
-        if (!kept) throw scopeNotFound(owner)
-        sendTagged(res, kept.present.digest, () => ({ owner, versions: kept.versions }))
+        const versions = await scopes.versions(principal.uid, owner)
+        const [present] = versions
+        if (!present) throw scopeNotFound(owner)
+        sendTagged(res, present.digest, () => ({ owner, versions }))
       },
     }),
     route({

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
-import type { RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { faultyGovernance } from '../../../support/memory-governance.ts'
 import { until } from '../../../support/until.ts'
 import { routeService } from '../../../support/route-service.ts'
 
@@ -36,13 +35,10 @@ const READ_GRANT = { name: 'files:read', digest: definitionDigest(echo('files:re
 
 /** A service whose rules cannot be read as long as there is a fault. The operator's file denies `git:push`. */
 const store = { fault: new Error('the store is away') as Error | undefined }
-const governance = memoryGovernance()
-const rules: RuleStore = {
-  read: (scope) => (store.fault ? Promise.reject(store.fault) : governance.rules.read(scope)),
-  change: (scope, plan) => governance.rules.change(scope, plan),
-}
 const lost = await routeService([echo('files:read'), echo('git:push')], {
-  governance: { ...governance, rules },
+  governance: faultyGovernance((name, does) =>
+    name === 'rules' && does === 'read' ? store.fault : undefined,
+  ),
   operatorRules: {
     owner: { kind: 'everybody', id: 'file' },
     set: { default: 'allow', rules: [{ effect: 'deny', tool: 'git:*' }] },
