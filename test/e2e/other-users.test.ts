@@ -147,6 +147,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'DELETE /approvals/:id': [['/approvals/APPROVAL']],
   // An admin may write the rules of a user, so these are the caller's own.
   'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
+  'GET /rules/:kind/:id/versions': [['/rules/user/ann/versions'], ['/rules/workflow/w/versions']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
   'GET /scopes': [['/scopes']],

@@ -249,6 +249,11 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
     ['everybody all', '', null, [DENIED, DENIED, '200', DENIED, DENIED]],
   ],
+  'GET /rules/:kind/:id/versions': [
+    ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
+    ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
+    ['everybody all', '', null, [DENIED, DENIED, '200', DENIED, DENIED]],
+  ],
   'PUT /rules/:kind/:id': [
     ['user ann', '', json(OTHER_RULES), ['200', DENIED, '200', DENIED, DENIED]],
     ['session s', '', json(OTHER_RULES), ['201', '201', '201', DENIED, DENIED]],

@@ -13,7 +13,7 @@ import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { recordedRule } from '../../calls/audit/audit-call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { checkedRules, parsedRules } from '../../calls/rules/check-rules.ts'
-import type { KeptRules } from '../../calls/rules/kept-rules.ts'
+import type { KeptRules, RuleVersion } from '../../calls/rules/kept-rules.ts'
 import { noRules } from '../../calls/rules/rule-writer.ts'
 import { callerGone } from '../http/caller.ts'
 import { preconditionOf } from '../http/entity-tag.ts'
@@ -47,6 +47,17 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter, simulate }: RoutePar
         const kept = await ruleWriter.find({ uid: principal.uid, owner })
         if (!kept) throw noRules()
         sendTagged(res, kept.digest, () => shownRules(owner, kept))
+      },
+    }),
+    // The versions of an owner's rules that are kept, the newest first.
+    route({
+      method: 'GET',
+      path: `${PATH}/versions`,
+      ask: askedOwner,
+      action: ruleAction,
+      async handle({ principal, asked: owner, res }) {
+        const versions = await ruleWriter.history({ uid: principal.uid, owner })
+        sendJson(res, 200, { owner, versions: versions.map(shownVersion) })
       },
     }),
     route({
@@ -125,7 +136,9 @@ function askedWrite(request: FoundRequest<typeof PATH>) {
   return { owner: askedOwner(request), precondition: preconditionOf(request.req.headers) }
 }
 
-function askedOwner({ params, search }: FoundRequest<typeof PATH>): RuleOwner {
+type OwnerPath = { readonly kind: string; readonly id: string }
+
+function askedOwner({ params, search }: { readonly params: OwnerPath; readonly search: string }): RuleOwner {
   refuseParameters({ search })
   const kind = OWNER_KINDS.find((one) => one === params.kind)
   if (!kind) throw wrongOwner(`the kind of an owner is ${OWNER_KINDS.join(', ')}`)
@@ -144,6 +157,13 @@ function wrongOwner(rule: string): ToolrackError {
 function shownRules(owner: RuleOwner, { set, digest, updatedAt, updatedBy }: KeptRules) {
   return { owner, digest, updatedAt, updatedBy, ...set }
 }
+
+function shownVersion({ version, set, digest, updatedAt, updatedBy }: NumberedRules) {
+  const facts = { version, digest, updatedAt, updatedBy }
+  return set ? { ...facts, ...set } : { ...facts, isDeleted: true }
+}
+
+type NumberedRules = RuleVersion & { readonly version: number }
 
 const TWO_SESSIONS = 'The body at /as/session: the address names the session already; leave one of them out.'
 

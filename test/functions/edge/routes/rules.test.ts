@@ -212,6 +212,33 @@ test('a write obeys If-Match and If-None-Match, and the entity tag is that of th
   expect(again).toMatchObject({ code: 'PRECONDITION_FAILED' })
 })
 
+test('the versions of rules say what they were, by whom, also after they were deleted', async () => {
+  const versions = async (owner: string) => {
+    const { status, body } = await ask('ann', `GET /rules/${owner}/versions`)
+    return status === 200 ? (body['versions'] as Record<string, unknown>[]) : status
+  }
+  expect(await versions('workflow/nightly')).toBe(404)
+  const before = ((await versions('user/ann')) as Record<string, unknown>[])[0]?.['version'] as number
+  for (const tool of ['git:*', 'git:*', 'files:*'])
+    await ask('ann', 'PUT /rules/user/ann', { body: deny(tool) })
+  await ask('admin', 'PUT /rules/user/ann', { body: deny('git:push') })
+  await ask('ann', 'DELETE /rules/user/ann')
+  const found = (await versions('user/ann')) as Record<string, unknown>[]
+  const facts = { updatedAt: expect.any(String), default: 'allow' }
+  expect(found.slice(0, 4)).toEqual([
+    { version: before + 4, digest: null, updatedAt: expect.any(String), updatedBy: 'ann', isDeleted: true },
+    { ...facts, version: before + 3, digest: expect.any(String), updatedBy: 'root', ...deny('git:push') },
+    { ...facts, version: before + 2, digest: expect.any(String), updatedBy: 'ann', ...deny('files:*') },
+    { ...facts, version: before + 1, digest: expect.any(String), updatedBy: 'ann', ...deny('git:*') },
+  ])
+  for (const tool of ['git:*', 'files:*'])
+    await ask('ann', 'PUT /rules/workflow/nightly', { body: deny(tool) })
+  expect(await versions('workflow/nightly')).toMatchObject([{ version: 2 }, { version: 1 }])
+  await ask('ann', 'DELETE /rules/workflow/nightly')
+  expect(await versions('workflow/nightly')).toBe(404)
+  expect((await ask('bob', 'GET /rules/user/ann/versions')).status).toBe(403)
+})
+
 test('a simulation says what would happen, and an admin may ask for another user', async () => {
   const rules = [
     { effect: 'ask', tool: 'files:write', args: { path: 'src/**' } },
