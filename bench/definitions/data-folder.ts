@@ -2,6 +2,7 @@ import type { JsonValue, ToolDefinition } from '@toolrack/contract'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { localAuthentication } from '../../functions/src/access/local-token.ts'
+import { DatabaseList } from '../../functions/src/hosts/local/database-list.ts'
 import { openToken } from '../../functions/src/hosts/local/key-files.ts'
 import { BULK_MAX } from '../../functions/src/tools/definitions/definition-writer.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
@@ -12,6 +13,7 @@ import { textLog } from '../../functions/src/log.ts'
 import { memoryGovernance } from '../../test/support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
+const NO_LOG = { warn: () => undefined }
 const ADMIN = { kind: 'user', uid: 'local', isAdmin: true } as const
 
 /** Makes the data folder of an embedded server with these definitions in its global layer. Returns the server's environment. */
@@ -22,6 +24,8 @@ export async function makeData(
   const dataFolder = join(folder, `data-${definitions.length}`)
   const emptyFolder = join(folder, 'no-files')
   for (const path of [dataFolder, emptyFolder]) mkdirSync(path, { recursive: true })
+  // As a server leaves a folder. Without the list, a start would miss the other databases.
+  const list = new DatabaseList(dataFolder, [], NO_LOG)
   const sent = definitions as readonly unknown[] as readonly JsonValue[]
   const services = createServices({
     store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
@@ -41,6 +45,8 @@ export async function makeData(
       await services.writer.putAll(ADMIN, 'global', bulk, { onConflict: 'error', onInvalid: 'fail' })
     }
   } finally {
+    list.noteOpen(['toolrack.db'])
+    list.noteClosing()
     await closeServices(services)
   }
   return {

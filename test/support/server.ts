@@ -31,8 +31,11 @@ export type Ended = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
+  /** Without the warnings about delays, which any server may print whose disk is slow. */
   readonly stderr: string
 }
+
+const DELAY_WARNINGS = /^warn {2}the event loop was delayed {2}.*\n/gm
 
 /** The embedded server as `npm start` runs it, in a separate process with its own data folder. */
 export class Server implements AsyncDisposable {
@@ -172,7 +175,7 @@ class Run {
       code: code as number | null,
       signal: signal as NodeJS.Signals | null,
       stdout: this.stdout,
-      stderr: this.stderr,
+      stderr: this.stderr.replaceAll(DELAY_WARNINGS, ''),
     }))
   }
 
