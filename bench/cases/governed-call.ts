@@ -9,6 +9,7 @@ import type { InvocationLogs } from '../../functions/src/calls/invocation-logs.t
 import { ruleSetDigest, ruleSetsText } from '../../functions/src/features/rules/kept-rules.ts'
 import { createApp } from '../../functions/src/hosts/services.ts'
 import { openGovernanceFile, openLogs, openStore } from '../../functions/src/hosts/local/open-databases.ts'
+import { featureStores } from '../../test/support/feature-stores.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { RUNNING_CALLS, RunningCallsFile } from '../../functions/src/hosts/local/running-calls-file.ts'
@@ -101,8 +102,9 @@ async function service(folder: string, { isGoverned, isNoted }: Kind) {
       })
     : undefined
   if (isGoverned) {
-    await governance.rules.change({ kind: 'everybody' }, () => kept({ kind: 'everybody', id: 'all' }))
-    await governance.rules.change({ kind: 'user', uid: 'ann' }, () => kept({ kind: 'user', id: 'ann' }))
+    const { rules } = featureStores(governance, Date.now)
+    await rules.change({ kind: 'everybody' }, () => kept({ kind: 'everybody', id: 'all' }))
+    await rules.change({ kind: 'user', uid: 'ann' }, () => kept({ kind: 'user', id: 'ann' }))
   }
   const config = parseConfig({})
   const store = openStore(folder, config.storeBytesMax)

@@ -8,6 +8,7 @@ import type { Family } from '../../functions/src/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
+import { featureStores } from '../support/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
@@ -101,7 +102,8 @@ beforeAll(async () => {
 let approval = ''
 
 async function waitingCall(): Promise<string> {
-  const { approvals: store, sealing } = governance
+  const { approvals: store } = featureStores(governance, () => NOW)
+  const { sealing } = governance
   const approvals = new Approvals({ store, now: () => NOW, sealing })
   const rule = { owner: { kind: 'user', id: 'ann' }, rule: 0, reason: SECRET, key: 'k' } as const
   const args = { text: SECRET }
@@ -146,6 +148,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'DELETE /approvals/:id': [['/approvals/APPROVAL']],
   // An admin may write the rules of a user, so these are the caller's own.
   'GET /rules/:kind/:id': [['/rules/user/ann'], ['/rules/workflow/w']],
+  'GET /rules/:kind/:id/versions': [['/rules/user/ann/versions'], ['/rules/workflow/w/versions']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
   ...ofEachRoute(({ ofOthers }) => ofOthers),

@@ -10,6 +10,7 @@ import { tool } from '../support/definition-changes.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
+import { featureStores } from '../support/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
@@ -94,7 +95,7 @@ const HERS_TO_READ: Answers = ['200', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const NO_SESSION = '404 SESSION_NOT_FOUND'
 const HERS_TO_DECIDE: Answers = ['409 APPROVAL_CONFLICT', NO_APPROVAL, NO_APPROVAL, DENIED, DENIED]
 const approvals = new Approvals({
-  store: governance.approvals,
+  store: featureStores(governance, () => NOW).approvals,
   sealing: governance.sealing,
   now: () => NOW,
 })
@@ -225,6 +226,11 @@ const ROWS: Readonly<Record<string, readonly AccessRow[]>> = {
   'POST /sessions/:id/messages': [['s', '', json({}), annAlone('200', NO_SESSION, DENIED)]],
   'GET /sessions/:id/tools': [['s', '', null, annAlone('200', NO_SESSION, '200')]],
   'GET /rules/:kind/:id': [
+    ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
+    ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
+    ['everybody all', '', null, [DENIED, DENIED, '200', DENIED, DENIED]],
+  ],
+  'GET /rules/:kind/:id/versions': [
     ['user ann', '', null, ['200', DENIED, '200', DENIED, DENIED]],
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
     ['everybody all', '', null, [DENIED, DENIED, '200', DENIED, DENIED]],

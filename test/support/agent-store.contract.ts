@@ -1,7 +1,18 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { LINKED_PROJECTS_MAX, type Agent } from '../../functions/src/features/agents/agent.ts'
-import type { AgentStore, LinkedSession } from '../../functions/src/features/agents/agent-store.ts'
-import type { TwoStores } from './two-stores.ts'
+import {
+  AGENTS_PER_USER,
+  LINKED_PROJECTS_MAX,
+  LINKS_PER_USER,
+  type Agent,
+} from '../../functions/src/features/agents/agent.ts'
+import {
+  AgentStore,
+  LINK_COUNT,
+  type LinkedSession,
+} from '../../functions/src/features/agents/agent-store.ts'
+import { put as putDocument } from '../../functions/src/documents/collection.ts'
+import type { Documents } from '../../functions/src/documents/documents.ts'
+import type { TwoDocuments } from './two-stores.ts'
 
 /** An agent with the fields that the original service always writes, in its order. */
 export function agentOf(id: string, more: Partial<Agent> = {}): Agent {
@@ -24,20 +35,26 @@ const session = (sessionId: string, project?: string, uid = 'ann'): LinkedSessio
   sessionId,
 })
 
-/** What every store of agents guarantees. */
-export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): void {
-  let opened: TwoStores<AgentStore> | undefined
+function setLinks(documents: Documents, links: number): Promise<void> {
+  const write = putDocument(LINK_COUNT, { links })
+  return documents.change('ann', [LINK_COUNT], () => ({ result: undefined, writes: [write] }))
+}
+
+/** What the agents guarantee over every adapter of the documents. */
+export function agentStoreContract(open: () => TwoDocuments): void {
+  let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined
   })
-  async function stores(): Promise<readonly [AgentStore, AgentStore]> {
-    opened = await open()
-    return opened.stores
+  function stores(): readonly [AgentStore, AgentStore] {
+    opened = open()
+    const [one, other] = opened.documents
+    return [new AgentStore(one), new AgentStore(other)]
   }
 
   test('an agent is kept as it is, also by the other instance, and other users have none', async () => {
-    const [store, other] = await stores()
+    const [store, other] = stores()
     const agent = agentOf('reviewer', {
       name: 'Reviewer «é»',
       description: 'Reads code.',
@@ -54,7 +71,7 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
   })
 
   test('an agent without tools has no list of tools, and an empty list stays an empty list', async () => {
-    const [store] = await stores()
+    const [store] = stores()
     await put(store, 'ann', agentOf('none'))
     await put(store, 'ann', agentOf('empty', { tools: [] }))
     expect(await store.find('ann', 'none')).toEqual(agentOf('none'))
@@ -62,7 +79,7 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
   })
 
   test('the list has the agents by the time of their creation, in both orders, at most as many as asked for', async () => {
-    const [store] = await stores()
+    const [store] = stores()
     for (const [id, created] of [
       ['b', 2],
       ['d', 4],
@@ -81,32 +98,30 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
   })
 
   test('of several ids, those that agents have are found', async () => {
-    const [store] = await stores()
+    const [store] = stores()
     await put(store, 'ann', agentOf('a'))
     await put(store, 'bob', agentOf('b'))
     expect(await store.taken('ann', ['a', 'b', 'c'])).toEqual(new Set(['a']))
     expect(await store.taken('ann', [])).toEqual(new Set())
   })
 
-  test('a change sees the agent, or how many agents the user has, and replaces each field as a whole', async () => {
-    const [store, other] = await stores()
+  test('a change replaces each field as a whole, and a user has at most so many agents', async () => {
+    const [store, other] = stores()
     await put(store, 'ann', agentOf('a', { inputSchema: SCHEMA, tools: ['A', 'B'] }))
-    await put(store, 'ann', agentOf('b'))
-    const seen = await other.change('ann', 'c', (found, count) => ({
-      agent: found,
-      result: { found, count },
-    }))
-    expect(seen).toEqual({ found: undefined, count: 2 })
     const inputSchema = { type: 'object', properties: {} }
     await other.change('ann', 'a', (found) => ({
       agent: found && { ...found, inputSchema, tools: ['B'], updated: 2_000 },
       result: undefined,
     }))
     expect(await store.find('ann', 'a')).toEqual(agentOf('a', { inputSchema, tools: ['B'], updated: 2_000 }))
+    for (let at = 1; at < AGENTS_PER_USER; at += 1) await put(store, 'ann', agentOf(`a${at}`))
+    await expect(put(store, 'ann', agentOf('more'))).rejects.toMatchObject({ code: 'AGENTS_FULL' })
+    await put(store, 'ann', agentOf('a1', { name: 'changed' }))
+    await put(store, 'bob', agentOf('a'))
   })
 
   test('a change that gives back what it has read writes nothing, one without an agent deletes, one that throws does neither', async () => {
-    const [store] = await stores()
+    const [store] = stores()
     await put(store, 'ann', agentOf('a'))
     expect(await store.change('ann', 'a', (found) => ({ agent: found, result: 'same' }))).toBe('same')
     const refused = store.change('ann', 'a', () => {
@@ -118,21 +133,8 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
     expect(await store.find('ann', 'a')).toBeUndefined()
   })
 
-  test('changes of two instances at once all happen, one after the other', async () => {
-    const [store, other] = await stores()
-    await put(store, 'ann', agentOf('a', { tools: [] }))
-    const changes = Array.from({ length: 4 }, (_, index) =>
-      (index % 2 === 0 ? store : other).change('ann', 'a', (found) => ({
-        agent: found && { ...found, tools: [...(found.tools ?? []), `T${index}`] },
-        result: undefined,
-      })),
-    )
-    await Promise.all(changes)
-    expect((await store.find('ann', 'a'))?.tools?.toSorted()).toEqual(changes.map((_, index) => `T${index}`))
-  })
-
   test('a session has one agent for each user and project, and one without a project', async () => {
-    const [store, other] = await stores()
+    const [store, other] = stores()
     const places = [session('s'), session('s', 'p1'), session('s', 'p2'), session('s', undefined, 'bob')]
     for (const [index, place] of places.entries()) {
       expect(await other.linked(place)).toBeUndefined()
@@ -150,7 +152,7 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
   })
 
   test('the agents of a session are those of all its projects, each once, as the other instance sees them too', async () => {
-    const [store, other] = await stores()
+    const [store, other] = stores()
     expect(await other.linkedAgents('ann', 's')).toEqual([])
     for (const [agent, place] of [
       ['b', session('s')],
@@ -172,7 +174,7 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
   })
 
   test(`a session is linked in at most ${LINKED_PROJECTS_MAX} projects, and may be linked anew in each of them`, async () => {
-    const [store] = await stores()
+    const [store] = stores()
     for (let at = 0; at < LINKED_PROJECTS_MAX; at += 1)
       expect(await store.link(session('s', `p${at}`), 'a', 1_000)).toBe(true)
     expect(await store.link(session('s'), 'b', 1_000)).toBe(false)
@@ -184,8 +186,20 @@ export function agentStoreContract(open: () => Promise<TwoStores<AgentStore>>): 
     expect(await store.link(session('s'), 'b', 1_000)).toBe(true)
   })
 
+  test('a user with the most links gets no new one until one is deleted, but may change one', async () => {
+    opened = open()
+    const [documents] = opened.documents
+    const store = new AgentStore(documents)
+    await store.link(session('known'), 'a', 1)
+    await setLinks(documents, LINKS_PER_USER)
+    const link = (sessionId: string) => store.link(session(sessionId), 'b', 2)
+    expect([await link('new'), await link('known')]).toEqual([false, true])
+    expect(await store.unlink(session('known'))).toBe(true)
+    expect([await link('new'), await link('known')]).toEqual([true, false])
+  })
+
   test('ids of sessions and projects of any characters are ids, and never paths', async () => {
-    const [store] = await stores()
+    const [store] = stores()
     const odd = session('a b:ü?#%2F..', 'p.%2e%2e é"')
     await store.link(odd, 'a', 1_000)
     expect(await store.linked(odd)).toBe('a')

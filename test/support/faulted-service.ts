@@ -6,7 +6,6 @@ import { closeServices, createServices } from '../../functions/src/hosts/service
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
-import { SqliteIdempotencyKeys } from '../../functions/src/stores/sqlite/sqlite-idempotency-keys.ts'
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
 import { absentRunner, type RunnerCall } from '../../functions/src/catalog/definitions/runner.ts'
 import { DatabaseFaults, type DatabaseFault } from './database-faults.ts'
@@ -54,10 +53,7 @@ export async function faultedService() {
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions: [], deleted: [], skipped: [] }),
     }),
-    governance: {
-      ...embeddedGovernance(governance, newSealing()),
-      keys: new SqliteIdempotencyKeys(governance, { now }),
-    },
+    governance: embeddedGovernance(governance, newSealing()),
     logs: new SqliteInvocationLogs(path('invocations.db')),
     audit: trail,
     // It has never seen the module, as after a start.

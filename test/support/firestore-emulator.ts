@@ -5,12 +5,13 @@ import {
   CallsUnderWay,
   FirestoreConnection,
 } from '../../functions/src/stores/firestore/firestore-connection.ts'
+import { FirestoreDocuments } from '../../functions/src/stores/firestore/firestore-documents.ts'
 import { FirestoreRest } from '../../functions/src/stores/firestore/firestore-rest.ts'
 import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import type { StoreDeadlines } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
-import type { TwoStores } from './two-stores.ts'
+import { START_MS } from './two-stores.ts'
 
 /** The endpoint of the emulator. If it is empty, the suites of `describeOnEmulator` are skipped. */
 export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
@@ -96,17 +97,21 @@ export function connectionTo(
   return new Connection(() => Promise.resolve(openFirestore(projectId, address)), rest)
 }
 
-/** Two stores over one new project of the Firestore emulator. */
-export function twoFirestoreStores<Store>(
-  make: (connection: FirestoreConnection) => Store,
-  reading: Reading = 'REST',
-): Promise<TwoStores<Store>> {
+/** Two instances over one new project of the Firestore emulator. */
+export function twoFirestoreDocuments(reading: Reading = 'REST') {
   const projectId = newProject()
-  const connections = [connectionTo(projectId, { reading }), connectionTo(projectId, { reading })] as const
-  return Promise.resolve({
-    stores: [make(connections[0]), make(connections[1])],
+  const instance = () => {
+    const connection = connectionTo(projectId, { reading })
+    const clock = { nowMs: START_MS }
+    return { connection, clock, documents: new FirestoreDocuments(connection, { now: () => clock.nowMs }) }
+  }
+  const [one, other] = [instance(), instance()]
+  return {
+    projectId,
+    documents: [one.documents, other.documents] as const,
+    clocks: [one.clock, other.clock] as const,
     async dispose() {
-      for (const connection of connections) await connection.close()
+      for (const { connection } of [one, other]) await connection.close()
     },
-  })
+  }
 }

@@ -16,6 +16,7 @@ export const FLOORS = [
   'features',
   'calls',
   'catalog',
+  'documents',
   'redaction',
   'http',
   'access',
@@ -56,7 +57,7 @@ const files = (names: readonly string[]): string[] => names.map((name) => `${nam
 /** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
-const DOMAIN: readonly Floor[] = ['calls', 'catalog', 'redaction', 'access', 'json']
+const DOMAIN: readonly Floor[] = ['calls', 'catalog', 'documents', 'redaction', 'access', 'json']
 
 function above(floor: Floor): string {
   return inFunctions([...folders(FLOORS.slice(0, FLOORS.indexOf(floor))), ...files(ENTRIES)])

@@ -1,7 +1,7 @@
 import { toolFailure } from '@toolrack/contract'
 import type { ErrorCode, InvocationResult, ToolDefinition } from '@toolrack/contract'
 import type { Principal } from '../../functions/src/access/principal.ts'
-import type { IdempotencyKeys } from '../../functions/src/features/once/idempotency-keys.ts'
+import type { CallKeys } from '../../functions/src/features/once/idempotency-keys.ts'
 import { EMPTY_BOOK } from '../../functions/src/features/rules/rules-in-force.ts'
 import type { CallRequest, Invocation, ResultData } from '../../functions/src/calls/call.ts'
 import { invokerOf, type CallParts } from '../../functions/src/features/calling/invoker-of.ts'
@@ -33,7 +33,7 @@ const python = (name: string): ToolDefinition => ({
 
 /** An invoker over these keys, with a runner that counts what it runs. */
 export function keyedCalls(
-  keys: IdempotencyKeys,
+  keys: CallKeys,
   run: (call: RunnerCall) => RunnerOutcome | Promise<RunnerOutcome> = () => RAN,
   parts: Partial<CallParts> = {},
 ) {

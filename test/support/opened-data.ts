@@ -1,4 +1,5 @@
 import { cpSync } from 'node:fs'
+import { RuleStore } from '../../functions/src/features/rules/rule-store.ts'
 import { openData } from '../../functions/src/hosts/local/open-data.ts'
 import { parseConfig } from '../../functions/src/hosts/config.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -18,6 +19,11 @@ export function openedData(folder: string, env: Readonly<Record<string, string>>
     data.release()
   }
   return { ...data, warnings, close }
+}
+
+/** The rules in an opened folder. */
+export function rulesOf({ governance }: Pick<ReturnType<typeof openData>, 'governance'>): RuleStore {
+  return new RuleStore(governance.documents(Date.now))
 }
 
 /** A copy of a folder as it is now. While a server has the folder open, it is what a killed server leaves. */

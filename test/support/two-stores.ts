@@ -1,25 +1,46 @@
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import type { Documents } from '../../functions/src/documents/documents.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
+import { SqliteDocuments } from '../../functions/src/stores/sqlite/sqlite-documents.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Two stores over the same data, as two instances have them. */
-export type TwoStores<Store> = {
-  readonly stores: readonly [Store, Store]
+/** The same documents as two instances of the service have them, each with its own clock. */
+export type TwoDocuments = {
+  readonly documents: readonly [Documents, Documents]
+  readonly clocks: readonly [Clock, Clock]
   readonly dispose: () => Promise<void>
 }
 
-/** Two stores over one new file of SQLite. */
-export function twoSqliteStores<Store>(make: (database: DatabaseSync) => Store): Promise<TwoStores<Store>> {
+/** Milliseconds since 1970. */
+export type Clock = { nowMs: number }
+
+export const START_MS = Date.parse('2026-01-02T03:04:05.678Z')
+
+/** Two instances over one new file of SQLite. */
+export function twoSqliteDocuments() {
   const folder = temporaryFolder()
   const path = join(folder.path, 'governance.sqlite')
-  const databases = [openGovernance(path), openGovernance(path)] as const
-  return Promise.resolve({
-    stores: [make(databases[0]), make(databases[1])],
+  const [one, other] = [instance(path), instance(path)]
+  return {
+    path,
+    databases: [one.database, other.database] as const,
+    documents: [one.documents, other.documents] as const,
+    clocks: [one.clock, other.clock] as const,
     dispose() {
-      for (const database of databases) database.close()
+      for (const { database } of [one, other]) if (database.isOpen) database.close()
       folder[Symbol.dispose]()
       return Promise.resolve()
     },
-  })
+  }
+}
+
+function instance(path: string): { database: DatabaseSync; clock: Clock; documents: Documents } {
+  const database = openGovernance(path)
+  const clock = { nowMs: START_MS }
+  return {
+    database,
+    clock,
+    documents: new SqliteDocuments(database, { now: () => clock.nowMs, busyWaitMs: 20_000 }),
+  }
 }

@@ -1,24 +1,25 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { UsageStore } from '../../functions/src/features/usage/usage-store.ts'
-import type { TwoStores } from './two-stores.ts'
+import { UsageStore } from '../../functions/src/features/usage/usage-store.ts'
+import type { TwoDocuments } from './two-stores.ts'
 
 const MONDAY = { day: '2026-03-30', text: '{"on":"monday"}' }
 const TUESDAY = { day: '2026-03-31', text: '{"on":"tuesday ü 🌧️"}' }
 
-/** What every store of the use of tools guarantees. */
-export function usageStoreContract(open: () => Promise<TwoStores<UsageStore>>): void {
-  let opened: TwoStores<UsageStore> | undefined
+/** What the use of tools guarantees over every adapter of the documents. */
+export function usageStoreContract(open: () => TwoDocuments): void {
+  let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()
     opened = undefined
   })
-  async function stores(): Promise<readonly [UsageStore, UsageStore]> {
-    opened = await open()
-    return opened.stores
+  function stores(): readonly [UsageStore, UsageStore] {
+    opened = open()
+    const [one, other] = opened.documents
+    return [new UsageStore(one), new UsageStore(other)]
   }
 
   test('a user has the use that was kept for them, and nobody else has it', async () => {
-    const [store, other] = await stores()
+    const [store, other] = stores()
     expect(await store.read('ann')).toBeUndefined()
     expect(await store.keepFirst('ann', MONDAY)).toEqual(MONDAY)
     expect(await other.read('ann')).toEqual(MONDAY)
@@ -26,7 +27,7 @@ export function usageStoreContract(open: () => Promise<TwoStores<UsageStore>>): 
   })
 
   test('the first use of a day stays, whoever counts again, and the next day replaces it', async () => {
-    const [store, other] = await stores()
+    const [store, other] = stores()
     await store.keepFirst('ann', MONDAY)
     expect(await other.keepFirst('ann', { ...MONDAY, text: 'later' })).toEqual(MONDAY)
     expect(await other.keepFirst('ann', TUESDAY)).toEqual(TUESDAY)
@@ -35,7 +36,7 @@ export function usageStoreContract(open: () => Promise<TwoStores<UsageStore>>): 
   })
 
   test('instances that count at the same time agree', async () => {
-    const all = await stores()
+    const all = stores()
     const answers = await Promise.all(
       [0, 1, 2, 3, 4, 5].map((n) => all[n % 2 ? 0 : 1].keepFirst('ann', { ...MONDAY, text: String(n) })),
     )

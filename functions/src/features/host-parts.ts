@@ -11,33 +11,24 @@ import type { SchemaCompilers } from '../catalog/schemas/schema-compilers.ts'
 import type { LayerRead, LayerSource } from '../catalog/views/layer-source.ts'
 import type { ItemWorkflows } from '../catalog/views/list-answer.ts'
 import type { Envelope, ItemNames } from '../catalog/views/list-query.ts'
+import type { Documents } from '../documents/documents.ts'
 import type { Log } from '../log.ts'
 import type { Signal } from '../signal.ts'
 import type { AgentFiles } from './agents/agent-files.ts'
-import type { AgentStore } from './agents/agent-store.ts'
-import type { ApprovalStore } from './approvals/approval-store.ts'
 import type { Announce } from './approvals/approvals.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import type { HeldResults } from './calling/held-results.ts'
 import type { Bounds } from './changes/change-feeds.ts'
 import type { FolderNews } from './folder/folder-news.ts'
-import type { IdempotencyKeys } from './once/idempotency-keys.ts'
-import type { RuleStore } from './rules/rule-store.ts'
-import type { ScopeStore } from './scopes/scope-store.ts'
-import type { SessionStore } from './sessions/session-store.ts'
-import type { UsageStore } from './usage/usage-store.ts'
 
-/** What is kept about the calls of everybody. */
+/** Where a host keeps what features keep. */
 export type Governance = {
-  readonly agents: AgentStore
-  readonly approvals: ApprovalStore
-  readonly rules: RuleStore
-  readonly scopes: ScopeStore
-  readonly usage: UsageStore
-  readonly keys: IdempotencyKeys
+  /** The documents, by this clock: milliseconds since 1970. */
+  readonly documents: (now: () => number) => Documents
   /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
   readonly sealing?: Sealing | undefined
-  readonly sessions: SessionStore
+  /** An id of this process, if no other process uses the documents. */
+  readonly process?: string | undefined
   readonly close: () => Promise<void>
 }
 
@@ -59,6 +50,8 @@ export type HostParts = ItemWorkflows & {
   /** Opens the layer of the files with definitions. */
   readonly files: (compilers: SchemaCompilers) => LayerSource
   readonly governance: Governance
+  /** The documents of all features. */
+  readonly documents: Documents
   readonly logs: InvocationLogs
   readonly runner: Runner
   readonly log: Log

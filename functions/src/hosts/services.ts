@@ -11,7 +11,7 @@ import { redactedLog } from '../redaction/redacted-log.ts'
 import { Signal } from '../signal.ts'
 
 /** What a host, or a test, gives to the service. */
-export type ServiceParts = Omit<HostParts, 'openStore' | 'signals' | 'now'> & {
+export type ServiceParts = Omit<HostParts, 'openStore' | 'documents' | 'signals' | 'now'> & {
   readonly store: (compilers: SchemaCompilers) => DefinitionStore
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
@@ -28,7 +28,8 @@ export function createServices({ store, authenticate, corsOrigins, now = Date.no
     filesRead: new Signal<LayerRead>(),
     written: new Signal(),
   }
-  const parts = { ...given, openStore: store, now, signals, log: redactedLog(given.log) }
+  const documents = given.governance.documents(now)
+  const parts = { ...given, openStore: store, documents, now, signals, log: redactedLog(given.log) }
   return { ...FEATURES.create(parts), authenticate, corsOrigins }
 }
 

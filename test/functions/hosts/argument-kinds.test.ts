@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ruleSetDigest, ruleSetsText } from '../../../functions/src/features/rules/kept-rules.ts'
 import { memoryAudit } from '../../support/memory-audit.ts'
+import { featureStores } from '../../support/feature-stores.ts'
 import { memoryGovernance } from '../../support/memory-governance.ts'
 import { routeService } from '../../support/route-service.ts'
 import { NOW } from '../../support/signed-tokens.ts'
@@ -276,7 +277,10 @@ test('rules that were stored before their globs had a normal form are read, and 
   }
   const kept = { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: 'bob' }
   const text = ruleSetsText(new Map([['user/bob', kept]]))
-  await governance.rules.change({ kind: 'user', uid: 'bob' }, () => ({ text, result: undefined }))
+  await featureStores(governance, Date.now).rules.change({ kind: 'user', uid: 'bob' }, () => ({
+    text,
+    result: undefined,
+  }))
   expect((await ask('bob', 'GET /rules/user/bob')).body['rules']).toEqual(set.rules)
   const bobs = (name: string, value: string) =>
     ask('bob', 'POST /tools/invoke', { body: { name, arguments: { text: value } } })

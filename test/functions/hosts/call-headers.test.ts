@@ -8,6 +8,7 @@ import { callSteps } from '../../../functions/src/calls/pipeline/steps.ts'
 import { listen, stopListening } from '../../../functions/src/hosts/local/listen.ts'
 import { closeServices, createServices } from '../../../functions/src/hosts/services.ts'
 import { MemoryDefinitionStore } from '../../support/memory-definition-store.ts'
+import { featureStores } from '../../support/feature-stores.ts'
 import { memoryGovernance } from '../../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../support/memory-invocation-logs.ts'
 
@@ -31,7 +32,7 @@ const seen: CallHeaders[] = []
 const invoker = invokerOf(
   {
     ...services,
-    keys: governance.keys,
+    keys: featureStores(governance, Date.now).keys,
     validator,
     sourceOf: () => Promise.resolve(undefined),
     deadlineMsMax: Infinity,

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
-import type { AgentStore } from '../../../functions/src/features/agents/agent-store.ts'
-import { memoryGovernance } from '../../support/memory-governance.ts'
+import { faultyGovernance, memoryGovernance } from '../../support/memory-governance.ts'
 import { routeService, type Answered } from '../../support/route-service.ts'
 import { until } from '../../support/until.ts'
 
@@ -17,15 +16,13 @@ function echo(name: string): ToolDefinition {
 const TOOLS = ['git:log', 'git:push'].map(echo)
 const governance = memoryGovernance()
 const state = { fault: undefined as Error | undefined, reads: 0 }
-const agents: AgentStore = {
-  ...governance.agents,
-  linkedAgents: (uid, session) => {
-    state.reads += 1
-    return state.fault ? Promise.reject(state.fault) : governance.agents.linkedAgents(uid, session)
-  },
-}
+const counted = faultyGovernance((name, does) => {
+  if (name !== 'linkedProjects' || does !== 'read') return undefined
+  state.reads += 1
+  return state.fault
+}, governance)
 // Two instances over the same data.
-const ask = await routeService(TOOLS, { governance: { ...governance, agents } })
+const ask = await routeService(TOOLS, { governance: counted })
 const other = await routeService(TOOLS, { governance: { ...governance, close: () => Promise.resolve() } })
 
 let last = 0

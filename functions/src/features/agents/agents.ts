@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { AGENT_TOOLS_MAX, AGENTS_PER_USER, DEFAULT_AGENT, DEFAULT_TOOLS } from './agent.ts'
+import { AGENT_TOOLS_MAX, DEFAULT_AGENT, DEFAULT_TOOLS } from './agent.ts'
 import { LINKED_PROJECTS_MAX, LINKS_PER_USER } from './agent.ts'
 import { agentIdOf, isAgentId, isReservedId, type Agent, type FixedAgent } from './agent.ts'
 import type { AgentFiles } from './agent-files.ts'
@@ -45,9 +45,8 @@ export class Agents {
       ...(tools.length > 0 && { tools }),
       ...(inputSchema && { inputSchema }),
     }
-    return store.change(uid, id, (found, count) => {
+    return store.change(uid, id, (found) => {
       if (found) throw new ToolrackError('AGENT_CONFLICT', ID_TAKEN)
-      if (count >= AGENTS_PER_USER) throw new ToolrackError('AGENTS_FULL', TOO_MANY_AGENTS)
       return { agent, result: agent }
     })
   }
@@ -161,6 +160,5 @@ const ID_TAKEN = `You have an agent with the id that the name gives; change that
 const IN_FILE = 'The agent is in a file of the service and changes only there; create one with another name.'
 const IS_DEFAULT = 'The agent default always exists and cannot be changed; create one with another name.'
 const NOT_LINKED = 'The session is not linked to an agent.'
-const TOO_MANY_AGENTS = `You have ${AGENTS_PER_USER} agents, which is the most; delete one first.`
 const TOO_MANY_TOOLS = `An agent may have ${AGENT_TOOLS_MAX} tools; remove some first. Nothing was changed.`
 const TOO_MANY_LINKS = `You have ${LINKS_PER_USER} links of sessions to agents, or ${LINKED_PROJECTS_MAX} of this session, which is the most; delete some first.`

@@ -1,13 +1,14 @@
 import { placeOf } from '../../catalog/views/layer-source.ts'
+import type { Documents } from '../../documents/documents.ts'
 import type { Log } from '../../log.ts'
 import { Signal } from '../../signal.ts'
 import type { AgentFiles } from './agent-files.ts'
 import { agentRoutes } from './agent-routes.ts'
-import type { AgentStore } from './agent-store.ts'
+import { AgentStore } from './agent-store.ts'
 import { Agents } from './agents.ts'
 
 type Needs = {
-  readonly governance: { readonly agents: AgentStore }
+  readonly documents: Documents
   /** The agents in files. */
   readonly agentFiles?: AgentFiles | undefined
   readonly log: Log
@@ -20,12 +21,14 @@ export type LinkedAgents = { readonly uid: string; readonly sessionId: string }
 /** Agents as the clients of the original service know them. */
 export const agents = {
   name: 'agents',
-  create({ governance, agentFiles = NO_AGENT_FILES, log, now }: Needs) {
+  create({ documents, agentFiles = NO_AGENT_FILES, log, now }: Needs) {
     const relinked = new Signal<LinkedAgents>()
+    const agentStore = new AgentStore(documents)
     return {
+      agentStore,
       relinked,
       agents: new Agents({
-        store: governance.agents,
+        store: agentStore,
         files: loggedAgents(agentFiles, log),
         now,
         relinked: (uid, sessionId) => relinked.tell({ uid, sessionId }),

@@ -1,4 +1,8 @@
-import type { Approval } from './approval.ts'
+import { put, remove, type Collection, type Ref } from '../../documents/collection.ts'
+import type { Documents } from '../../documents/documents.ts'
+import { listOf, object, type Test } from '../../value-shape.ts'
+import { isJsonObject } from '@toolrack/contract'
+import { APPROVAL_MS, ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from './approval.ts'
 
 /** The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change` nothing is written. */
 export type PlannedApprovals<Result> = {
@@ -12,25 +16,79 @@ export type PlannedApprovals<Result> = {
   }
 }
 
-/**
- * Keeps the approvals of each user, the oldest first, of which there are at most APPROVALS_MAX. It knows nothing of their meaning.
- * Every store passes `test/support/approval-store.contract.ts`.
- */
-export type ApprovalStore = {
-  /** Rejects with STORE_FAILED or STORE_BUSY. */
-  readonly read: (uid: string) => Promise<readonly Approval[]>
-  /**
-   * The text of an approval's arguments as it was put. Undefined if there is none, and from ARGUMENTS_KEPT_MS after it was put. The
-   * store erases it soon after that time.
-   */
-  readonly arguments: (uid: string, id: string, nowMs: number) => Promise<string | undefined>
-  /**
-   * Reads and changes a user's approvals in one transaction, which may run `plan` several times. If `plan` throws, nothing is
-   * written. `nowMs` is the present time: the store may erase what other users have no more use for.
-   */
-  readonly change: <Result>(
+type All = { readonly approvals: readonly Approval[] }
+
+/** A call waits for them, so not as long as for other documents. */
+const WAIT_MS = { read: 2_000, change: 5_000 } as const
+
+/** All approvals of a user are in one document, so that one transaction on it decides between two calls. */
+const APPROVALS: Collection<All> = {
+  name: 'approvals',
+  owner: 'user',
+  fields: object<All>({ approvals: listOf(isJsonObject as Test<Approval>) }),
+  // Later than the approvals themselves, so that the next question still sees them, and erases their arguments too.
+  expires: ({ approvals }) => later(eraseAtMs(approvals)),
+  waitMs: WAIT_MS,
+}
+const ALL: Ref<All> = { of: APPROVALS, key: 'all' }
+
+function later(endMs: number | null): number | null {
+  return endMs === null ? null : endMs + APPROVAL_MS
+}
+
+type End = { readonly eraseAtMs: number }
+
+/** The arguments of approvals, which are larger. */
+const ARGUMENTS: Collection<End> = {
+  name: 'approvalArguments',
+  owner: 'user',
+  fields: object<End>({ eraseAtMs: (value) => typeof value === 'number' }),
+  expires: (end) => end.eraseAtMs,
+  hasBody: true,
+  waitMs: WAIT_MS,
+}
+
+/** Keeps the approvals of each user, the oldest first, of which there are at most APPROVALS_MAX. It knows nothing of their meaning. */
+export class ApprovalStore {
+  readonly #documents: Documents
+
+  constructor(documents: Documents) {
+    this.#documents = documents
+  }
+
+  read = async (uid: string): Promise<readonly Approval[]> => {
+    const [kept] = await this.#documents.read(uid, [ALL])
+    return kept?.fields.approvals ?? []
+  }
+
+  /** The text of an approval's arguments as it was put. Undefined from ARGUMENTS_KEPT_MS after it was put. */
+  arguments = async (uid: string, id: string): Promise<string | undefined> => {
+    const [kept] = await this.#documents.read(uid, [argumentsOf(id)])
+    return kept?.body
+  }
+
+  /** Reads and changes a user's approvals in one transaction, which may run `plan` several times. */
+  change = <Result>(
     uid: string,
     nowMs: number,
     plan: (approvals: readonly Approval[]) => PlannedApprovals<Result>,
-  ) => Promise<Result>
+  ): Promise<Result> =>
+    this.#documents.change(uid, [ALL], ([kept]) => {
+      const { result, change } = plan(kept?.fields.approvals ?? [])
+      if (!change) return { result }
+      const { approvals, put: added, dropped = [] } = change
+      const end = { eraseAtMs: nowMs + ARGUMENTS_KEPT_MS }
+      return {
+        result,
+        writes: [
+          approvals.length === 0 ? remove(ALL) : put(ALL, { approvals }),
+          ...dropped.map((id) => remove(argumentsOf(id))),
+          ...(added ? [put(argumentsOf(added.id), end, added.text)] : []),
+        ],
+      }
+    })
+}
+
+function argumentsOf(id: string): Ref<End> {
+  return { of: ARGUMENTS, key: id }
 }

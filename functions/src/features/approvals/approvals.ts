@@ -228,8 +228,8 @@ export class Approvals {
 
   /** Undefined if there are none. Throws APPROVAL_CONFLICT if they were sealed with another key, or were changed in the store. */
   async #arguments(uid: string, id: string): Promise<ApprovalArguments | undefined> {
-    const { store, now, sealing } = this.#parts
-    const text = await store.arguments(uid, id, now())
+    const { store, sealing } = this.#parts
+    const text = await store.arguments(uid, id)
     if (text === undefined) return undefined
     const args = argumentsIn(text, { uid, id }, sealing)
     if (!args) throw new ToolrackError('APPROVAL_CONFLICT', UNREADABLE)

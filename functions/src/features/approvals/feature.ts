@@ -1,6 +1,7 @@
 import type { OwnedRules } from '@toolrack/contract'
 import type { LayerRead } from '../../catalog/views/layer-source.ts'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
+import type { Documents } from '../../documents/documents.ts'
 import type { Log } from '../../log.ts'
 import type { Hook, Signal } from '../../signal.ts'
 import type { Sealing } from '../../calls/sealing.ts'
@@ -11,18 +12,16 @@ import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { DeletedSession } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { approvalRoutes } from './approval-routes.ts'
-import type { ApprovalStore } from './approval-store.ts'
+import { ApprovalStore } from './approval-store.ts'
 import { Approvals, type Announce } from './approvals.ts'
 import { checkEdited } from './check-edited.ts'
 import { FileMarks } from './file-marks.ts'
 import { showArguments } from './show-arguments.ts'
 
 type Needs = {
-  readonly governance: {
-    readonly approvals: ApprovalStore
-    readonly rules: RuleStore
-    readonly sealing?: Sealing | undefined
-  }
+  readonly documents: Documents
+  readonly governance: { readonly sealing?: Sealing | undefined }
+  readonly ruleStore: RuleStore
   /** Tells the operator about new approvals. */
   readonly webhook?: { readonly announce: Announce; close(): void } | undefined
   readonly operatorRules?: OwnedRules | undefined
@@ -41,17 +40,17 @@ type Needs = {
 export const approvals = {
   name: 'approvals',
   create(parts: Needs) {
-    const { governance, webhook, operatorRules, folder, log, now, signals } = parts
+    const { documents, governance, ruleStore, webhook, operatorRules, folder, log, now, signals } = parts
     const { sealing } = governance
     const fileMarks = new FileMarks({
-      store: governance.rules,
+      store: ruleStore,
       operator: operatorRules,
       isComplete: () => folder?.isComplete ?? true,
       log,
     })
     signals.filesRead.listen((read) => fileMarks.sees(read))
     const announce = webhook?.announce
-    const approvals = new Approvals({ store: governance.approvals, now, announce, sealing })
+    const approvals = new Approvals({ store: new ApprovalStore(documents), now, announce, sealing })
     parts.sessionDeleted.listen(({ uid, key }) => approvals.forgetSession(uid, key))
     const calls = { ...parts, catalog: parts.listed, validator: parts.argumentValidator, sealing }
     return { approvals, fileMarks, checkEdited: checkEdited(calls), showArguments: showArguments(calls) }

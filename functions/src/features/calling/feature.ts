@@ -4,11 +4,12 @@ import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import type { Runner } from '../../catalog/definitions/runner.ts'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
 import { ToolSearch } from '../../catalog/search/tool-search.ts'
+import type { Documents } from '../../documents/documents.ts'
 import type { Log } from '../../log.ts'
 import type { Approvals } from '../approvals/approvals.ts'
 import type { FileMarks } from '../approvals/file-marks.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import type { IdempotencyKeys } from '../once/idempotency-keys.ts'
+import { IdempotencyKeys } from '../once/idempotency-keys.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -19,7 +20,8 @@ import { simulation } from './simulate.ts'
 import { simulateRoute } from './simulate-route.ts'
 
 type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
-  readonly governance: { readonly keys: IdempotencyKeys; readonly sealing?: Sealing | undefined }
+  readonly documents: Documents
+  readonly governance: { readonly sealing?: Sealing | undefined; readonly process?: string | undefined }
   readonly listed: ListedCatalog
   readonly sessions: Sessions
   readonly ruleBook: RuleBook
@@ -40,8 +42,9 @@ type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
 /** Calls of tools: one, several at once, and what would become of one. */
 export const calling = {
   name: 'calling',
-  create({ governance, listed, argumentValidator, deadlineMsMax = Infinity, ...parts }: Needs) {
-    const { keys, sealing } = governance
+  create({ documents, governance, listed, argumentValidator, deadlineMsMax = Infinity, ...parts }: Needs) {
+    const { sealing, process } = governance
+    const keys = new IdempotencyKeys(documents, { now: parts.now, process })
     const search = new ToolSearch()
     const own = { catalog: listed, validator: argumentValidator, search, keys, sealing, deadlineMsMax }
     const calls = { ...parts, ...own }

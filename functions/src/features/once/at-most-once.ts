@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { outcomeOf, type CallOutcome, type Resolved } from '../../calls/call.ts'
 import type { Next, Step } from '../../calls/onion.ts'
 import { deadlineOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
-import type { CallKey, Claim, IdempotencyKeys, KeptCall } from './idempotency-keys.ts'
+import type { CallKey, CallKeys, Claim, KeptCall } from './idempotency-keys.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import { outcomeIn, outcomeToKeep, type ResultPlace } from './kept-outcome.ts'
 import { resultOf, storedOutcome } from './stored-outcome.ts'
 
 export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
-  readonly keys: IdempotencyKeys
+  readonly keys: CallKeys
   /** Seals the results. Without it, a result with a recognised secret is not kept. */
   readonly sealing?: Sealing | undefined
 }
@@ -57,7 +57,7 @@ async function runOnce<Call extends Resolved>(
   return outcome
 }
 
-async function claimed(keys: IdempotencyKeys, key: CallKey, claim: Claim): Promise<KeptCall | undefined> {
+async function claimed(keys: CallKeys, key: CallKey, claim: Claim): Promise<KeptCall | undefined> {
   try {
     return await keys.claim(key, claim)
   } catch (error) {

@@ -1,3 +1,6 @@
+import { isJsonObject, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { put, remove, type Collection, type Planned, type Ref } from '../../documents/collection.ts'
+import type { Documents, Kept } from '../../documents/documents.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 
 /** The time for which a result is promised. */
@@ -10,7 +13,7 @@ export const KEY_KEPT_MS = REPLAYED_MS + CLOCKS_DIFFER_MS
 
 /** At the limits, the oldest results are dropped, but never a key: without its key, a call could run twice. */
 export type KeyBounds = {
-  /** UTF-8 bytes of the results of one user. */
+  /** Bytes of the results of one user. */
   readonly userBytes: number
   /** For all users together. Above it, the user with the most bytes loses the oldest results. Firestore does not use it. */
   readonly allBytes: number
@@ -25,12 +28,34 @@ export const KEY_BOUNDS: KeyBounds = {
   userKeys: 100_000,
 }
 
-/** Bytes that are counted for a result in addition to its text, so that many small results count too. */
-const RESULT_RECORD_BYTES = 256
+/** A call with a key. Its result is the body, as long as it is not dropped. */
+type KeyedCall = {
+  readonly hash: string
+  readonly owner: string
+  readonly leaseUntil: number
+  readonly keptUntil: number
+  /** The process that runs the call, if only one process uses the store. */
+  readonly process?: string | undefined
+  /** How the call has ended. */
+  readonly kind?: StoredOutcome['kind']
+  readonly code?: ErrorCode
+}
 
-/** The bytes that a kept result counts. */
-export function resultBytes({ text }: StoredOutcome): number {
-  return Buffer.byteLength(text) + RESULT_RECORD_BYTES
+function keysWithin({ userBytes, allBytes, userKeys }: KeyBounds): Collection<KeyedCall> {
+  return {
+    name: 'keys',
+    owner: 'user',
+    fields: isJsonObject as (value: unknown) => value is KeyedCall,
+    hasBody: true,
+    expires: ({ keptUntil }) => keptUntil,
+    quota: {
+      count: userKeys,
+      bytes: userBytes,
+      refuse: () => new ToolrackError('SERVICE_BUSY', tooManyKeys(userKeys)),
+      dropsOldest: { allBytes },
+    },
+    waitMs: { read: 5_000, change: 5_000 },
+  }
 }
 
 /** A key of one user. `id` is a hash of the key, so that no store has the key itself. */
@@ -51,17 +76,79 @@ export type KeptCall = { readonly hash: string } & (
   | { readonly state: 'ended'; readonly outcome: StoredOutcome }
 )
 
-/** Remembers the calls with a key. Every store passes `test/support/idempotency-keys.contract.ts`. */
-export type IdempotencyKeys = {
+type Options = {
+  readonly now: () => number
+  readonly bounds?: KeyBounds
+  /** An id of this process, if no other process uses the store. Calls of earlier processes that have not ended are lost. */
+  readonly process?: string | undefined
+}
+
+/** What a call needs of the keys. */
+export type CallKeys = Pick<IdempotencyKeys, 'claim' | 'complete' | 'release'>
+
+/** Remembers the calls with a key. */
+export class IdempotencyKeys {
+  readonly #documents: Documents
+  readonly #of: Collection<KeyedCall>
+  readonly #now: () => number
+  readonly #process: string | undefined
+
+  constructor(documents: Documents, { now, bounds = KEY_BOUNDS, process }: Options) {
+    this.#documents = documents
+    this.#of = keysWithin(bounds)
+    this.#now = now
+    this.#process = process
+  }
+
   /**
    * Claims a key for a call that begins now, in one transaction. Resolves to undefined if the key was free, and now is the claim's.
    * Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or STORE_FULL, or
    * with SERVICE_BUSY if the user has too many keys; then the caller must not run, and releases the key, which the store may have
    * claimed nevertheless.
    */
-  readonly claim: (key: CallKey, claim: Claim) => Promise<KeptCall | undefined>
+  claim = async ({ uid, id }: CallKey, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> => {
+    const nowMs = this.#now()
+    const keptUntil = nowMs + KEY_KEPT_MS
+    const fields = { hash, owner, leaseUntil: nowMs + leaseMs, keptUntil, process: this.#process }
+    const kept = await this.#documents.claim(uid, this.#ref(id), fields)
+    return kept && this.#keptCall(kept, nowMs)
+  }
+
   /** Keeps the outcome of the owner's call, also after its lease. */
-  readonly complete: (key: CallKey, owner: string, outcome: StoredOutcome) => Promise<void>
+  complete = (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> =>
+    this.#end(key, owner, (to, { fields }) => {
+      const { kind, text } = outcome
+      return put(to, { ...fields, kind, ...(kind === 'failure' && { code: outcome.code }) }, text)
+    })
+
   /** Forgets the claim of a call that has run nothing. */
-  readonly release: (key: CallKey, owner: string) => Promise<void>
+  release = (key: CallKey, owner: string): Promise<void> => this.#end(key, owner, remove)
+
+  #end(
+    { uid, id }: CallKey,
+    owner: string,
+    write: (to: Ref<KeyedCall>, kept: Kept<KeyedCall>) => ReturnType<typeof remove>,
+  ): Promise<void> {
+    const to = this.#ref(id)
+    return this.#documents.change(uid, [to], ([kept]): Planned<void> => {
+      if (kept?.fields.owner !== owner || kept.fields.kind !== undefined) return { result: undefined }
+      return { result: undefined, writes: [write(to, kept)] }
+    })
+  }
+
+  #ref(key: string): Ref<KeyedCall> {
+    return { of: this.#of, key }
+  }
+
+  #keptCall({ fields, body: text }: Kept<KeyedCall>, nowMs: number): KeptCall {
+    const { hash, leaseUntil, process, kind, code = 'INTERNAL' } = fields
+    if (kind === undefined)
+      return { hash, state: leaseUntil > nowMs && process === this.#process ? 'running' : 'lost' }
+    if (text === undefined) return { hash, state: 'dropped' }
+    return { hash, state: 'ended', outcome: kind === 'failure' ? { kind, text, code } : { kind, text } }
+  }
+}
+
+function tooManyKeys(keys: number): string {
+  return `You have used ${keys} idempotency keys, as many as are remembered of one user; nothing was run. Each is forgotten after 25 hours.`
 }

@@ -19,6 +19,14 @@ export type KeptRules = {
   readonly marks?: RuleMarks | undefined
 }
 
+/** What an owner's rules were from `updatedAt` on. Without a set, they were deleted then. */
+export type RuleVersion = {
+  readonly set: RuleSet | null
+  readonly digest: Digest | null
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
 /** The rule sets of a scope by owner, `KIND/ID`. */
 export type RuleSets = ReadonlyMap<string, KeptRules>
 

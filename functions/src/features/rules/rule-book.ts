@@ -19,7 +19,7 @@ export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 const JOINED_MAX = 100
 
 export type RuleBookParts = {
-  readonly store: RuleStore
+  readonly store: Pick<RuleStore, 'open' | 'read'>
   /** The links of sessions to agents. Undefined where there are none. */
   readonly agents?: Pick<AgentStore, 'open' | 'linkedAgents'> | undefined
   readonly log: Log

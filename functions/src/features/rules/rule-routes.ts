@@ -6,7 +6,7 @@ import { Turns } from '../../loop-turn.ts'
 import { isSessionId, SESSION_ID_RULE } from '../sessions/session.ts'
 import { isWorkflowId, WORKFLOW_ID_RULE } from '../../access/job-token.ts'
 import { checkedRules, parsedRules } from './check-rules.ts'
-import type { KeptRules } from './kept-rules.ts'
+import type { KeptRules, RuleVersion } from './kept-rules.ts'
 import { noRules } from './rule-writer.ts'
 import { callerGone } from '../../http/caller.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
@@ -43,6 +43,17 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
         const kept = await ruleWriter.find({ uid: principal.uid, owner })
         if (!kept) throw noRules()
         sendTagged(res, kept.digest, () => shownRules(owner, kept))
+      },
+    }),
+    // The versions of an owner's rules that are kept, the newest first.
+    route({
+      method: 'GET',
+      path: `${PATH}/versions`,
+      ask: askedOwner,
+      action: ruleAction,
+      async handle({ principal, asked: owner, res }) {
+        const versions = await ruleWriter.history({ uid: principal.uid, owner })
+        sendJson(res, 200, { owner, versions: versions.map(shownVersion) })
       },
     }),
     route({
@@ -92,7 +103,9 @@ function askedWrite(request: FoundRequest<typeof PATH>) {
   return { owner: askedOwner(request), precondition: preconditionOf(request.req.headers) }
 }
 
-function askedOwner({ params, search }: FoundRequest<typeof PATH>): RuleOwner {
+type OwnerPath = { readonly kind: string; readonly id: string }
+
+function askedOwner({ params, search }: { readonly params: OwnerPath; readonly search: string }): RuleOwner {
   refuseParameters({ search })
   const kind = OWNER_KINDS.find((one) => one === params.kind)
   if (!kind) throw wrongOwner(`the kind of an owner is ${OWNER_KINDS.join(', ')}`)
@@ -111,3 +124,10 @@ function wrongOwner(rule: string): ToolrackError {
 function shownRules(owner: RuleOwner, { set, digest, updatedAt, updatedBy }: KeptRules) {
   return { owner, digest, updatedAt, updatedBy, ...set }
 }
+
+function shownVersion({ version, set, digest, updatedAt, updatedBy }: NumberedRules) {
+  const facts = { version, digest, updatedAt, updatedBy }
+  return set ? { ...facts, ...set } : { ...facts, isDeleted: true }
+}
+
+type NumberedRules = RuleVersion & { readonly version: number }

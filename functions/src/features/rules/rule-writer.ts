@@ -1,12 +1,17 @@
 import { ToolrackError, type Digest, type RuleOwner, type RuleSet } from '@toolrack/contract'
 import { holds, type Precondition } from '../../precondition.ts'
 import { ownerKey, readRuleSets, ruleSetDigest, ruleSetsText, scopeOf } from './kept-rules.ts'
-import { RULE_OWNERS_MAX, RULES_BYTES_MAX, type KeptRules, type RuleSets } from './kept-rules.ts'
+import { RULE_OWNERS_MAX, RULES_BYTES_MAX } from './kept-rules.ts'
+import type { KeptRules, RuleSets, RuleVersion } from './kept-rules.ts'
 import type { RuleBook } from './rule-book.ts'
 import { marksAfter } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 
-type Parts = { readonly store: RuleStore; readonly book: RuleBook; readonly now: () => number }
+type Parts = {
+  readonly store: Pick<RuleStore, 'read' | 'change' | 'history'>
+  readonly book: RuleBook
+  readonly now: () => number
+}
 
 /** Who writes, whose rules, and in which state they must be. */
 export type RuleTarget = {
@@ -28,6 +33,16 @@ export class RuleWriter {
   async find({ uid, owner }: Omit<RuleTarget, 'precondition'>): Promise<KeptRules | undefined> {
     const text = await this.#parts.store.read(scopeOf(owner, uid))
     return readRuleSets(text).get(ownerKey(owner))
+  }
+
+  /**
+   * The versions of an owner's rules that are kept, the newest first. The number of a version is in `version`, from 1. Throws
+   * RULES_NOT_FOUND if there are no rules, and no history of deleted ones.
+   */
+  async history({ uid, owner }: Omit<RuleTarget, 'precondition'>) {
+    const versions = await this.#parts.store.history(scopeOf(owner, uid), owner)
+    if (versions.length === 0 && !(await this.find({ uid, owner }))) throw noRules()
+    return versions.map(({ version, fields }) => ({ version, ...fields }))
   }
 
   /** Throws PRECONDITION_FAILED, or RULES_FULL if the rules do not fit into their bounds. */
@@ -69,12 +84,28 @@ export class RuleWriter {
         sets.delete(key)
         if (kept) sets.set(key, kept)
         const after = boundedText(scope, sets)
-        return { text: after, result: { text: after, outcome, digest } }
+        const version = kept ? versionOf(kept) : this.#deletion(uid, owner)
+        return { text: after, version, result: { text: after, outcome, digest } }
       },
+      owner,
     )
     book.written(scope, text)
     return answer
   }
+
+  /**
+   * The version that says that rules were deleted. The histories of workflows, sessions and agents end with their rules, because
+   * nothing bounds how many of these there were.
+   */
+  #deletion(uid: string, { kind }: RuleOwner): RuleVersion | null {
+    if (kind !== 'everybody' && kind !== 'user') return null
+    const updatedAt = new Date(this.#parts.now()).toISOString()
+    return { set: null, digest: null, updatedAt, updatedBy: uid }
+  }
+}
+
+function versionOf({ set, digest, updatedAt, updatedBy }: KeptRules): RuleVersion {
+  return { set, digest, updatedAt, updatedBy }
 }
 
 const NOT_IN_STATE = 'The rules are not in the state the request asks for.'

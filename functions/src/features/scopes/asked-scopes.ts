@@ -1,6 +1,6 @@
 import { formatScope, parseScope, scopeFaultText, ToolrackError, type ScopeFault } from '@toolrack/contract'
 import type { AppliedScope } from './scope-filter.ts'
-import { SCOPE_KINDS, type ScopeOwner } from './scope-store.ts'
+import { SCOPE_KINDS, type ScopeOwner } from './kept-scope.ts'
 import { invalidParameter } from '../../http/query.ts'
 
 /** Printable ASCII without blanks. A first dot could be a step to another folder in an address. */

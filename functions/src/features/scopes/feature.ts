@@ -1,10 +1,10 @@
+import type { Documents } from '../../documents/documents.ts'
 import type { Signal } from '../../signal.ts'
-import type { ScopeStore } from './scope-store.ts'
 import { scopeRoutes } from './scope-routes.ts'
 import { StoredScopes } from './stored-scopes.ts'
 
 type Needs = {
-  readonly governance: { readonly scopes: ScopeStore }
+  readonly documents: Documents
   readonly now: () => number
   readonly signals: { readonly written: Signal }
 }
@@ -12,9 +12,9 @@ type Needs = {
 /** The stored scopes of users. */
 export const scopes = {
   name: 'scopes',
-  create({ governance, now, signals }: Needs) {
+  create({ documents, now, signals }: Needs) {
     return {
-      scopes: new StoredScopes({ store: governance.scopes, now, written: signals.written.tell }),
+      scopes: new StoredScopes({ documents, now, written: signals.written.tell }),
     }
   },
   routes: scopeRoutes,

@@ -1,6 +1,10 @@
 import { canonicalJson, formatScope, parseScope, type Digest, type Scope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
+/** Whose stored scope it is. */
+export const SCOPE_KINDS = ['room', 'session', 'agent', 'workflow'] as const
+export type ScopeOwner = { readonly kind: (typeof SCOPE_KINDS)[number]; readonly id: string }
+
 /** What is stored for an owner: the canonical text of a scope, and names of tools that stay in lists whatever scopes say. */
 export type ScopeContent = { readonly scope: string; readonly pinned: readonly string[] }
 
@@ -12,12 +16,7 @@ export type ScopeVersion = ScopeContent & {
 }
 
 /** A stored scope as lists need it. */
-export type KeptScope = {
-  readonly present: ScopeVersion
-  readonly scope: Scope
-  /** The newest first. The first is the present one. */
-  readonly versions: readonly ScopeVersion[]
-}
+export type KeptScope = { readonly present: ScopeVersion; readonly scope: Scope }
 
 export const VERSIONS_KEPT_MAX = 20
 export const PINNED_MAX = 50
@@ -31,15 +30,9 @@ export function scopeDigest({ scope, pinned }: ScopeContent): Digest {
   return `sha256:${createHash('sha256').update(canonicalJson({ scope, pinned })).digest('hex')}`
 }
 
-export function scopeText(versions: readonly ScopeVersion[]): string {
-  return JSON.stringify(versions)
-}
-
-/** Reads what `scopeText` has written. Throws for other text, because a list without its scope could be wider. */
-export function readScope(text: string): KeptScope {
-  const versions = JSON.parse(text) as readonly ScopeVersion[]
-  const [present] = versions
-  const scope = present && parseScope(present.scope)
-  if (!scope || 'fault' in scope) throw new Error('a stored scope cannot be read')
-  return { present, scope, versions }
+/** The scope of a stored version. Throws for another text, because a list without its scope could be wider. */
+export function readScope(present: ScopeVersion): KeptScope {
+  const scope = parseScope(present.scope)
+  if ('fault' in scope) throw new Error('a stored scope cannot be read')
+  return { present, scope }
 }

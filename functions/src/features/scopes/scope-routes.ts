@@ -14,7 +14,7 @@ import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import { isFinder } from '../../catalog/views/select-entries.ts'
 import { PINNED_MAX, scopeContent, type ScopeContent } from './kept-scope.ts'
 import { leftIn, scopeFilter, unmatchedItems } from './scope-filter.ts'
-import type { ScopeOwner } from './scope-store.ts'
+import type { ScopeOwner } from './kept-scope.ts'
 import { scopeNotFound, type WrittenScope } from './stored-scopes.ts'
 import { callerGone } from '../../http/caller.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
@@ -79,9 +79,10 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
       ask: askedOwner,
       action: READ_SCOPES,
       async handle({ principal, asked: owner, res }) {
-        const kept = await scopes.find(principal.uid, owner)
-        if (!kept) throw scopeNotFound(owner)
-        sendTagged(res, kept.present.digest, () => ({ owner, versions: kept.versions }))
+        const versions = await scopes.versions(principal.uid, owner)
+        const [present] = versions
+        if (!present) throw scopeNotFound(owner)
+        sendTagged(res, present.digest, () => ({ owner, versions }))
       },
     }),
     route({

@@ -1,21 +1,45 @@
 import { ToolrackError, type Digest } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
+import { keyOf, put, remove, type Collection, type Planned, type Ref } from '../../documents/collection.ts'
+import type { Documents, Kept } from '../../documents/documents.ts'
+import { isText, listOf, object } from '../../value-shape.ts'
 import { REVISION_CHECK_MS } from '../../catalog/views/layer-cache.ts'
 import { holds, type Precondition } from '../../precondition.ts'
-import { readScope, scopeDigest, scopeText, VERSIONS_KEPT_MAX } from './kept-scope.ts'
-import type { KeptScope, ScopeContent, ScopeVersion } from './kept-scope.ts'
-import type { PlannedScope, ScopeOwner, ScopeStore, ScopeTotals } from './scope-store.ts'
+import { readScope, scopeDigest, VERSIONS_KEPT_MAX } from './kept-scope.ts'
+import type { KeptScope, ScopeContent, ScopeOwner, ScopeVersion } from './kept-scope.ts'
 
-/** The most scopes of one user, and the most UTF-8 bytes of them with all their versions. */
+/** The most scopes of one user, and the most bytes of them with all their versions. */
 export const USER_SCOPES_MAX = 1_000
 export const USER_SCOPES_BYTES_MAX = 4 * 1024 * 1024
+
+/** A version with its owner, as it is kept. */
+type KeptFields = ScopeOwner & ScopeContent & { readonly digest: Digest; readonly updatedAt: string }
+
+const SCOPES: Collection<KeptFields> = {
+  name: 'scopes',
+  owner: 'user',
+  fields: object<Pick<KeptFields, 'id' | 'scope' | 'pinned'>>({
+    id: isText,
+    scope: isText,
+    pinned: listOf(isText),
+  }) as (value: unknown) => value is KeptFields,
+  quota: {
+    count: USER_SCOPES_MAX,
+    bytes: USER_SCOPES_BYTES_MAX,
+    refuse: ({ count }) => new ToolrackError('SCOPES_FULL', count > USER_SCOPES_MAX ? TOO_MANY : TOO_LARGE),
+  },
+  versions: VERSIONS_KEPT_MAX,
+}
+
+const TOO_MANY = `You have ${USER_SCOPES_MAX} stored scopes, as many as you may; delete some first.`
+const TOO_LARGE = `Your stored scopes would have more than ${USER_SCOPES_BYTES_MAX} bytes; delete some first.`
 
 /** The most owners whose scopes are in memory, and the most UTF-16 code units of their texts. */
 const REMEMBERED_MAX = 10_000
 const REMEMBERED_LENGTH_MAX = 16 * 1024 * 1024
 
 type Parts = {
-  readonly store: ScopeStore
+  readonly documents: Documents
   readonly now: () => number
   /** Called after a write by this instance. */
   readonly written?: () => void
@@ -36,7 +60,7 @@ export type WrittenScope = {
 
 /** The stored scopes of users: their reads for lists, and their writes. The caller has been authorised. */
 export class StoredScopes {
-  readonly #store: ScopeStore
+  readonly #documents: Documents
   readonly #now: () => number
   readonly #written: () => void
   /** A list may ask for four of them, and is asked for before each call of a model, so they are read once a second at most. */
@@ -51,8 +75,8 @@ export class StoredScopes {
   })
   #writes = 0
 
-  constructor({ store, now, written = () => undefined }: Parts) {
-    this.#store = store
+  constructor({ documents, now, written = () => undefined }: Parts) {
+    this.#documents = documents
     this.#now = now
     this.#written = written
   }
@@ -63,18 +87,24 @@ export class StoredScopes {
     const known = this.#remembered.get(key)
     if (known) return known.kept
     const writes = this.#writes
-    const text = await this.#store.read(uid, owner)
-    const kept = text === undefined ? undefined : readScope(text)
+    const [found] = await this.#documents.read(uid, [refOf(owner)])
+    const kept = found && readScope(versionIn(found))
     // A read that began before a write may be older than it.
-    if (writes === this.#writes) this.#remembered.set(key, { kept, size: key.length + (text?.length ?? 0) })
+    if (writes === this.#writes)
+      this.#remembered.set(key, { kept, size: key.length + (found?.text.length ?? 0) })
     return kept
+  }
+
+  /** The kept versions of a scope, the newest first. The first is the present one. None if there is no scope. */
+  async versions(uid: string, owner: ScopeOwner): Promise<readonly ScopeVersion[]> {
+    return (await this.#documents.history(uid, refOf(owner))).map(versionIn)
   }
 
   /** The present scopes of a user, sorted by owner. */
   async all(uid: string): Promise<readonly { readonly owner: ScopeOwner; readonly present: ScopeVersion }[]> {
-    const found = await this.#store.all(uid)
+    const found = await this.#documents.list(uid, SCOPES, { limit: USER_SCOPES_MAX })
     return found
-      .map(({ owner, text }) => ({ owner, present: readScope(text).present }))
+      .map((kept) => ({ owner: ownerIn(kept.fields), present: readScope(versionIn(kept)).present }))
       .toSorted((a, b) => (ownerText(a.owner) < ownerText(b.owner) ? -1 : 1))
   }
 
@@ -87,40 +117,43 @@ export class StoredScopes {
     decide: (content: ScopeContent | undefined) => ScopeContent,
   ): Promise<WrittenScope> {
     const updatedAt = new Date(this.#now()).toISOString()
-    return this.#change<WrittenScope>(uid, owner, (text, totals) => {
-      const kept = text === undefined ? undefined : readScope(text)
-      refuseOtherState(precondition, kept?.present.digest)
-      const content = decide(kept?.present)
+    return this.#change<WrittenScope>(uid, owner, (found) => {
+      const present = found && versionIn(found)
+      const before = present?.digest
+      refuseOtherState(precondition, before)
+      const content = decide(present)
       const digest = scopeDigest(content)
-      const before = kept?.present.digest
-      if (kept && before === digest)
-        return { text, result: { outcome: 'unchanged', present: kept.present, before } }
-      const version = (kept?.present.version ?? 0) + 1
-      const present = { version, digest, updatedAt, ...content }
+      if (present && before === digest) return { result: { outcome: 'unchanged', present, before } }
+      const fields = { ...owner, ...content, digest, updatedAt }
+      const version = (present?.version ?? 0) + 1
       return {
-        text: boundedText([present, ...(kept?.versions ?? [])], totals, text),
-        result: { outcome: kept ? 'updated' : 'created', present, before },
+        result: {
+          outcome: present ? 'updated' : 'created',
+          present: versionIn({ version, fields }),
+          before,
+        },
+        writes: [put(refOf(owner), fields)],
       }
     })
   }
 
   /** Deletes the scope with its versions. Throws SCOPE_NOT_FOUND or PRECONDITION_FAILED. */
   delete({ uid, owner, precondition }: ScopeTarget): Promise<Digest> {
-    return this.#change(uid, owner, (text) => {
-      if (text === undefined) throw scopeNotFound(owner)
-      const { digest } = readScope(text).present
+    return this.#change(uid, owner, (found) => {
+      if (!found) throw scopeNotFound(owner)
+      const { digest } = found.fields
       refuseOtherState(precondition, digest)
-      return { text: undefined, result: digest }
+      return { result: digest, writes: [remove(refOf(owner))] }
     })
   }
 
   async #change<Result>(
     uid: string,
     owner: ScopeOwner,
-    plan: (text: string | undefined, totals: ScopeTotals) => PlannedScope<Result>,
+    plan: (found: Kept<KeptFields> | undefined) => Planned<Result>,
   ): Promise<Result> {
     try {
-      return await this.#store.change(uid, owner, plan)
+      return await this.#documents.change(uid, [refOf(owner)], ([found]) => plan(found))
     } finally {
       // Also after an error: the store may have written although its answer was lost.
       this.#writes += 1
@@ -144,23 +177,15 @@ function refuseOtherState(precondition: Precondition, digest: Digest | undefined
     throw new ToolrackError('PRECONDITION_FAILED', 'The scope is not in the state the request asks for.')
 }
 
-/** The text of the versions that are kept. If there is no room for all of them, only the present one is kept. */
-function boundedText(
-  versions: readonly ScopeVersion[],
-  { scopes, bytes }: ScopeTotals,
-  before: string | undefined,
-): string {
-  if (before === undefined && scopes >= USER_SCOPES_MAX)
-    throw full(`You have ${USER_SCOPES_MAX} stored scopes, as many as you may; delete some first.`)
-  const bytesBefore = before === undefined ? 0 : Buffer.byteLength(before)
-  for (const kept of [versions.slice(0, VERSIONS_KEPT_MAX), versions.slice(0, 1)]) {
-    const text = scopeText(kept)
-    const more = Buffer.byteLength(text) - bytesBefore
-    if (more <= 0 || bytes + more <= USER_SCOPES_BYTES_MAX) return text
-  }
-  throw full(`Your stored scopes would have more than ${USER_SCOPES_BYTES_MAX} bytes; delete some first.`)
+function refOf(owner: ScopeOwner): Ref<KeptFields> {
+  return { of: SCOPES, key: keyOf(owner) }
 }
 
-function full(message: string): ToolrackError {
-  return new ToolrackError('SCOPES_FULL', message)
+function ownerIn({ kind, id }: KeptFields): ScopeOwner {
+  return { kind, id }
+}
+
+function versionIn({ version, fields }: Pick<Kept<KeptFields>, 'version' | 'fields'>): ScopeVersion {
+  const { digest, updatedAt, scope, pinned } = fields
+  return { version, digest, updatedAt, scope, pinned }
 }

@@ -1,5 +1,7 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { Session, SessionHead } from './session.ts'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { put, remove, type Collection, type Ref, type Sums } from '../../documents/collection.ts'
+import type { Documents, Kept } from '../../documents/documents.ts'
+import { endOf, type Session, type SessionHead } from './session.ts'
 
 /** What a change makes of a session: another one, none (`null`), or the same if nothing is said. */
 export type PlannedSession<Result> = { readonly result: Result; readonly session?: Session | null }
@@ -7,86 +9,91 @@ export type PlannedSession<Result> = { readonly result: Result; readonly session
 /** The most sessions of one user. */
 export const SESSIONS_MAX = 10_000
 
-/** The most bytes of one user's sessions, as `sessionBytes` counts them. Enough for 10,000 sessions of 80 chosen tools. */
+/** The most bytes of one user's sessions. Enough for 10,000 sessions of 80 chosen tools. */
 export const SESSIONS_BYTES_MAX = 64 * 1024 * 1024
 
-/** The number and the bytes of one user's sessions. */
-export type SessionSums = { readonly sessions: number; readonly bytes: number }
+export const SESSION_BOUNDS: Sums = { count: SESSIONS_MAX, bytes: SESSIONS_BYTES_MAX }
 
-export const SESSION_BOUNDS: SessionSums = { sessions: SESSIONS_MAX, bytes: SESSIONS_BYTES_MAX }
-
-/** Throws SESSIONS_FULL if a session that has `before` bytes, or is new, must not become one of `after` bytes. */
-export function refuseFull(
-  sums: SessionSums,
-  before: number | undefined,
-  after: number,
-  bounds: SessionSums,
-): void {
-  if (before === undefined && sums.sessions >= bounds.sessions)
-    throw new ToolrackError(
-      'SESSIONS_FULL',
-      `You have ${sums.sessions} sessions, and ${bounds.sessions} are allowed; delete some first.`,
-    )
-  const bytes = sums.bytes - (before ?? 0) + after
-  if (bytes > bounds.bytes && after > (before ?? 0))
-    throw new ToolrackError(
-      'SESSIONS_FULL',
-      `Your sessions would have ${bytes} bytes, and ${bounds.bytes} are allowed; delete some, or choose fewer tools.`,
-    )
+/** A session without its tools, which are the body. */
+function sessionsWithin(bounds: Sums): Collection<SessionHead> {
+  return {
+    name: 'sessions',
+    owner: 'user',
+    fields: isJsonObject as (value: unknown) => value is SessionHead,
+    hasBody: true,
+    expires: endOf,
+    quota: { ...bounds, refuse: (sums) => new ToolrackError('SESSIONS_FULL', fullText(sums, bounds)) },
+  }
 }
 
-/** Bytes that are counted for a session in addition to its texts. */
-const RECORD_BYTES = 512
-
-/** The bytes that a session counts. */
-export function sessionBytes(texts: { readonly head: string; readonly tools: string }): number {
-  return RECORD_BYTES + Buffer.byteLength(texts.head) + Buffer.byteLength(texts.tools)
+function fullText(sums: Sums, bounds: Sums): string {
+  return sums.count > bounds.count
+    ? `You have ${bounds.count} sessions, which is the most; delete some first.`
+    : `Your sessions would have ${sums.bytes} bytes, and ${bounds.bytes} are allowed; delete some, or choose fewer tools.`
 }
 
-/** A tool as a store keeps it: its name, and the hex digits of its digest. 5,000 of the longest fit into a document of Firestore. */
+/** A tool as it is kept: its name, and the hex digits of its digest. 5,000 of the longest fit into a document of Firestore. */
 type KeptTool = readonly [name: string, hex?: string]
 
 const PREFIX = 'sha256:' as const
 
-/** A session as the texts that a store keeps. */
-export function sessionTexts({ tools, ...head }: Session): { readonly head: string; readonly tools: string } {
-  const kept = tools.map(({ name, digest }): KeptTool =>
-    digest === null ? [name] : [name, digest.slice(PREFIX.length)],
-  )
-  return { head: JSON.stringify(head), tools: JSON.stringify(kept) }
-}
+/** Keeps the sessions of each user. */
+export class SessionStore {
+  readonly #documents: Documents
+  readonly #of: Collection<SessionHead>
+  /** Prepares all reads. Never rejects. */
+  readonly open: Documents['open']
 
-export function sessionIn(head: string, tools: string): Session {
-  const kept = JSON.parse(tools) as readonly KeptTool[]
-  return {
-    ...headIn(head),
-    tools: kept.map(([name, hex]) => ({ name, digest: hex === undefined ? null : `${PREFIX}${hex}` })),
+  constructor(documents: Documents, bounds = SESSION_BOUNDS) {
+    this.#documents = documents
+    this.#of = sessionsWithin(bounds)
+    this.open = documents.open
+  }
+
+  read = async (uid: string, id: string): Promise<Session | undefined> => {
+    const [kept] = await this.#documents.read(uid, [this.#ref(id)])
+    return kept && sessionIn(kept)
+  }
+
+  /** At most `limit` sessions whose ids come after `after`, by code unit of the id. */
+  page = async (uid: string, after: string | undefined, limit: number): Promise<readonly SessionHead[]> =>
+    (await this.#documents.list(uid, this.#of, { after, limit })).map(({ fields }) => fields)
+
+  /**
+   * Changes a session in one transaction, which may run `plan` several times. Rejects with SESSIONS_FULL if a new or larger session does
+   * not fit into the user's bounds.
+   */
+  change = <Result>(
+    uid: string,
+    id: string,
+    plan: (session: Session | undefined) => PlannedSession<Result>,
+  ): Promise<Result> =>
+    this.#documents.change(uid, [this.#ref(id)], ([kept]) => {
+      const { result, session } = plan(kept && sessionIn(kept))
+      if (session === undefined) return { result }
+      if (session === null) return { result, writes: [remove(this.#ref(id))] }
+      const { tools, ...head } = session
+      return { result, writes: [put(this.#ref(id), head, toolsText(tools))] }
+    })
+
+  #ref(key: string): Ref<SessionHead> {
+    return { of: this.#of, key }
   }
 }
 
-export function headIn(head: string): SessionHead {
-  return JSON.parse(head) as SessionHead
+function toolsText(tools: Session['tools']): string {
+  const kept = tools.map(({ name, digest }): KeptTool =>
+    digest === null ? [name] : [name, digest.slice(PREFIX.length)],
+  )
+  return JSON.stringify(kept)
 }
 
-/**
- * Keeps the sessions of each user. It may still have sessions that are over. Rejects with STORE_FAILED or STORE_BUSY. Every store
- * passes `test/support/session-store.contract.ts`.
- */
-export type SessionStore = {
-  /** Prepares all reads, for example loads a client. Never rejects. */
-  readonly open?: () => Promise<void>
-  readonly read: (uid: string, id: string) => Promise<Session | undefined>
-  /** At most `limit` sessions whose ids come after `after`, by code unit of the id. */
-  readonly page: (uid: string, after: string | undefined, limit: number) => Promise<readonly SessionHead[]>
-  /**
-   * Changes a session in one transaction, which may run `plan` several times. If `plan` throws, nothing is written. Rejects with
-   * SESSIONS_FULL if a new or larger session does not fit into the user's bounds. `nowMs` is the present time: sessions that are
-   * over may be erased.
-   */
-  readonly change: <Result>(
-    uid: string,
-    id: string,
-    nowMs: number,
-    plan: (session: Session | undefined) => PlannedSession<Result>,
-  ) => Promise<Result>
+/** Throws without the tools, because nothing may be called without its selection. */
+function sessionIn({ fields, body }: Kept<SessionHead>): Session {
+  if (body === undefined) throw new ToolrackError('STORE_FAILED')
+  const kept = JSON.parse(body) as readonly KeptTool[]
+  return {
+    ...fields,
+    tools: kept.map(([name, hex]) => ({ name, digest: hex === undefined ? null : `${PREFIX}${hex}` })),
+  }
 }

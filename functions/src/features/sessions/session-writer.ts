@@ -19,7 +19,7 @@ import {
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
 type Parts = {
-  readonly store: SessionStore
+  readonly store: Pick<SessionStore, 'change'>
   readonly sessions: Sessions
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -142,7 +142,7 @@ export class SessionWriter {
   async delete(uid: string, id: string, precondition: Precondition): Promise<Session> {
     const { store, sessions, now } = this.#parts
     const nowMs = now()
-    const deleted = await store.change(uid, id, nowMs, (present) => {
+    const deleted = await store.change(uid, id, (present) => {
       if (!present || isOver(present, nowMs)) throw noSession()
       if (!holds(precondition, present.digest)) throw new ToolrackError('PRECONDITION_FAILED', NOT_IN_STATE)
       return { result: present, session: null }
@@ -160,7 +160,7 @@ export class SessionWriter {
     act: (present: Session | undefined) => Result,
   ): Promise<Result> {
     const { store, sessions } = this.#parts
-    const result = await store.change<Result>(uid, id, nowMs, (kept) => {
+    const result = await store.change<Result>(uid, id, (kept) => {
       const present = kept && !isOver(kept, nowMs) ? kept : undefined
       const result = act(present)
       return result.session === present || !result.session ? { result } : { result, session: result.session }

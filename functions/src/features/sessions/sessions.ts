@@ -15,7 +15,7 @@ const SESSIONS_CACHED_BYTES_MAX = 32 * 1024 * 1024
 const TOOL_BYTES = 300
 
 export type SessionsParts = {
-  readonly store: SessionStore
+  readonly store: Pick<SessionStore, 'open' | 'read' | 'change'>
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -138,7 +138,7 @@ export class Sessions {
     const cached = this.#cached(uid, id)
     if (cached.session === session) cached.session = { ...session, usedAtMs: nowMs }
     try {
-      await this.#parts.store.change(uid, id, nowMs, (present) =>
+      await this.#parts.store.change(uid, id, (present) =>
         present?.key === key && present.usedAtMs < nowMs
           ? { result: undefined, session: { ...present, usedAtMs: nowMs } }
           : { result: undefined },

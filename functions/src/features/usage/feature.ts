@@ -1,10 +1,11 @@
 import type { InvocationLogs } from '../../calls/invocation-logs.ts'
+import type { Documents } from '../../documents/documents.ts'
 import type { Log } from '../../log.ts'
-import type { UsageStore } from './usage-store.ts'
+import { UsageStore } from './usage-store.ts'
 import { UsageRanks } from './usage-ranks.ts'
 
 type Needs = {
-  readonly governance: { readonly usage: UsageStore }
+  readonly documents: Documents
   readonly logs: InvocationLogs
   readonly now: () => number
   readonly log: Log
@@ -13,10 +14,10 @@ type Needs = {
 /** The order of a user's tools by their calls, for lists with a budget. */
 export const usage = {
   name: 'usage',
-  create({ governance, logs, now, log }: Needs) {
+  create({ documents, logs, now, log }: Needs) {
     return {
       usageRanks: new UsageRanks({
-        store: governance.usage,
+        store: new UsageStore(documents),
         calls: (uid, since, limit) => logs.page(uid, { since, limit }),
         now,
         log,

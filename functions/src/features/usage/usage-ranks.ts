@@ -17,7 +17,7 @@ const READ_DEADLINE_MS = 1_500
 const RETRY_MS = 60_000
 
 type Parts = {
-  readonly store: UsageStore
+  readonly store: Pick<UsageStore, 'read' | 'keepFirst'>
   /** The newest calls of a user since a time (ISO 8601), at most `limit`. */
   readonly calls: (uid: string, since: string, limit: number) => Promise<readonly EndedCall[]>
   /** Milliseconds since 1970. */

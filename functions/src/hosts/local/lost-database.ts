@@ -29,3 +29,12 @@ export function lostLog(folder: string, name: DatabaseName): StartError {
   const cure = `Put the log back, or, to start with what the database holds, remove the line of ${name} from ${join(folder, DATABASE_LIST)}.`
   return new StartError(`${path}-wal, the write-ahead log, is missing. ${why} ${cure}`, EXIT.damagedData)
 }
+
+/** Why the server does not start over a folder of an earlier version. */
+export function olderFolder(folder: string, name: DatabaseName, fault: string): StartError {
+  const cure = `Move the folder ${folder} away, and start again: the server then makes a new one. Or start the earlier version.`
+  return new StartError(
+    `${join(folder, name)} ${fault}, which kept it in other tables. ${cure}`,
+    EXIT.damagedData,
+  )
+}

@@ -2,12 +2,12 @@ import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { LogBounds } from '../../calls/invocation-logs.ts'
-import { DatabaseFileError } from '../../stores/sqlite/database-file.ts'
+import { DatabaseFileError, OlderDatabaseError } from '../../stores/sqlite/database-file.ts'
 import { openGovernance } from '../../stores/sqlite/open-governance.ts'
 import { SqliteAuditStore } from '../../stores/sqlite/sqlite-audit-store.ts'
 import { SqliteDefinitionStore } from '../../stores/sqlite/sqlite-definition-store.ts'
 import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs.ts'
-import { lostDatabase, type DatabaseName } from './lost-database.ts'
+import { lostDatabase, olderFolder, type DatabaseName } from './lost-database.ts'
 import { makePrivateFile } from './private-files.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
@@ -33,6 +33,7 @@ function opened<Opened>(folder: string, name: DatabaseName, open: (path: string)
     refuseUnreadable(path)
     return open(path)
   } catch (error) {
+    if (error instanceof OlderDatabaseError) throw olderFolder(folder, name, error.message)
     if (error instanceof DatabaseFileError) throw lostDatabase(folder, name, error.message)
     throw new StartError(
       `${path} cannot be opened (${reasonOf(error)}); make it a file that this account can read and write, or set TOOLRACK_DATA to another folder.`,

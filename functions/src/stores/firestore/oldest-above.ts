@@ -19,7 +19,7 @@ export type Bounded = {
   readonly userBytes: number
   readonly documentsOf: (uid: string) => Promise<CollectionReference>
   /** The field by which the documents with bytes are ordered, the oldest first. Dropped documents do not have it. */
-  readonly order: 'expiresAt' | 'endedAt'
+  readonly order: 'expiresAt' | 'bodyAt'
   /** The fields of a document, besides `bytes`, that `drop` reads. */
   readonly fields: readonly string[]
   readonly drop: (batch: WriteBatch, document: QueryDocumentSnapshot) => void

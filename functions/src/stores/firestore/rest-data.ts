@@ -18,6 +18,7 @@ type RestValue = {
   readonly integerValue?: string
   /** A string only for "NaN", "Infinity" and "-Infinity". */
   readonly doubleValue?: number | string
+  readonly timestampValue?: string
   readonly arrayValue?: { readonly values?: readonly RestValue[] }
   readonly mapValue?: { readonly fields?: RestFields }
 }
@@ -31,9 +32,23 @@ export class ValueWithoutJson {
   }
 }
 
+/** A time, as far as the service needs it. */
+export class RestTime extends ValueWithoutJson {
+  readonly #text: string
+
+  constructor(text: string) {
+    super('Timestamp')
+    this.#text = text
+  }
+
+  /** Milliseconds since 1970. */
+  toMillis(): number {
+    return Date.parse(this.#text)
+  }
+}
+
 /** The names of the client's classes for these kinds, so that a fault has the same text with the client and with REST. */
 const KINDS: { readonly [key: string]: string } = {
-  timestampValue: 'Timestamp',
   geoPointValue: 'GeoPoint',
   bytesValue: 'Buffer',
   referenceValue: 'DocumentReference',
@@ -47,11 +62,12 @@ export function restData(fields: RestFields = {}): DocumentData {
 }
 
 function dataOf(value: RestValue): unknown {
-  const { stringValue, booleanValue, integerValue, doubleValue, arrayValue, mapValue } = value
+  const { stringValue, booleanValue, integerValue, doubleValue, timestampValue, arrayValue, mapValue } = value
   if (stringValue !== undefined) return stringValue
   if (booleanValue !== undefined) return booleanValue
   if (integerValue !== undefined) return Number(integerValue)
   if (doubleValue !== undefined) return Number(doubleValue)
+  if (timestampValue !== undefined) return new RestTime(timestampValue)
   if (arrayValue) return (arrayValue.values ?? []).map(dataOf)
   if (mapValue) return isVector(mapValue) ? new ValueWithoutJson('VectorValue') : restData(mapValue.fields)
   if ('nullValue' in value) return null

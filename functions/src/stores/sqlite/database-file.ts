@@ -9,8 +9,10 @@ import { isBusy, isDamaged, isFull, sqliteError, tablesVersion } from './transac
 export type DatabaseKind = {
   /** The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own, so exchanged files are noticed. */
   readonly applicationId: number
-  /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-  readonly steps: readonly string[]
+  /** The tables, indexes and triggers. */
+  readonly schema: string
+  /** The version of the schema. A file of an earlier one is refused. By default 1. */
+  readonly version?: number
   /** The settings of a connection. */
   readonly settings: string
   /** The tables whose pages are read at the start. Without them, the whole file is read. */
@@ -23,13 +25,15 @@ export type DatabaseKind = {
  */
 export class DatabaseFileError extends Error {}
 
+/** The file was written by an earlier version, whose tables this one does not read. Thrown only at the start. */
+export class OlderDatabaseError extends DatabaseFileError {}
+
 const IN_MEMORY = ':memory:'
 /** The ends of the names of the files that SQLite makes beside a database. */
 const BESIDE = ['-wal', '-shm', '-journal'] as const
 
 /**
- * Opens a database file, or makes it if there is none, and brings its tables to the newest version. The file gets its name when it is
- * whole. So a start that is killed leaves no part of a file, and an empty file is never one of ours. The busy timeout is zero, because
+ * Opens a database file, or makes it if there is none. The file gets its name when it is whole. So a start that is killed leaves no part of a file, and an empty file is never one of ours. The busy timeout is zero, because
  * node:sqlite would block the event loop while it waits for a lock. Throws a DatabaseFileError. A test passes `:memory:`.
  */
 export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync {
@@ -73,29 +77,34 @@ function makeFile(path: string, kind: DatabaseKind): void {
   placeFinished(path)
 }
 
-/** Makes the tables, or changes those of an older version. Also writes if there is nothing to change: see `fillLog`. */
-function writeTables(database: DatabaseSync, { applicationId, steps }: DatabaseKind): void {
-  const version = tablesVersion(database)
-  const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length};`
+/** Makes the tables in a new file. Also writes if there is nothing to make: see `fillLog`. */
+function writeTables(database: DatabaseSync, { applicationId, schema, version = 1 }: DatabaseKind): void {
+  const isNew = tablesVersion(database) === 0
+  const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version};`
   try {
-    database.exec(`BEGIN IMMEDIATE; ${steps.slice(version).join('')} ${marks} COMMIT;`)
+    database.exec(`BEGIN IMMEDIATE; ${isNew ? schema : ''} ${marks} COMMIT;`)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    // Another program may write, or the disk may be full. Only a change of the tables must not be left out.
-    if (version < steps.length || !(isBusy(error) || isFull(error))) throw error
+    // Another program may write, or the disk may be full. Only the tables of a new file must not be left out.
+    if (isNew || !(isBusy(error) || isFull(error))) throw error
   }
 }
 
-function check(database: DatabaseSync, { applicationId, steps, checkedTables }: DatabaseKind): void {
+function check(
+  database: DatabaseSync,
+  { applicationId, schema, version = 1, checkedTables }: DatabaseKind,
+): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  const found = tablesVersion(database)
   // Files of the first versions have no application id.
   if (id !== 0 && id !== applicationId)
     throw new DatabaseFileError('is the database of another program, or another file of this service')
-  const version = tablesVersion(database)
-  if (version > steps.length) throw new DatabaseFileError('was written by a newer version of Toolrack')
+  if (found > version) throw new DatabaseFileError('was written by a newer version of Toolrack')
+  if (found > 0 && found < version)
+    throw new OlderDatabaseError('was written by an earlier version of Toolrack')
   const present = objectsIn(database)
-  const missing = [...objectsOf(steps.slice(0, version))].find((name) => !present.has(name))
-  if (version === 0 || missing !== undefined)
+  const missing = found === 0 ? undefined : [...objectsOf(schema)].find((name) => !present.has(name))
+  if (found === 0 || missing !== undefined)
     throw new DatabaseFileError(`is a database without ${missing ?? 'the tables of Toolrack'}`)
   const checks = checkedTables?.filter((name) => present.has(`the table ${name}`)) ?? ['1']
   for (const checked of checks)
@@ -117,11 +126,11 @@ function objectsIn(database: DatabaseSync): ReadonlySet<string> {
   return new Set(rows.map(({ type, name }) => `the ${String(type)} ${String(name)}`))
 }
 
-/** Those that the first versions of the tables have. */
-function objectsOf(steps: readonly string[]): ReadonlySet<string> {
+/** Those that the schema makes. */
+function objectsOf(schema: string): ReadonlySet<string> {
   const database = new DatabaseSync(IN_MEMORY)
   try {
-    database.exec(steps.join(''))
+    database.exec(schema)
     return objectsIn(database)
   } finally {
     database.close()

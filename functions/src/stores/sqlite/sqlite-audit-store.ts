@@ -58,7 +58,7 @@ const SCHEMA = `
 const AUDIT: DatabaseKind = {
   // "TRau"
   applicationId: 0x54_52_61_75,
-  steps: [SCHEMA],
+  schema: SCHEMA,
   // What is erased or removed is overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
   // Without the records, which can be gigabytes. Their hashes are verified after the start.

@@ -20,7 +20,7 @@ import { callSteps } from '../../../../functions/src/calls/pipeline/steps.ts'
 import type { ArgumentValidator } from '../../../../functions/src/catalog/schemas/argument-validator.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
 
 const HELD = new HeldResults()
@@ -53,7 +53,7 @@ function invokerOver(view: CatalogView, parts: Partial<CallParts> = {}, steps?: 
       },
       sourceOf: ({ layer, uid }) => Promise.resolve({ source: `${layer} of ${uid}` }),
       logs: memoryInvocationLogs(),
-      keys: memoryGovernance().keys,
+      keys: memoryStores().keys,
       log: { info: () => undefined, warn: (text) => logged.push(text), error: (text) => logged.push(text) },
       now: Date.now,
       deadlineMsMax: Infinity,

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
-import type { AgentStore } from '../../../../functions/src/features/agents/agent-store.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { faultyGovernance } from '../../../support/memory-governance.ts'
 import { routeService, type Asker } from '../../../support/route-service.ts'
 import { NOW } from '../../../support/signed-tokens.ts'
 
@@ -115,12 +114,11 @@ test('a job account writes for its user, and a job token only reads the names th
   expect((await ask('bob', 'GET /agents/of-the-job')).status).toBe(404)
 })
 
-const governance = memoryGovernance()
 /** The error of every operation of the store. */
 let fault: unknown
-const fail = (): Promise<never> => Promise.reject(fault)
-const agents: AgentStore = { ...governance.agents, find: fail, change: fail, list: fail }
-const asking = await routeService([], { governance: { ...governance, agents } })
+const asking = await routeService([], {
+  governance: faultyGovernance((name) => (name === 'agents' ? fault : undefined)),
+})
 
 test.each<[string, unknown, number, RegExp, string | null]>([
   ['a store that cannot be reached', new ToolrackError('STORE_FAILED'), 503, /could not be reached/, '1'],

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteAgentStore } from '../../../../functions/src/stores/sqlite/sqlite-agent-store.ts'
 import { Agents } from '../../../../functions/src/features/agents/agents.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 
 test('default is the default agent, also if another program has kept an agent with that id', async () => {
-  const store = new SqliteAgentStore(openGovernance(':memory:'))
+  const store = memoryStores().agents
   const files = { read: () => Promise.resolve({ agents: new Map(), skipped: [] }) }
   const agents = new Agents({ store, files, now: () => 1 })
   const kept = { id: 'default', name: 'Kept', description: null, workflowName: null, created: 1, updated: 1 }

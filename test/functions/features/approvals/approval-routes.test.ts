@@ -5,6 +5,7 @@ import { Approvals } from '../../../../functions/src/features/approvals/approval
 import { askingCall } from '../../../support/approval-store.contract.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
+import { featureStores } from '../../../support/feature-stores.ts'
 import { memoryGovernance, newSealing } from '../../../support/memory-governance.ts'
 import { routeService, type RefusedRow } from '../../../support/route-service.ts'
 import { NOW } from '../../../support/signed-tokens.ts'
@@ -20,10 +21,11 @@ const ECHO: ToolDefinition = {
 }
 const DIGEST = definitionDigest(ECHO)
 const governance = memoryGovernance()
+const store = featureStores(governance, () => NOW).approvals
 const audit = memoryAudit({ now: () => NOW })
 const ask = await routeService([ECHO, tool('other')], { governance, audit })
 const approvals = new Approvals({
-  store: governance.approvals,
+  store,
   sealing: governance.sealing,
   now: () => NOW,
 })
@@ -140,7 +142,7 @@ test('an approved call that is made with the id of the approval runs the edited 
 
 test('an approval is of no use to another user, to a token that may only call, for other arguments and after its time', async () => {
   const clock = { now: NOW - 2 * APPROVAL_MS }
-  const { approvals: store, sealing } = governance
+  const { sealing } = governance
   const earlier = new Approvals({ store, sealing, now: () => clock.now })
   const old = { text: 'long ago' }
   const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(old), arguments: old }
@@ -171,7 +173,7 @@ test('an approval is of no use to another user, to a token that may only call, f
 })
 
 test('an approval whose arguments were sealed with another key can be denied and cancelled, and not read or approved', async () => {
-  const other = new Approvals({ store: governance.approvals, sealing: newSealing(), now: () => NOW })
+  const other = new Approvals({ store, sealing: newSealing(), now: () => NOW })
   const args = { text: 'sealed elsewhere' }
   const bound = { tool: 'echo', digest: DIGEST, argumentsHash: argumentsHash(args), arguments: args }
   const id = (await other.ask(askingCall({ ...bound, uid: 'ann' })))?.id ?? ''
@@ -186,7 +188,7 @@ test('an approval whose arguments were sealed with another key can be denied and
 test('an always whose arguments Firestore has erased is listed, and can be cancelled', async () => {
   const id = await pending({ text: 'erased' }, 'bob')
   await ask('bob', `POST /approvals/${id}`, { body: { decision: 'always' } })
-  await governance.approvals.change('bob', NOW, (known) => ({
+  await store.change('bob', NOW, (known) => ({
     result: undefined,
     change: { approvals: known, dropped: [id] },
   }))

@@ -22,7 +22,8 @@ import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-to
 import { readRequest, validateArguments } from '../../../../functions/src/calls/pipeline/steps.ts'
 import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteApprovalStore } from '../../../../functions/src/stores/sqlite/sqlite-approval-store.ts'
+import { SqliteDocuments } from '../../../../functions/src/stores/sqlite/sqlite-documents.ts'
+import { ApprovalStore } from '../../../../functions/src/features/approvals/approval-store.ts'
 import { ArgumentValidator } from '../../../../functions/src/catalog/schemas/argument-validator.ts'
 import { receivedCall } from '../../../support/call-stages.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
@@ -76,7 +77,7 @@ function service() {
   const announced: NewApproval[] = []
   const restarted = () =>
     new Approvals({
-      store: new SqliteApprovalStore(database),
+      store: new ApprovalStore(new SqliteDocuments(database, { now: () => state.nowMs })),
       now: () => state.nowMs,
       announce: (approval) => announced.push(approval),
     })

@@ -4,7 +4,7 @@ import { FileMarks, MARKED_TOOLS_MAX } from '../../../../functions/src/features/
 import { ruleText } from '../../../../functions/src/features/rules/rule-marks.ts'
 import { MARKS, type RuleStore } from '../../../../functions/src/features/rules/rule-store.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 
 const A: Digest = `sha256:${'a'.repeat(64)}`
 const B: Digest = `sha256:${'b'.repeat(64)}`
@@ -24,7 +24,7 @@ const asked = (name: string, digest: Digest) => ({ tool: { name, digest }, rules
 
 /** Marks over a real store, whose reads fail as long as there is a fault. `start` is another start over the same store. */
 function marksOver() {
-  const { rules } = memoryGovernance()
+  const { rules } = memoryStores()
   const state = { fault: undefined as Error | undefined, isComplete: true, logged: [] as string[] }
   const store: Pick<RuleStore, 'read' | 'change'> = {
     read: (scope) => (state.fault ? Promise.reject(state.fault) : rules.read(scope)),
@@ -158,7 +158,7 @@ test(`the marks of ${MARKED_TOOLS_MAX} tools are kept, the oldest make room`, as
 
 test('of a text that is no marks nothing is known', async () => {
   const { start, set } = marksOver()
-  await set('no marks')
+  await set('["no marks"]')
   const marks = start()
   await seen(marks, { a: A })
   expect((await marks.find(asked('a', A))).tool).toBeUndefined()

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { faultyGovernance } from '../../../support/memory-governance.ts'
 import { routeService, type Asker } from '../../../support/route-service.ts'
 
 const files = ['aaa', 'bbb', 'zzz'].map((name): ToolDefinition => {
@@ -13,8 +13,7 @@ const files = ['aaa', 'bbb', 'zzz'].map((name): ToolDefinition => {
 })
 const ask = await routeService(files)
 
-const lost = () => Promise.reject(new Error('lost'))
-const governance = { ...memoryGovernance(), usage: { read: lost, keepFirst: lost } }
+const governance = faultyGovernance((name) => (name === 'usage' ? new Error('lost') : undefined))
 const withoutRanks = await routeService(files, { governance })
 
 async function listed(who: Asker, query: string, service = ask) {

@@ -14,13 +14,8 @@ import {
 } from '../../../../functions/src/features/list/list-narrowing.ts'
 import type { CatalogView } from '../../../../functions/src/catalog/views/catalog-view.ts'
 import { explainName } from '../../../../functions/src/catalog/views/explain-name.ts'
-import {
-  readScope,
-  scopeContent,
-  scopeDigest,
-  scopeText,
-} from '../../../../functions/src/features/scopes/kept-scope.ts'
-import type { ScopeOwner } from '../../../../functions/src/features/scopes/scope-store.ts'
+import { readScope, scopeContent, scopeDigest } from '../../../../functions/src/features/scopes/kept-scope.ts'
+import type { ScopeOwner } from '../../../../functions/src/features/scopes/kept-scope.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 
 const NAMES = ['a', 'ab', 'b', 'git:pull', 'git:push', 'git__push', 'web']
@@ -78,7 +73,7 @@ async function narrowingBy(
     const { scope, pinned } = rooms[Number(id)] ?? { scope: 'none', pinned: [] }
     const content = scopeContent(parsed(scope), pinned)
     const digest: Digest = scopeDigest(content)
-    return readScope(scopeText([{ ...content, digest, version: 1, updatedAt: '' }]))
+    return readScope({ ...content, digest, version: 1, updatedAt: '' })
   }
   const search = new URLSearchParams([
     ...texts.map((text): [string, string] => ['scope', text]),

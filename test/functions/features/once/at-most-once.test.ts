@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals'
 import { ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { dispatch, parseCalls } from '../../../../functions/src/features/calling/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/features/calling/held-results.ts'
-import type { IdempotencyKeys } from '../../../../functions/src/features/once/idempotency-keys.ts'
+import type { CallKeys } from '../../../../functions/src/features/once/idempotency-keys.ts'
 import { RulesInForce } from '../../../../functions/src/features/rules/rules-in-force.ts'
 import type { RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { jsonOf } from '../../../../functions/src/json/json-text.ts'
-import { memoryGovernance, newSealing } from '../../../support/memory-governance.ts'
+import { memoryStores, newSealing } from '../../../support/memory-governance.ts'
 import { ANN, failed, keyedCalls, RAN } from '../../../support/once.ts'
 
-const { keys } = memoryGovernance()
+const { keys } = memoryStores()
 
 let count = 0
 const newKey = (): string => `key ${(count += 1)}`
@@ -134,8 +134,9 @@ test('a failure of the service itself leaves the outcome unknown', async () => {
 })
 
 /** Keys of which one operation fails. */
-function failing(operation: keyof IdempotencyKeys): IdempotencyKeys {
-  return { ...keys, [operation]: () => Promise.reject(new ToolrackError('STORE_FAILED')) }
+function failing(operation: keyof CallKeys): CallKeys {
+  const { claim, complete, release } = keys
+  return { claim, complete, release, [operation]: () => Promise.reject(new ToolrackError('STORE_FAILED')) }
 }
 
 test('a store that fails before the run refuses the call', async () => {
@@ -196,12 +197,12 @@ const SECRET_RESULT = { ...RAN, json: '{"api_key": "a secret of the tool"}' }
 /** The keys, and what they were told to keep. */
 function seenKeys() {
   const seen: string[] = []
-  const { keys: own } = memoryGovernance()
-  const complete: IdempotencyKeys['complete'] = (key, owner, outcome) => {
+  const { keys: own } = memoryStores()
+  const complete: CallKeys['complete'] = (key, owner, outcome) => {
     seen.push(outcome.text)
     return own.complete(key, owner, outcome)
   }
-  return { seen, keys: { ...own, claim: own.claim, release: own.release, complete } }
+  return { seen, keys: { claim: own.claim, release: own.release, complete } }
 }
 
 test('a result is kept sealed, and is replayed', async () => {

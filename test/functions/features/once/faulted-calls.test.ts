@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { join } from 'node:path'
-import type { IdempotencyKeys } from '../../../../functions/src/features/once/idempotency-keys.ts'
+import { IdempotencyKeys, type CallKeys } from '../../../../functions/src/features/once/idempotency-keys.ts'
 import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteIdempotencyKeys } from '../../../../functions/src/stores/sqlite/sqlite-idempotency-keys.ts'
+import { SqliteDocuments } from '../../../../functions/src/stores/sqlite/sqlite-documents.ts'
 import { failed, keyedCalls, RAN } from '../../../support/once.ts'
 import { randomNumbers } from '../../../support/random-numbers.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -35,7 +35,7 @@ function lame<Args extends readonly unknown[], T>(act: (...args: Args) => Promis
   }
 }
 
-function faulty({ claim, complete, release }: IdempotencyKeys): IdempotencyKeys {
+function faulty({ claim, complete, release }: CallKeys): CallKeys {
   return { claim: lame(claim), complete: lame(complete), release: lame(release) }
 }
 
@@ -52,7 +52,9 @@ test.each([3_000, 1])(
     function instance(index: 0 | 1) {
       // The clocks of the two instances differ by up to an hour.
       const now = (): number => clock.nowMs + (index === 0 ? 0 : Math.floor(HOUR_MS * random()))
-      const keys = new SqliteIdempotencyKeys(databases[index], { now, busyWaitMs: 10_000 })
+      const keys = new IdempotencyKeys(new SqliteDocuments(databases[index], { now, busyWaitMs: 10_000 }), {
+        now,
+      })
       return keyedCalls(faulty(keys), async ({ arguments: { key } }) => {
         if (happens(0.1)) return failed(happens(0.5) ? 'RUNNER_BUSY' : 'RUNNER_UNAVAILABLE', false)
         await new Promise((resolve) => setImmediate(resolve))

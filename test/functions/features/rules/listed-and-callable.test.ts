@@ -24,7 +24,7 @@ import { selectEntries } from '../../../../functions/src/catalog/views/select-en
 import { catalogView } from '../../../support/catalog-view.ts'
 import { requestedCall } from '../../../support/call-stages.ts'
 import { ALL } from '../../../support/list-query.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 
 const ROUNDS = 10_000
 
@@ -156,9 +156,9 @@ function callsOf(about: readonly Argument[], required: readonly Argument[]): rea
 }
 
 test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if some call of it is not denied`, async () => {
-  const governance = memoryGovernance()
+  const { rules: store } = memoryStores()
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const ruleBook = new RuleBook({ store: governance.rules, log, now: () => 0 })
+  const ruleBook = new RuleBook({ store, log, now: () => 0 })
   const ann: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
   const token: Principal = {
     kind: 'job',
@@ -225,5 +225,4 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   expect(wrong).toEqual([])
   expect(seen.listed).toBeGreaterThan(ROUNDS / 2)
   expect(seen.hidden).toBeGreaterThan(ROUNDS / 2)
-  await governance.close()
 }, 120_000)

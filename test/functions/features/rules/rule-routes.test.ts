@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
-import type { RuleStore } from '../../../../functions/src/features/rules/rule-store.ts'
-import { memoryGovernance } from '../../../support/memory-governance.ts'
+import { faultyGovernance } from '../../../support/memory-governance.ts'
 import { until } from '../../../support/until.ts'
 import { routeService } from '../../../support/route-service.ts'
 
@@ -36,13 +35,10 @@ const READ_GRANT = { name: 'files:read', digest: definitionDigest(echo('files:re
 
 /** A service whose rules cannot be read as long as there is a fault. The operator's file denies `git:push`. */
 const store = { fault: new Error('the store is away') as Error | undefined }
-const governance = memoryGovernance()
-const rules: RuleStore = {
-  read: (scope) => (store.fault ? Promise.reject(store.fault) : governance.rules.read(scope)),
-  change: (scope, plan) => governance.rules.change(scope, plan),
-}
 const lost = await routeService([echo('files:read'), echo('git:push')], {
-  governance: { ...governance, rules },
+  governance: faultyGovernance((name, does) =>
+    name === 'rules' && does === 'read' ? store.fault : undefined,
+  ),
   operatorRules: {
     owner: { kind: 'everybody', id: 'file' },
     set: { default: 'allow', rules: [{ effect: 'deny', tool: 'git:*' }] },
@@ -214,6 +210,33 @@ test('a write obeys If-Match and If-None-Match, and the entity tag is that of th
   expect(found.body).toMatchObject({ owner: { kind: 'user', id: 'ann' }, default: 'allow', updatedBy: 'ann' })
   const again = await ask('ann', 'DELETE /rules/user/ann', { headers: { 'If-Match': etag } })
   expect(again).toMatchObject({ code: 'PRECONDITION_FAILED' })
+})
+
+test('the versions of rules say what they were, by whom, also after they were deleted', async () => {
+  const versions = async (owner: string) => {
+    const { status, body } = await ask('ann', `GET /rules/${owner}/versions`)
+    return status === 200 ? (body['versions'] as Record<string, unknown>[]) : status
+  }
+  expect(await versions('workflow/nightly')).toBe(404)
+  const before = ((await versions('user/ann')) as Record<string, unknown>[])[0]?.['version'] as number
+  for (const tool of ['git:*', 'git:*', 'files:*'])
+    await ask('ann', 'PUT /rules/user/ann', { body: deny(tool) })
+  await ask('admin', 'PUT /rules/user/ann', { body: deny('git:push') })
+  await ask('ann', 'DELETE /rules/user/ann')
+  const found = (await versions('user/ann')) as Record<string, unknown>[]
+  const facts = { updatedAt: expect.any(String), default: 'allow' }
+  expect(found.slice(0, 4)).toEqual([
+    { version: before + 4, digest: null, updatedAt: expect.any(String), updatedBy: 'ann', isDeleted: true },
+    { ...facts, version: before + 3, digest: expect.any(String), updatedBy: 'root', ...deny('git:push') },
+    { ...facts, version: before + 2, digest: expect.any(String), updatedBy: 'ann', ...deny('files:*') },
+    { ...facts, version: before + 1, digest: expect.any(String), updatedBy: 'ann', ...deny('git:*') },
+  ])
+  for (const tool of ['git:*', 'files:*'])
+    await ask('ann', 'PUT /rules/workflow/nightly', { body: deny(tool) })
+  expect(await versions('workflow/nightly')).toMatchObject([{ version: 2 }, { version: 1 }])
+  await ask('ann', 'DELETE /rules/workflow/nightly')
+  expect(await versions('workflow/nightly')).toBe(404)
+  expect((await ask('bob', 'GET /rules/user/ann/versions')).status).toBe(403)
 })
 
 test('a simulation says what would happen, and an admin may ask for another user', async () => {

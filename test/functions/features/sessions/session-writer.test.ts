@@ -1,12 +1,11 @@
 import { expect, jest, test } from '@jest/globals'
-import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteSessionStore } from '../../../../functions/src/stores/sqlite/sqlite-session-store.ts'
 import type { SessionStore } from '../../../../functions/src/features/sessions/session-store.ts'
 import { SessionWriter } from '../../../../functions/src/features/sessions/session-writer.ts'
 import type { AskedSession } from '../../../../functions/src/features/sessions/session-writer.ts'
 import { Sessions } from '../../../../functions/src/features/sessions/sessions.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 import { sessionOf } from '../../../support/session-store.contract.ts'
 
 const NOW = sessionOf('s').usedAtMs
@@ -20,15 +19,17 @@ const ANYTHING: AskedSession = {
   selection: 'all',
 }
 
+type Racing = Pick<SessionStore, 'open' | 'read' | 'change'>
+
 /** A writer over a real store. `before` runs before each change of the store, as another instance that is faster. */
 function opened(before: (store: SessionStore) => Promise<unknown> = () => Promise.resolve()) {
-  const store = new SqliteSessionStore(openGovernance(':memory:'))
-  const racing: SessionStore = {
+  const store = memoryStores(() => NOW).sessions
+  const racing: Racing = {
+    open: undefined,
     read: store.read,
-    page: store.page,
-    async change(uid, id, nowMs, plan) {
+    async change(uid, id, plan) {
       await before(store)
-      return store.change(uid, id, nowMs, plan)
+      return store.change(uid, id, plan)
     },
   }
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -49,9 +50,9 @@ test('a lock takes the selection that another instance has written since it was 
         : left === 0
           ? sessionOf('s', { tools: [{ name: 'b', digest: null }] })
           : undefined
-    if (session) await shared.change('ann', 's', NOW, () => ({ result: undefined, session }))
+    if (session) await shared.change('ann', 's', () => ({ result: undefined, session }))
   })
-  await store.change('ann', 's', NOW, () => ({
+  await store.change('ann', 's', () => ({
     result: undefined,
     session: sessionOf('s', { model: 'first' }),
   }))
@@ -64,25 +65,25 @@ test('a session that changes again and again is not locked with an old selection
   const { store, writer, target } = opened((shared) => {
     count += 1
     const session = sessionOf('s', { model: `model ${count}` })
-    return shared.change('ann', 's', NOW, () => ({ result: undefined, session }))
+    return shared.change('ann', 's', () => ({ result: undefined, session }))
   })
-  await store.change('ann', 's', NOW, () => ({ result: undefined, session: sessionOf('s') }))
+  await store.change('ann', 's', () => ({ result: undefined, session: sessionOf('s') }))
   await expect(writer.lock(target, undefined)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect((await store.read('ann', 's'))?.lockedAt).toBeNull()
 })
 
 test('a session that another instance deletes during the lock is not found', async () => {
   const { store, writer, target } = opened((shared) =>
-    shared.change('ann', 's', NOW, () => ({ result: undefined, session: null })),
+    shared.change('ann', 's', () => ({ result: undefined, session: null })),
   )
-  await store.change('ann', 's', NOW, () => ({ result: undefined, session: sessionOf('s') }))
+  await store.change('ann', 's', () => ({ result: undefined, session: sessionOf('s') }))
   await expect(writer.lock(target, undefined)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
 })
 
 test('a write of a session that another instance has locked is refused', async () => {
   const locked = sessionOf('s', { lockedAt: new Date(NOW).toISOString() })
   const { store, writer, target } = opened((shared) =>
-    shared.change('ann', 's', NOW, () => ({ result: undefined, session: locked })),
+    shared.change('ann', 's', () => ({ result: undefined, session: locked })),
   )
   await expect(writer.put(target, { ...ANYTHING, selection: ['a'] }, {})).rejects.toMatchObject({
     code: 'SESSION_LOCKED',
@@ -117,7 +118,7 @@ test('a catalog of more than 5,000 tools cannot be locked as a whole', async () 
 
 test('a parent that is deleted while a child is written stays deleted', async () => {
   const { store, racing, writer, sessions, target } = opened()
-  await store.change('ann', 'p', NOW, () => ({ result: undefined, session: sessionOf('p') }))
+  await store.change('ann', 'p', () => ({ result: undefined, session: sessionOf('p') }))
   const deleted = Promise.withResolvers<void>()
   const slowRead: SessionStore['read'] = async (uid, id) => {
     const session = await store.read(uid, id)

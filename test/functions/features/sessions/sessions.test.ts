@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { openGovernance } from '../../../../functions/src/stores/sqlite/open-governance.ts'
-import { SqliteSessionStore } from '../../../../functions/src/stores/sqlite/sqlite-session-store.ts'
 import { endOf, USE_WRITTEN_MS } from '../../../../functions/src/features/sessions/session.ts'
 import type { Session } from '../../../../functions/src/features/sessions/session.ts'
 import type { SessionSelection } from '../../../../functions/src/catalog/views/session-selection.ts'
 import { Sessions } from '../../../../functions/src/features/sessions/sessions.ts'
+import { memoryStores } from '../../../support/memory-governance.ts'
 import { sessionOf } from '../../../support/session-store.contract.ts'
 
 /** The names of a selection that does not follow the catalog. */
@@ -16,19 +15,19 @@ const START = sessionOf('s').usedAtMs
 
 /** Sessions over a real store, whose reads and writes are counted, and which can be switched off. */
 function opened() {
-  const store = new SqliteSessionStore(openGovernance(':memory:'))
   const seen = { reads: 0, writes: 0, isLost: false, warnings: 0 }
   const time = { now: START, clock: 0 }
+  const store = memoryStores(() => time.now).sessions
   const sessions = new Sessions({
     store: {
-      page: store.page,
+      open: undefined,
       read(uid, id) {
         seen.reads += 1
         return seen.isLost ? Promise.reject(new Error('lost')) : store.read(uid, id)
       },
-      change(uid, id, nowMs, plan) {
+      change(uid, id, plan) {
         seen.writes += 1
-        return seen.isLost ? Promise.reject(new Error('lost')) : store.change(uid, id, nowMs, plan)
+        return seen.isLost ? Promise.reject(new Error('lost')) : store.change(uid, id, plan)
       },
     },
     log: { info: () => undefined, warn: () => (seen.warnings += 1), error: () => undefined },
@@ -37,7 +36,7 @@ function opened() {
   })
   /** Writes as another instance does. */
   const putElsewhere = (session: Session): Promise<unknown> =>
-    store.change('ann', session.id, START, () => ({ result: undefined, session }))
+    store.change('ann', session.id, () => ({ result: undefined, session }))
   const namesOf = async (id: string): Promise<unknown> =>
     listOf((await sessions.selectionOf('ann', id)).names)
   return { sessions, store, seen, time, putElsewhere, namesOf }
@@ -88,7 +87,7 @@ test('a session that another instance has deleted is gone after a second', async
   const { store, time, putElsewhere, namesOf } = opened()
   await putElsewhere(sessionOf('s'))
   await namesOf('s')
-  await store.change('ann', 's', START, () => ({ result: undefined, session: null }))
+  await store.change('ann', 's', () => ({ result: undefined, session: null }))
   time.clock += 1_000
   await expect(namesOf('s')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
+import { featureStores } from '../../../support/feature-stores.ts'
+import type { UsageStore } from '../../../../functions/src/features/usage/usage-store.ts'
 import { memoryGovernance } from '../../../support/memory-governance.ts'
 import { endedCall } from '../../../support/ended-call.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
@@ -16,9 +18,10 @@ function instances() {
   const clock = { nowMs: AT }
   const now = () => clock.nowMs
   const logs = memoryInvocationLogs(now)
-  const { usage, close } = memoryGovernance()
+  const governance = memoryGovernance()
+  const { usage } = featureStores(governance, now)
   const warnings: string[] = []
-  const open = (store = usage) =>
+  const open = (store: Pick<UsageStore, 'read' | 'keepFirst'> = usage) =>
     new UsageRanks({
       store,
       calls: (uid, since, limit) => logs.page(uid, { since, limit }),
@@ -27,7 +30,7 @@ function instances() {
     })
   const call = (uid: string, tool: string, facts: Partial<CallFacts> = {}) =>
     logs.keep(uid, endedCall({ tool, at: new Date(clock.nowMs).toISOString(), ...facts }))
-  return { clock, usage, open, call, warnings, close }
+  return { clock, usage, open, call, warnings, close: governance.close }
 }
 const names = async (rank: UsageRank | Promise<UsageRank>) => [...(await rank).places.keys()]
 const FAILED = { outcome: 'failure', code: 'TOOL_RAISED' } as const
@@ -82,7 +85,6 @@ test('a rank that cannot be read is no rank, and is read again after a minute', 
   await call('ann', 'a')
   let isLost = true
   const ranks = open({
-    ...usage,
     keepFirst: (uid, use) => usage.keepFirst(uid, use),
     read: (uid) => (isLost ? Promise.reject(new Error('lost')) : usage.read(uid)),
   })

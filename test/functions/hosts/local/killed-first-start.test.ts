@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openedData } from '../../../support/opened-data.ts'
+import { openedData, rulesOf } from '../../../support/opened-data.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const START = fileURLToPath(new URL('../../../support/kill-while-opening.ts', import.meta.url))
@@ -37,10 +37,10 @@ test.each(places)(
     if (at % 5 === 0) start(folder.path, Math.floor(at / 2))
     const data = openedData(folder.path)
     expect(data.warnings).toEqual([])
-    await data.governance.rules.change({ kind: 'everybody' }, () => ({ text: '{}', result: undefined }))
+    await rulesOf(data).change({ kind: 'everybody' }, () => ({ text: '{}', result: undefined }))
     await data.close()
     const again = openedData(folder.path)
-    expect(await again.governance.rules.read({ kind: 'everybody' })).toBe('{}')
+    expect(await rulesOf(again).read({ kind: 'everybody' })).toBe('{}')
     await again.close()
     expect(readdirSync(folder.path).filter((name) => name.endsWith('.new'))).toEqual([])
     expect(readFileSync(join(folder.path, 'databases'), 'utf8').match(/ closed/g)).toHaveLength(3)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../../../../functions/src/hosts/local/start-error.ts'
 import { event } from '../../../support/audit.contract.ts'
-import { copyOf, openedData } from '../../../support/opened-data.ts'
+import { copyOf, openedData, rulesOf } from '../../../support/opened-data.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const NAMES = ['toolrack.db', 'governance.sqlite', 'audit.sqlite'] as const
@@ -16,7 +16,7 @@ const made = temporaryFolder()
 const folders = { closed: made, killed: made }
 beforeAll(async () => {
   const data = openedData(made.path)
-  await data.governance.rules.change(RULES, () => ({ text: '{"deny":"it"}', result: undefined }))
+  await rulesOf(data).change(RULES, () => ({ text: '{"deny":"it"}', result: undefined }))
   await data.audit?.record(() => event('ann'))
   folders.killed = copyOf(made.path)
   await data.close()
@@ -119,6 +119,22 @@ test.each(cases)('a %s %s stops the start, which says what was lost', (name, _wh
   expect(faultOf(folder.path).message).toBe(error.message)
 })
 
+test.each(['toolrack.db', 'governance.sqlite'] as const)(
+  'a %s of an earlier version stops the start, which names the folder to move away',
+  (name) => {
+    using folder = copyOf(folders.closed.path)
+    const path = join(folder.path, name)
+    sqlIn(path, 'PRAGMA user_version = 3')
+    const before = contentOf(path)
+    const error = faultOf(folder.path)
+    expect(error.message).toBe(
+      `${path} was written by an earlier version of Toolrack, which kept it in other tables. Move the folder ${folder.path} away, and start again: the server then makes a new one. Or start the earlier version.`,
+    )
+    expect(error.exitCode).toBe(65)
+    expect(contentOf(path)).toEqual(before)
+  },
+)
+
 /** What the sentence says: the file and those beside it go away, and their line goes out of the list. */
 function follow(folder: string, name: Name): void {
   for (const end of ['', '-wal', '-shm']) rmSync(join(folder, name + end), { recursive: true, force: true })
@@ -140,9 +156,7 @@ test.each(repaired)('after a %s %s, what the sentence says helps', async (name, 
     faultOf(folder.path)
     follow(folder.path, name)
     const data = openedData(folder.path)
-    expect(await data.governance.rules.read(RULES)).toBe(
-      name === 'governance.sqlite' ? undefined : '{"deny":"it"}',
-    )
+    expect(await rulesOf(data).read(RULES)).toBe(name === 'governance.sqlite' ? undefined : '{"deny":"it"}')
     await data.close()
     await openedData(folder.path).close()
 
@@ -151,7 +165,7 @@ test.each(repaired)('after a %s %s, what the sentence says helps', async (name, 
     follow(restored.path, name)
     copyFileSync(join(folders.closed.path, name), join(restored.path, name))
     const again = openedData(restored.path)
-    expect(await again.governance.rules.read(RULES)).toBe('{"deny":"it"}')
+    expect(await rulesOf(again).read(RULES)).toBe('{"deny":"it"}')
     await again.close()
   }
 })
@@ -183,7 +197,7 @@ test('with the log, nothing is lost and nothing is said; without its line, the r
   using folder = copyOf(folders.killed.path)
   using shortened = copyOf(folders.killed.path)
   const data = openedData(folder.path)
-  expect(await data.governance.rules.read(RULES)).toBe('{"deny":"it"}')
+  expect(await rulesOf(data).read(RULES)).toBe('{"deny":"it"}')
   expect(data.warnings).toEqual([])
   await data.close()
 
@@ -276,7 +290,7 @@ test('a folder of a version without lists and marks is taken over, and is missed
   for (const name of NAMES.slice(0, 2)) sqlIn(join(folder.path, name), 'PRAGMA application_id = 0')
   const data = openedData(folder.path)
   expect(data.warnings).toEqual([])
-  expect(await data.governance.rules.read(RULES)).toBe('{"deny":"it"}')
+  expect(await rulesOf(data).read(RULES)).toBe('{"deny":"it"}')
   await data.close()
   renameSync(join(folder.path, 'governance.sqlite'), join(folder.path, 'away'))
   rmSync(join(folder.path, 'databases'))

@@ -3,9 +3,8 @@ import { ToolrackError } from '@toolrack/contract'
 import { Approvals } from '../../../../functions/src/features/approvals/approvals.ts'
 import { RuleBook } from '../../../../functions/src/features/rules/rule-book.ts'
 import { RuleWriter } from '../../../../functions/src/features/rules/rule-writer.ts'
-import { FirestoreApprovalStore } from '../../../../functions/src/stores/firestore/firestore-approval-store.ts'
-import { FirestoreIdempotencyKeys } from '../../../../functions/src/stores/firestore/firestore-idempotency-keys.ts'
-import { FirestoreRuleStore } from '../../../../functions/src/stores/firestore/firestore-rule-store.ts'
+import { featureStores } from '../../../support/feature-stores.ts'
+import { firestoreGovernance } from '../../../../functions/src/hosts/firestore-governance.ts'
 import {
   connectionTo,
   describeOnEmulator,
@@ -88,10 +87,9 @@ async function serviceThrough(proxy: TcpProxy) {
   const clock = { nowMs: Date.now(), checkedMs: 0 }
   const now = (): number => clock.nowMs
   const { watch, stop } = failing(connection.calls)
-  const rules = new FirestoreRuleStore(connection)
-  const approvals = new Approvals({ store: new FirestoreApprovalStore(connection), now })
+  const { rules, approvals: store, keys } = featureStores(firestoreGovernance(connection), now)
+  const approvals = new Approvals({ store, now })
   const ruleBook = new RuleBook({ store: rules, log, now: () => clock.checkedMs })
-  const keys = new FirestoreIdempotencyKeys(connection, { now })
   const { ask, ran } = keyedCalls(keys, undefined, { approvals, ruleBook })
   await new RuleWriter({ store: rules, book: ruleBook, now }).put(
     { uid: ANN.uid, owner: { kind: 'everybody', id: 'all' }, precondition: {} },

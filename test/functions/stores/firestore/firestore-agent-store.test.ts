@@ -1,15 +1,15 @@
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { Timestamp } from '@google-cloud/firestore'
-import { FirestoreAgentStore } from '../../../../functions/src/stores/firestore/firestore-agent-store.ts'
+import { FirestoreDocuments } from '../../../../functions/src/stores/firestore/firestore-documents.ts'
+import { AgentStore } from '../../../../functions/src/features/agents/agent-store.ts'
 import { LINKS_PER_USER } from '../../../../functions/src/features/agents/agent.ts'
-import { agentStoreContract } from '../../../support/agent-store.contract.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import {
   connectionTo,
-  describeOnEmulator,
+  describeOnEmulatorByEach,
   newProject,
   openFirestore,
-  twoFirestoreStores,
+  type Reading,
 } from '../../../support/firestore-emulator.ts'
 
 /** What the original service has written: an agent with everything, one as plain as possible, and one that PATCH has emptied. */
@@ -54,12 +54,12 @@ const RECORDED = {
 const place = (sessionId: string) => ({ uid: 'ann', project: undefined, sessionId })
 
 /** A store over a new project with these documents. */
-async function storeOver(documents: Readonly<Record<string, object>>) {
+async function agentsOver(documents: Readonly<Record<string, object>>, reading: Reading) {
   const projectId = newProject()
   const firestore = openFirestore(projectId)
   for (const [path, data] of Object.entries(documents)) await firestore.doc(path).set(data)
-  const connection = connectionTo(projectId)
-  const store = new FirestoreAgentStore(connection)
+  const connection = connectionTo(projectId, { reading })
+  const store = new AgentStore(new FirestoreDocuments(connection))
   return {
     store,
     firestore,
@@ -70,13 +70,8 @@ async function storeOver(documents: Readonly<Record<string, object>>) {
   }
 }
 
-describeOnEmulator('agents in Firestore', () => {
-  for (const reading of ['REST', 'the client'] as const)
-    describe(`read by ${reading}`, () => {
-      agentStoreContract(() =>
-        twoFirestoreStores((connection) => new FirestoreAgentStore(connection), reading),
-      )
-    })
+describeOnEmulatorByEach('agents in Firestore', (reading) => {
+  const storeOver = (documents: Readonly<Record<string, object>>) => agentsOver(documents, reading)
 
   test('a link that the original service has changed or removed meanwhile counts as it is now', async () => {
     await using over = await storeOver({})

@@ -1,10 +1,16 @@
 import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import {
+  DEFINITION_BYTES,
+  MODULE_BYTES,
+  MODULE_VERSION_BYTES,
+} from '../../../../functions/src/stores/sqlite/open-database.ts'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
-import { recordBytes } from '../../../../functions/src/catalog/definitions/layer-totals.ts'
+import { RECORD_BYTES, recordBytes } from '../../../../functions/src/catalog/definitions/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
@@ -84,54 +90,37 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
     await store.close()
   }))
 
-/** Takes from a database what versions since then have added. */
-function asOfVersion(version: 1 | 2 | 3, path: string): void {
-  const database = new DatabaseSync(path)
-  database.exec('ALTER TABLE definitions DROP COLUMN tokens')
-  database.exec('ALTER TABLE blobs DROP COLUMN has_files')
-  if (version < 3) dropTotals(database)
-  if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')
-  database.exec(`PRAGMA user_version = ${version}`)
-  database.close()
-}
-
-function dropTotals(database: DatabaseSync): void {
-  database.exec(`
-    DROP TABLE past_versions; DROP INDEX module_versions_past; DROP INDEX definitions_deleted; DROP INDEX module_deletions;
-    ALTER TABLE module_versions DROP COLUMN past;
-    ALTER TABLE layers DROP COLUMN bytes; ALTER TABLE layers DROP COLUMN present_bytes;
-    ALTER TABLE layers DROP COLUMN deleted; ALTER TABLE layers DROP COLUMN floor;`)
-}
-
-test('a database of the version before modules goes on with what it has, and takes modules', () =>
+test('a database of an earlier version is refused and not touched', () =>
   withDatabase(async (path) => {
-    const before = new SqliteDefinitionStore(path)
-    await before.write({ kind: 'global' }, [put(tool('a'))], by('ann'))
-    await before.close()
-    asOfVersion(1, path)
-    const after = new SqliteDefinitionStore(path)
-    await after.writeModule({ kind: 'global' }, putModule('m', ['b']), by('ann'))
-    const { definitions } = await after.layer({ kind: 'global' }).read()
-    expect(definitions.map(({ name }) => name)).toEqual(['a', 'm:b'])
-    await after.close()
     await new SqliteDefinitionStore(path).close()
+    const database = new DatabaseSync(path)
+    database.exec('PRAGMA user_version = 5')
+    database.close()
+    const before = readFileSync(path)
+    expect(() => new SqliteDefinitionStore(path)).toThrow('was written by an earlier version of Toolrack')
+    expect(readFileSync(path).equals(before)).toBe(true)
   }))
 
-test('a database of the version before modules of several files keeps its sources, and takes several files', () =>
-  withDatabase(async (path) => {
-    const before = new SqliteDefinitionStore(path)
-    // This source is also the JSON that the store would write for several files.
-    const old = putModule('old', ['a'], JSON.stringify([{ path: '__init__.py', content: '' }]))
-    await before.writeModule({ kind: 'global' }, old, by('ann'))
-    await before.close()
-    asOfVersion(3, path)
-    const after = new SqliteDefinitionStore(path)
-    const files = putModule('new', ['a'], { '__init__.py': '# one', 'more.py': '# two' })
-    await after.writeModule({ kind: 'global' }, files, by('ann'))
-    expect(await after.source({ kind: 'global' }, old.sha256)).toEqual({ source: old.source })
-    expect(await after.source({ kind: 'global' }, files.sha256)).toEqual({ files: files.files })
-    await after.close()
-  }))
+const OF_LAYER = 'layer = layers.layer'
+
+const PRESENT_VERSIONS = `versions WHERE ${OF_LAYER} AND NOT EXISTS (SELECT 1 FROM past_versions
+  WHERE past_versions.layer = versions.layer AND past_versions.revision = versions.revision AND past_versions.name = versions.name)`
+
+/** The number of deleted modules. A deleted module has no row in `modules`, but it counts as long as it has a version. */
+const DELETED_MODULES = `(SELECT count(DISTINCT name) FROM module_versions WHERE ${OF_LAYER} AND NOT EXISTS
+  (SELECT 1 FROM modules WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name))`
+
+const sum = (bytes: string, of: string): string => `(SELECT coalesce(sum(${bytes}), 0) FROM ${of})`
+
+/** Computes the totals of every layer from its rows, as `layer-totals.ts` counts them. */
+const COUNT_TOTALS = `UPDATE layers SET
+  bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER}`)} + ${sum(DEFINITION_BYTES, `versions WHERE ${OF_LAYER}`)}
+    + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER}`)}
+    + ${RECORD_BYTES} * ${DELETED_MODULES},
+  present_bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER} AND text IS NOT NULL`)}
+    + ${sum(DEFINITION_BYTES, PRESENT_VERSIONS)}
+    + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER} AND past = 0`)},
+  deleted = (SELECT count(*) FROM definitions WHERE ${OF_LAYER} AND text IS NULL) + ${DELETED_MODULES};`
 
 type Counted = { readonly layer: string; readonly bytes: number }
 
@@ -165,7 +154,7 @@ async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
   }
 }
 
-test('what a layer counts is what lies there, and a database of the version before is counted once', () =>
+test('what a layer counts is what lies there', () =>
   withDatabase(async (path) => {
     const before = new SqliteDefinitionStore(path, { bytesMax: 100_000 })
     await writeAtRandom(before)
@@ -173,8 +162,9 @@ test('what a layer counts is what lies there, and a database of the version befo
     const counted = layers(path)
     expect(counted.map(({ layer }) => layer)).toEqual(['user:ann', 'user:bob'])
     for (const { bytes } of counted) expect(bytes).toBeLessThanOrEqual(60_000)
-    asOfVersion(2, path)
-    await new SqliteDefinitionStore(path).close()
+    const database = new DatabaseSync(path)
+    database.exec(COUNT_TOTALS)
+    database.close()
     expect(layers(path)).toEqual(counted)
   }))
 

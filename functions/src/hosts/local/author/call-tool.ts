@@ -1,7 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { CallEvent, Invocation } from '../../../calls/call.ts'
-import type { IdempotencyKeys } from '../../../features/once/idempotency-keys.ts'
+import type { CallKeys } from '../../../features/once/idempotency-keys.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
 import { EMPTY_BOOK } from '../../../features/rules/rules-in-force.ts'
 import { invokerOf } from '../../../features/calling/invoker-of.ts'
@@ -56,7 +56,7 @@ export async function callTool(
 }
 
 /** No call from the terminal has an idempotency key. */
-const withoutKeys: IdempotencyKeys = {
+const withoutKeys: CallKeys = {
   claim: () => Promise.resolve(undefined),
   complete: () => Promise.resolve(),
   release: () => Promise.resolve(),

@@ -1,0 +1,75 @@
+import type { JsonObject, ToolrackError } from '@toolrack/contract'
+import type { Test } from '../value-shape.ts'
+
+/** Owns the documents that are for everybody. No user id is empty. */
+export const EVERYBODY = ''
+
+/** How many documents one owner has in a collection, and how many bytes they count. */
+export type Sums = { readonly count: number; readonly bytes: number }
+
+/** What one owner may keep in a collection. */
+export type Quota = {
+  readonly count?: number
+  readonly bytes?: number
+  /** The error if a write would lead to these sums. Without it nothing is refused: older versions make room. */
+  readonly refuse?: (sums: Sums) => ToolrackError
+  /** Only bodies count, and the oldest bodies make room. Their documents stay. */
+  readonly dropsOldest?: {
+    /** The bytes of all owners together. Above it, the owner with the most loses the oldest. Firestore does not use it. */
+    readonly allBytes: number
+  }
+}
+
+/** A collection of documents, as the feature that keeps them declares it. Fields are plain JSON. */
+export type Collection<Fields extends object = object> = {
+  /** Part of paths and rows, so it never changes. */
+  readonly name: string
+  readonly owner: 'user' | 'everybody' | 'both'
+  /** A document of another form is not read: the read fails. */
+  readonly fields: Test<Fields>
+  readonly quota?: Quota
+  /** The time after which a document is as if it were not there, in milliseconds since 1970. Null: it stays. */
+  expires?(this: void, fields: Fields): number | null
+  /** True if documents have a body: one large text, which lists do not read. */
+  readonly hasBody?: boolean
+  /** How many versions are kept, with the present one. By default there is only that. */
+  readonly versions?: number
+  /** A field with a text or a number, by which documents can be listed. */
+  readonly index?: string
+  /** For documents in Firestore that were there before, or that other programs read. */
+  readonly firestore?: OwnPlace<Fields>
+  /** How many milliseconds a caller waits for a read, and for a change with all its attempts, if not as long as usual. */
+  readonly waitMs?: { readonly read: number; readonly change: number }
+}
+
+export type OwnPlace<Fields> = {
+  /** The path below the owner. */
+  path(key: string): readonly string[]
+  /**
+   * The fields in a document whose fields are those of other programs too. A time of Firestore comes as milliseconds, and what JSON
+   * cannot hold is left out. Undefined: it is as if there were no document. Without this function, a document has one JSON text.
+   */
+  read?(data: JsonObject, key: string): Fields | undefined
+}
+
+/** Names one document of an owner. */
+export type Ref<Fields extends object = object> = { readonly of: Collection<Fields>; readonly key: string }
+
+/** Replaces the document, or deletes it if there are no fields. */
+export type Write = { readonly to: Ref; readonly fields?: object; readonly body?: string | undefined }
+
+/** What a change does. Without writes, nothing is written. */
+export type Planned<Result> = { readonly result: Result; readonly writes?: readonly Write[] }
+
+export function put<Fields extends object>(to: Ref<Fields>, fields: Fields, body?: string): Write {
+  return { to, fields, body }
+}
+
+export function remove(to: Ref): Write {
+  return { to }
+}
+
+/** A key for an id that any program may have chosen. It is safe as a part of a path. */
+export function keyOf({ kind, id }: { readonly kind: string; readonly id: string }): string {
+  return `${kind}-${Buffer.from(id).toString('base64url')}`
+}
