@@ -130,7 +130,10 @@ export const READING: Calls<(text: string) => unknown> = {
     namesDay,
   },
   [`${SEARCH}twins.ts`]: {
-    toolFacts: (text) => toolFacts(text, splitWords(text), splitWords(text), { numbers: 0, date: false }),
+    toolFacts(text) {
+      const words = splitWords(text)
+      return toolFacts(text, words, words, { numbers: 0, date: false })
+    },
   },
   [`${SEARCH}vocabulary.ts`]: {
     Vocabulary(text) {
