@@ -40,28 +40,28 @@ describe('the steps are no more than a few for each unit of the text and the pat
 describe('work with a longer text and longer patterns grows with their sum, and not with their product', () => {
   test.each(rows<(bad: BadTexts) => unknown>(COMPARING))('%s of %s', (_name, _path, compare) => {
     const short = new Map(badTexts(2_000, 64, 12).map((bad) => [bad.title, bad]))
-    const slow = [...badTexts(32_000), ...badTexts(32_000, 500, 195)].filter((bad) => {
+    const slow = [...badTexts(32_000), ...badTexts(32_000, 500, 195)].find((bad) => {
       const before = short.get(bad.title) ?? bad
       return !isLinear(
         () => compare(before),
         () => compare(bad),
       )
     })
-    expect(slow.map(({ title }) => title)).toEqual([])
+    expect(slow?.title).toBeUndefined()
   })
 })
 
 describe('a text that is 16 times as long takes no more than linear time', () => {
   test.each(rows<(text: string) => unknown>(READING))('%s of %s', (_name, _path, read) => {
     const short = texts(2_500)
-    const slow = texts(40_000).filter(
+    const slow = texts(40_000).find(
       (text, at) =>
         !isLinear(
           () => read(short[at] ?? ''),
           () => read(text),
         ),
     )
-    expect(slow.map((text) => JSON.stringify(text.slice(0, 80)))).toEqual([])
+    expect(slow?.slice(0, 80)).toBeUndefined()
   })
 })
 
