@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { flushCompileCache } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
 /**
@@ -14,7 +13,6 @@ const END_WITH_PARENT = `
 
 /** The child's side of a WorkerProcess. If `report` throws, the answer is a fault. */
 export function answerQuestions(report: (question: never) => unknown): void {
-  delete process.env['NODE_COMPILE_CACHE']
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   try {
     // If the machine runs out of memory, Linux then kills this process before it kills the service.
@@ -30,6 +28,4 @@ export function answerQuestions(report: (question: never) => unknown): void {
     }
   })
   process.send?.('ready')
-  // The process ends by a kill, at which Node would keep nothing. This does nothing if no place for compiled code is set.
-  flushCompileCache()
 }

@@ -101,19 +101,17 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 
   /**
-   * The child process, or the reason why it could not be started. The child gets only where Node keeps compiled code of the
-   * environment, which it removes, and only two pipes: the message channel, and a standard input to which nothing is sent. When the
-   * service ends, this input ends, and then the child ends too.
+   * The child process, or the reason why it could not be started. The child gets no environment, and only two pipes: the message
+   * channel, and a standard input to which nothing is sent. When the service ends, this input ends, and then the child ends too.
    * The child has its own session, so a Ctrl-C at the terminal does not reach it.
    */
   async #startOnce(): Promise<ChildProcess | string> {
     if (this.#isClosed) return 'closed'
-    const compiled = process.env['NODE_COMPILE_CACHE']
     let child: ChildProcess
     try {
       this.#starting = child = fork(this.#url, {
         execArgv: EXEC_ARGV,
-        env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled },
+        env: {},
         cwd: '/',
         detached: true,
         stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
