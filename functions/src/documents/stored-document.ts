@@ -74,7 +74,8 @@ export function fitting(
   const { count = Infinity, refuse, dropsOldest, bytes: most = Infinity } = of.quota ?? {}
   const bytesMax = dropsOldest ? Infinity : most
   const others = { count: sums.count - (before ? 1 : 0), bytes: sums.bytes - (before?.bytes ?? 0) }
-  if (!before && others.count >= count && refuse) throw refuse({ count: others.count + 1, bytes: sums.bytes })
+  if (!before && others.count >= count && refuse)
+    throw refuse({ count: others.count + 1, bytes: sums.bytes + after.bytes })
   const fits = ({ bytes }: StoredDocument): boolean =>
     others.bytes + bytes <= bytesMax || bytes <= (before?.bytes ?? 0)
   if (fits(after)) return after
