@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   factsText,
   keptCall,
@@ -13,6 +13,7 @@ import type {
   InvocationLogs,
   LogBounds,
 } from '../../calls/pipeline/invocation-logs.ts'
+import { openWith } from './database-file.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. The calls of an older file are not copied, because a call is kept for only a day. */
@@ -95,7 +96,7 @@ const AFTER_ALL = '~'
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
-  readonly #statements: ReturnType<typeof prepareLogTables>
+  readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
   readonly #now: () => number
   readonly #bounds: LogBounds
 
@@ -105,13 +106,8 @@ export class SqliteInvocationLogs implements InvocationLogs {
   ) {
     this.#now = now
     this.#bounds = bounds
-    this.#database = new DatabaseSync(path, { timeout: 0 })
-    try {
-      this.#statements = prepareLogTables(this.#database)
-    } catch (error) {
-      this.#database.close()
-      throw error
-    }
+    this.#database = openWith(path, makeLogTables)
+    this.#statements = prepareAll(this.#database, SQL)
   }
 
   keep = async (uid: string, log: InvocationLog): Promise<void> => {
@@ -199,7 +195,7 @@ function sum(row: unknown): number {
  * full disk. A WAL, or a new journal for each transaction, would need room on the disk. Throws if another version has made the
  * file.
  */
-function prepareLogTables(database: DatabaseSync) {
+function makeLogTables(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')
   if (tablesVersion(database) !== SCHEMA_VERSION) {
     if (database.prepare('SELECT name FROM sqlite_schema').get())
@@ -207,5 +203,4 @@ function prepareLogTables(database: DatabaseSync) {
     database.exec(LENGTHEN_JOURNAL)
     database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
   }
-  return prepareAll(database, SQL)
 }
