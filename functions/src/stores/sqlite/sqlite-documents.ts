@@ -139,14 +139,19 @@ export class SqliteDocuments implements Documents {
       'IMMEDIATE',
       () => {
         const nowMs = this.#now()
-        // The clock may have been set back.
-        if (Math.abs(nowMs - this.#erasedAtMs) >= ERASE_MS) this.#statements.erase.run(nowMs)
-        const result = act(nowMs)
-        this.#erasedAtMs = nowMs
-        return result
+        this.#erase(nowMs)
+        return act(nowMs)
       },
       this.#busyWaitMs,
     )
+  }
+
+  /** Erases at most once a second, unless there is more to erase. */
+  #erase(nowMs: number): void {
+    // The clock may have been set back.
+    if (Math.abs(nowMs - this.#erasedAtMs) < ERASE_MS) return
+    const { changes } = this.#statements.erase.run(nowMs)
+    this.#erasedAtMs = Number(changes) < ERASED_AT_ONCE ? nowMs : -Infinity
   }
 
   #found<const Refs extends readonly Ref[]>(
