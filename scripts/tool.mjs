@@ -63,7 +63,7 @@ await runCommand(async () => {
     )
   const { python, missing } = await preparePython('runtime')
   const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
-  return runProgram('runtime', 'functions/src/hosts/local/tool-cli.ts', args, { cwd })
+  return runProgram('runtime', 'functions/src/hosts/local/author/tool-cli.ts', args, { cwd })
 })
 
 function wrong(sentence) {

@@ -2,10 +2,10 @@ import { completeParameters, definitionDigest, LAYERS } from '@toolrack/contract
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
 import { atOnce } from '../../functions/src/loop-turn.ts'
-import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
-import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
-import { listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
-import { parseListQuery } from '../../functions/src/edge/routes/list-parameters.ts'
+import { CatalogView } from '../../functions/src/catalog/views/catalog-view.ts'
+import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
+import { listAnswer } from '../../functions/src/catalog/views/list-answer.ts'
+import { parseListQuery } from '../../functions/src/features/list/list-parameters.ts'
 
 /** Builds the list of these names. */
 export type Build = (names: readonly string[]) => Buffer

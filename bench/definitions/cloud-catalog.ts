@@ -2,7 +2,7 @@ import { Firestore } from '@google-cloud/firestore'
 import { listedTool } from '@toolrack/contract'
 import type { Digest, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
-import { BULK_MAX } from '../../functions/src/tools/definitions/definition-writer.ts'
+import { BULK_MAX } from '../../functions/src/catalog/definitions/definition-writer.ts'
 import type { Address } from '../servers/announce.ts'
 import type { Emulators } from '../processes/emulators.ts'
 

@@ -10,10 +10,9 @@ import { pipeline } from 'node:stream'
 
 const { TOOLRACK_URL, ORIGINAL_URL, HOST = '127.0.0.1', PORT = '8080' } = process.env
 for (const [name, value] of Object.entries({ TOOLRACK_URL, ORIGINAL_URL }))
-  if (!URL.canParse(value ?? '')) {
-    console.error(`${name} must be the address of a service, such as https://tools.example.`)
-    process.exit(1)
-  }
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    end(`${name} must be the address of a service, such as https://tools.example.`)
+if (!(Number(PORT) >= 0 && Number(PORT) < 65_536)) end('PORT must be a number from 0 to 65535.')
 
 /** The paths that Toolrack answers. Remove what you have not moved yet; `agents` also keeps the agents of sessions. */
 const MOVED = /^\/(?:(?:jobs|workflows)\/(?:tools|agents|jobs\/tokens)|agents)(?:[/?]|$)/
@@ -61,4 +60,12 @@ function passed(headers) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)))
 }
 
+function end(message) {
+  console.error(message)
+  process.exit(1)
+}
+
+proxy.on('error', ({ code }) =>
+  end(`The proxy cannot use ${HOST}, port ${PORT}: ${code}. Choose others with HOST and PORT.`),
+)
 proxy.listen(Number(PORT), HOST, () => console.log(`The proxy is at http://${HOST}:${proxy.address().port}`))

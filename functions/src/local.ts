@@ -8,7 +8,7 @@ import { serve } from './hosts/local/serve.ts'
 import { refuseUnusable } from './hosts/local/unusable-paths.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { Terminal } from './hosts/local/terminal.ts'
-import { configLines } from './hosts/settings/print-config.ts'
+import { configLines } from './hosts/print-config.ts'
 import { ConfigError, configFaults } from './hosts/settings/variables.ts'
 import { jsonLog, textLog } from './log.ts'
 

@@ -1,6 +1,6 @@
 """The size limits of a module, of its specs and of its results."""
 
-#: The service has the same limit, `BODY_BYTES_MAX.single` in `functions/src/edge/http/read-body.ts`.
+#: The service has the same limit, `BODY_BYTES_MAX.single` in `functions/src/http/read-body.ts`.
 SOURCE_BYTES_MAX = 256 * 1024
 #: The limits of a module of several files. The service has them too (`tools/modules`).
 FILES_MAX = 64

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { root } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
+/** As in functions/src/hosts/config.ts. */
+const REGION = /^[a-z]+-[a-z]+\d{1,2}$/
+
 /**
  * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, and `each` has the
  * commands of every deployment. `plan` describes the result. `write()` writes the file that the commands read. Undefined
@@ -12,6 +15,11 @@ import { SetupError } from './setup-error.mjs'
  */
 export async function runnerDeployment(project, { isDry }) {
   const { RUNNER_URL: url, RUNNER_SERVICE: name, TOOLRACK_REGION, RUNNER_REGION } = deployParameters(project)
+  for (const [variable, region] of Object.entries({ TOOLRACK_REGION, RUNNER_REGION }))
+    if (region && !REGION.test(region))
+      throw new SetupError(
+        `${variable}, in functions/.env or functions/.env.${project}, must be a region such as us-central1.`,
+      )
   const region = RUNNER_REGION || TOOLRACK_REGION
   if (url || !name || !region) return undefined
   // Functions run as this account unless another one is configured. A dry run does not look up the project number.
@@ -72,7 +80,9 @@ function projectNumber(project) {
     )
   const number = stdout.trim()
   if (status !== 0 || !/^\d+$/.test(number))
-    throw new SetupError(`gcloud does not know the project: ${stderr.trim().split('\n').at(-1)}`)
+    throw new SetupError(
+      `gcloud cannot read the project ${project}. Sign in with gcloud auth login, or correct the id of the project. gcloud says:\n${stderr.trim()}`,
+    )
   return number
 }
 

@@ -20,9 +20,12 @@ function strangersFolders(): readonly string[] {
   return named.map((glob) => glob.replace('**/*.ts', ''))
 }
 
+/** What joins a feature to the service. It gives the texts of requests to the functions that the tables try. */
+const JOINS = /\/feature\.ts$|-(?:actions|routes)\.ts$/
+
 const sources = new Map(
-  [...readSource('packages/contract/src', 'functions/src')].filter(([path]) =>
-    strangersFolders().some((folder) => path.startsWith(folder)),
+  [...readSource('packages/contract/src', 'functions/src')].filter(
+    ([path]) => strangersFolders().some((folder) => path.startsWith(folder)) && !JOINS.test(path),
   ),
 )
 
@@ -32,11 +35,12 @@ test('the rule is on for the matcher, rules, scopes, redaction and search', () =
     'packages/contract/src/rules/',
     'packages/contract/src/scopes/',
     'packages/contract/src/name-filter.ts',
-    'functions/src/calls/audit/',
-    'functions/src/calls/rules/',
-    'functions/src/tools/scopes/',
-    'functions/src/tools/search/',
-    'functions/src/tools/schemas/near-miss.ts',
+    'functions/src/redaction/',
+    'functions/src/features/audit/',
+    'functions/src/features/rules/',
+    'functions/src/features/scopes/',
+    'functions/src/catalog/search/',
+    'functions/src/catalog/schemas/near-miss.ts',
   ])
 })
 

@@ -85,6 +85,14 @@ test('a lost answer is asked for again, and what the service refuses is thrown',
   await expect(defineTools([tool('a')], { ...options, signal })).rejects.toThrow('enough')
 })
 
+test('what is no list of definitions is named, as a whole file of definitions', async () => {
+  const file = { family: 'files', tools: [tool('a')] } as unknown as readonly object[]
+  await expect(defineTools(file, connectionOf('file'))).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: 'The definitions must be a list. A file of definitions has this list in `tools`.',
+  })
+})
+
 test('a token that is not set is named', async () => {
   const { TOKEN_THAT_IS_NOT_SET: token } = process.env
   await expect(defineTools([tool('a')], { service: service.url, token })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
-import { tokenCounter } from '../../functions/src/tools/tokens/token-counter.ts'
+import { tokenCounter } from '../../functions/src/catalog/tokens/token-counter.ts'
 import { estimateTokens, ToolDefs, ToolWraps, type Prompt } from '../../packages/client/src/index.ts'
 import { bfclDefinitions } from '../support/bfcl-definitions.ts'
 import { inProcess } from '../support/in-process.ts'

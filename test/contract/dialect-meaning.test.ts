@@ -3,7 +3,7 @@ import { completeParameters, dialectRules, dropOmittedArguments, inDialect } fro
 import type { Dialect, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import type { AnySchema, ValidateFunction } from 'ajv'
 import fc from 'fast-check'
-import { anonymous, draftOf, newAjv } from '../../functions/src/tools/schemas/schema-draft.ts'
+import { anonymous, draftOf, newAjv } from '../../functions/src/catalog/schemas/schema-draft.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const KEYS = ['a', 'b', 'c'] as const

@@ -66,6 +66,50 @@ test.each([
   expect(canonicalArguments(readings, { [name]: text })).toEqual({ args: { [name]: sent }, unread: [] })
 })
 
+/** The processor time of some work, in milliseconds. */
+function processorMs(work: () => unknown): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+test('a host is bounded before it is read: engines read a long one in quadratic time', () => {
+  const host = String.fromCodePoint(
+    ...Array.from({ length: 5_000 }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000)),
+  )
+  const readings = new ToolReadings({ classes: [], parameters: { additionalProperties: { format: 'uri' } } })
+  const args = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`url${at}`, `http://${host}`]))
+  // Without the bound it is several seconds.
+  expect(processorMs(() => canonicalArguments(readings, args))).toBeLessThan(1_000)
+})
+
+test('a digit of another script is looked up once', () => {
+  const text = '\u{1d7ff}'.repeat(2_000)
+  // If the row of each digit is looked for again, it is several seconds.
+  const work = (): unknown => Array.from({ length: 500 }, () => readText({ kind: 'decimal' }, text))
+  expect(processorMs(work)).toBeLessThan(1_000)
+})
+
+test('a schema is read in bounded time, however many arguments and references its root has', () => {
+  let reads = 0
+  const shared = Object.defineProperty({}, 'format', { enumerable: true, get: () => void (reads += 1) })
+  const $defs = Object.defineProperty({}, 'long', {
+    enumerable: true,
+    get() {
+      reads += 1
+      return { type: 'string' }
+    },
+  })
+  const properties = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`a${at}`, shared]))
+  const allOf = Array.from({ length: 500 }, () => ({ $ref: '#/$defs/long' }))
+  const readings = new ToolReadings({ classes: [], parameters: { properties, $defs, allOf } }).whole()
+  expect(reads).toBeLessThan(50_000)
+  // What is left is not known, and no allow matches it.
+  expect(readings.of('a0').map(shown)).toEqual(['text'])
+  expect(readings.of('a499').map(shown)).toEqual(['value', 'text'])
+})
+
 const READINGS: readonly Reading[] = [
   ...ARGUMENT_KINDS.map((kind) => ({ kind })),
   ...TEXT_EDITS.map((edit) => ({ kind: 'text' as const, edit })),

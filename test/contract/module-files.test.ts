@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { contentSha256, filesOf } from '../../functions/src/tools/modules/module-content.ts'
+import { contentSha256, filesOf } from '../../functions/src/catalog/definitions/module-content.ts'
 import {
   isModulePath,
   refuseLargeFiles,
   refuseManyFiles,
-} from '../../functions/src/tools/modules/module-files.ts'
+} from '../../functions/src/catalog/definitions/module-files.ts'
 import { vectors } from '../support/vectors.ts'
 
 const DIGESTS = vectors<Readonly<Record<string, string>>, string>('module-files', 'digests')

@@ -58,3 +58,16 @@ test('a parameter that is called as what every object has is one of its own', ()
   expect(dropOmittedArguments(PARAMETERS, { toString: null })).toEqual({ toString: null })
   expect(dropOmittedArguments({}, { a: null })).toEqual({ a: null })
 })
+
+test('each part of a schema is looked at once, however many values of it there are', () => {
+  let looks = 0
+  const look = Object.defineProperty({}, 'type', { get: () => ((looks += 1), 'string') })
+  const item = { type: 'object', properties: { a: { anyOf: Array.from({ length: 100 }, () => look) } } }
+  const parameters = {
+    properties: { list: { type: 'array', items: { $ref: '#/$defs/item' } } },
+    $defs: { item },
+  } as unknown as JsonObject
+  const list = Array.from({ length: 1_000 }, () => ({ a: null }))
+  expect(dropOmittedArguments(parameters, { list })).toEqual({ list: list.map(() => ({})) })
+  expect(looks).toBeLessThan(1_000)
+})

@@ -3,6 +3,7 @@ import { alwaysDenied, decideCall, matchesGlob, normalisedPath, parseRuleSet } f
 import { readingsOfTool, readText, type ArgumentKind } from '@toolrack/contract'
 import type { JsonObject, JsonValue, OwnedRules, RuleDecision, RuledTool } from '@toolrack/contract'
 import fc from 'fast-check'
+import { matchedSets, valuesOf } from '../../packages/contract/src/rules/argument-values.ts'
 import { vectors } from '../support/vectors.ts'
 
 type Asked = { readonly owned: readonly OwnedRules[]; readonly tool: RuledTool; readonly args: JsonObject }
@@ -319,6 +320,17 @@ test('rules that would take long to compare deny each call, and hide no tool', (
   expect(alwaysDenied(set({ rules: all.slice(-2) }), asked)).toBeDefined()
   expect(alwaysDenied(many, asked)).toBeUndefined()
   expect(decideCall(many, asked, { path: 'x/y' }).effect).toBe('deny')
+})
+
+test('a comparison of all texts with a glob counts each word of its automaton, for each character', () => {
+  const characters = Array.from({ length: 254 }, (_, at) => String.fromCodePoint(0x4e00 + at)).join('')
+  let steps = 0
+  const take = (more: number): boolean => (steps += more) < 100_000
+  const values = valuesOf('text', {}, [{ kind: 'text' }])
+  expect(matchedSets(values, [{ glob: `*${characters}`, effect: 'deny' }], { take })).toBeUndefined()
+  // Each of the first states needs 8 words for 256 characters.
+  expect(steps).toBeLessThan(104_000)
+  expect(steps % (8 * 256)).toBeLessThan(10)
 })
 
 test('a tool is always denied by a rule without arguments, by one that every text matches, and by a default that nothing answers', () => {

@@ -58,3 +58,11 @@ test('an allowed name is read as it is', () => {
     }),
   )
 })
+
+test('a text that is too long for a name is not made readable', () => {
+  const long = `${'\u0301'.repeat(60_000)}${'\u0323'.repeat(60_000)}`
+  const before = process.cpuUsage()
+  expect(readableName(long)).toBe(long)
+  // Otherwise it is many seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
+})

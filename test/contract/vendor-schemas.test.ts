@@ -10,7 +10,7 @@ import type { Dialect, DialectTools, JsonObject } from '@toolrack/contract'
 import { toStrictJsonSchema } from 'openai/lib/transform'
 import type { ChatCompletionTool } from 'openai/resources/chat/completions'
 import type { FunctionTool } from 'openai/resources/responses/responses'
-import { newAjv } from '../../functions/src/tools/schemas/schema-draft.ts'
+import { newAjv } from '../../functions/src/catalog/schemas/schema-draft.ts'
 import { bfclDefinitions } from '../support/bfcl-definitions.ts'
 import { vectors } from '../support/vectors.ts'
 

@@ -12,9 +12,9 @@ import {
 import type { CallFormat, DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import type { Tool as ResponsesTool } from 'openai/resources/responses/responses'
 import { atOnce } from '../../functions/src/loop-turn.ts'
-import { dialectAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
-import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
-import { explainDialect } from '../../functions/src/tools/catalog/explain-dialects.ts'
+import { dialectAnswer } from '../../functions/src/catalog/views/list-answer.ts'
+import { DialectFragments } from '../../functions/src/catalog/views/dialect-fragments.ts'
+import { explainDialect } from '../../functions/src/catalog/views/explain-dialects.ts'
 import { ByName } from '../../packages/client/src/by-name.ts'
 import { toolsInDialect } from '../../packages/client/src/local-list.ts'
 import { catalogView } from '../support/catalog-view.ts'
@@ -101,7 +101,7 @@ const MAY_NAME_VENDORS = [
   // MCP as a kind of runner.
   /^packages\/contract\/src\/tool-definition\.ts$/,
   // Definitions in the shapes of vendors are accepted too.
-  /^functions\/src\/tools\/definitions\//,
+  /^functions\/src\/catalog\/definitions\/(?:definition-schema|loose-shape)\.ts$/,
 ]
 
 test('no code names a vendor but the files of the vendors', () => {

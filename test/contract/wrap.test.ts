@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { composeWrap, guideText, modelProfile } from '@toolrack/contract'
 import type { GuidedTool, WrapLayer } from '@toolrack/contract'
 import fc from 'fast-check'
-import { tokenCounter } from '../../functions/src/tools/tokens/token-counter.ts'
+import { tokenCounter } from '../../functions/src/catalog/tokens/token-counter.ts'
 import { vectors } from '../support/vectors.ts'
 
 type Asked = {

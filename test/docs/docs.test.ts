@@ -49,10 +49,10 @@ test('docs/errors.md has a row for each error code, with its status and whether 
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/api.md names each route, and no other', () => {
-  const documented = [...read('docs/api.md').matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(
-    ([, route]) => route,
-  )
+test('docs/api.md, or the page of a feature, names each route, and no other', () => {
+  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  const text = pages.map((name) => read(join('docs', name))).join('\n')
+  const documented = [...text.matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
   const known = TABLE.map(({ method, path }) => `${method} ${path}`)
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
@@ -146,7 +146,7 @@ test('docs/modules.md names each kind of fault that the service finds in a modul
   const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
     rows(tableOf(guide, heading)).map(([kind]) => kind?.replaceAll('`', '')),
   )
-  const sources = ['functions/src/tools/folder', 'functions/src/tools/modules'].flatMap((folder) =>
+  const sources = ['functions/src/features/folder', 'functions/src/catalog/definitions'].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => read(join(folder, name))),
   )
   const kinds = [...sources.join('\n').matchAll(/(?:\bkind: |faulty\([^']*)'([a-z]+_[a-z_]+)'/g)]
@@ -232,7 +232,7 @@ function headings(text: string): string[] {
 
 test('docs/architecture.md lists the steps of a call as the pipeline does', () => {
   const source = read('functions/src/calls/pipeline/steps.ts')
-  const steps = Array.from(source.matchAll(/\.(?:step|run)\('([^']+)'/g), ([, name]) => name)
+  const steps = Array.from(source.matchAll(/\.(?:step|optional|run)\('([^']+)'/g), ([, name]) => name)
   const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
   const listed = Array.from(
     section.split('\n## ')[0]?.matchAll(/^\d+\. \*\*(.+?)\.\*\*/gm) ?? [],

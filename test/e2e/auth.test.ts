@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { FAMILIES } from '../../functions/src/edge/http/route.ts'
+import { FAMILIES } from '../../functions/src/http/route.ts'
 import { TABLE } from '../support/route-table.ts'
 import { Server } from '../support/server.ts'
 import { listedNames } from '../support/tool.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ListedTool } from '@toolrack/contract'
 import { dialectRules, DIALECTS, inDialect, isJsonObject } from '@toolrack/contract'
 import { afterAll, expect, test } from '@jest/globals'
-import type { BulkAnswer } from '../../functions/src/tools/definitions/write-answer.ts'
+import type { BulkAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
 import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
 import type { BfclDefinition } from '../support/bfcl-definitions.ts'
 import { Server } from '../support/server.ts'

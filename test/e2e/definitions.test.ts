@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import type { WriteAnswer } from '../../functions/src/tools/definitions/write-answer.ts'
+import type { WriteAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 import { list, listedNames, put, remove, tool } from '../support/tool.ts'

@@ -61,6 +61,17 @@ test('one setting moves functions and runner into another region', async () => {
   expect(said).not.toContain('us-central1')
 })
 
+test('a text that is no region is named before anything is deployed', async () => {
+  write('functions/.env.my-project', 'TOOLRACK_REGION=europe\n')
+  const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
+  expect([code, said]).toEqual([
+    1,
+    expect.stringContaining(
+      'TOOLRACK_REGION, in functions/.env or functions/.env.my-project, must be a region such as us-central1.',
+    ),
+  ])
+})
+
 test('a dry run names exactly the files that a plain firebase deploy uploads: no source, source map, secret or log', async () => {
   for (const name of [
     '.secret.local',
@@ -153,5 +164,23 @@ test('without gcloud it says so, and what to do instead', async () => {
   expect([code, said]).toEqual([
     1,
     expect.stringMatching(/^gcloud was not found: .* leave RUNNER_SERVICE empty/m),
+  ])
+})
+
+test('if gcloud cannot read the project, it says what gcloud says, and what to do', async () => {
+  using folder = temporaryFolder()
+  const gcloud = join(folder.path, 'gcloud')
+  writeFileSync(
+    gcloud,
+    '#!/bin/sh\necho "ERROR: You have no account." >&2\necho "Or select one." >&2\nexit 1\n',
+  )
+  chmodSync(gcloud, 0o755)
+  const env = { PATH: [folder.path, process.env['PATH']].join(delimiter) }
+  const { code, said } = await deploy(['--project', 'my-project'], env)
+  expect([code, said]).toEqual([
+    1,
+    expect.stringMatching(
+      /^gcloud cannot read .*gcloud auth login.*\nERROR: You have no account\.\nOr select one\.$/m,
+    ),
   ])
 })

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
-import type { Explanation } from '../../functions/src/tools/catalog/explain-name.ts'
-import type { WriteAnswer } from '../../functions/src/tools/definitions/write-answer.ts'
+import type { Explanation } from '../../functions/src/catalog/views/explain-name.ts'
+import type { WriteAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorAnswer } from '../support/error-answer.ts'

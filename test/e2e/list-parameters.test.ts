@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { writeCursor } from '../../functions/src/tools/catalog/list-query.ts'
+import { writeCursor } from '../../functions/src/catalog/views/list-query.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -203,8 +204,23 @@ test('a service that cannot be reached is named, and a lost token is explained',
   ])
 })
 
-test('an address that is none ends the proxy with a sentence', async () => {
-  const env = { PATH: process.env['PATH'], TOOLRACK_URL: 'tools' }
-  const child = spawn(process.execPath, [PROXY], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-  expect(await text(child.stderr)).toMatch(/^TOOLRACK_URL must be the address of a service/)
+test.each(['tools', 'localhost:8787'])('the address %s ends the proxy with a sentence', async (address) => {
+  expect(await endOf({ TOOLRACK_URL: address })).toMatch(/^TOOLRACK_URL must be the address of a service/)
 })
+
+test('a port that another program uses ends the proxy with a sentence', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const PORT = String((taken.address() as AddressInfo).port)
+  const url = 'http://127.0.0.1:9'
+  expect(await endOf({ TOOLRACK_URL: url, ORIGINAL_URL: url, PORT })).toMatch(
+    /^The proxy cannot use 127.0.0.1, port \d+: EADDRINUSE/,
+  )
+  taken.close()
+})
+
+async function endOf(settings: Record<string, string>): Promise<string> {
+  const env = { PATH: process.env['PATH'], ...settings }
+  const child = spawn(process.execPath, [PROXY], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  return text(child.stderr)
+}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { feedReader } from '../support/change-events.ts'
 import { tool } from '../support/definition-changes.ts'
 import { Server } from '../support/server.ts'
-import type { ToolChanges } from '../../functions/src/tools/changes/tool-changes.ts'
+import type { ToolChanges } from '../../functions/src/features/changes/tool-changes.ts'
 
 let server: Server
 beforeAll(async () => {

@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import { Approvals } from '../../functions/src/calls/approvals/approvals.ts'
-import { argumentsHash } from '../../functions/src/calls/approvals/approval.ts'
-import { FAMILIES } from '../../functions/src/edge/http/route.ts'
-import type { Family } from '../../functions/src/edge/http/route.ts'
+import { Approvals } from '../../functions/src/features/approvals/approvals.ts'
+import { argumentsHash } from '../../functions/src/features/approvals/approval.ts'
+import { FAMILIES } from '../../functions/src/http/route.ts'
+import type { Family } from '../../functions/src/http/route.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
-import { featureStores } from '../../functions/src/hosts/feature-stores.ts'
+import { featureStores } from '../support/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { readingRunner } from '../support/reading-runner.ts'
+import { ofEachRoute, ROUTE_CASES } from '../support/all-route-cases.ts'
 import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
@@ -90,8 +91,8 @@ beforeAll(async () => {
   expect((await ask(ANN, 'PUT', '/agents/session/hers-session', '{"agentId":"hers"}')).status).toBe(200)
   const session = JSON.stringify({ selection: ['hers'], room: SECRET })
   expect((await ask(ANN, 'PUT', '/sessions/talk', session)).status).toBe(201)
-  const scope = JSON.stringify({ scope: `hers,tag:${SECRET}` })
-  expect((await ask(ANN, 'PUT', '/scopes/room/r7', scope)).status).toBe(201)
+  for (const [path, body] of ROUTE_CASES.flatMap(({ hers }) => hers(SECRET)))
+    expect((await ask(ANN, 'PUT', path, body)).ok).toBe(true)
   const log = { tool: 'hers', revision: SECRET, workflow: 'nightly', text: SECRET }
   await logs.keep('ann', endedCall({ invocationId: INVOCATION, ...log }))
   approval = await waitingCall()
@@ -111,7 +112,7 @@ async function waitingCall(): Promise<string> {
   return asked?.id ?? ''
 }
 
-/** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
+/** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here, or to the cases of its feature. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
   'GET /tools/list': [
     ['/tools/list'],
@@ -150,15 +151,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'GET /rules/:kind/:id/versions': [['/rules/user/ann/versions'], ['/rules/workflow/w/versions']],
   'PUT /rules/:kind/:id': [['/rules/workflow/w', '{"default":"deny","rules":[]}']],
   'DELETE /rules/:kind/:id': [['/rules/workflow/w']],
-  'GET /scopes': [['/scopes']],
-  'GET /scopes/:kind/:id': [['/scopes/room/r7'], ['/scopes/room/..%2F..%2Fann%2Froom%2Fr7']],
-  'GET /scopes/:kind/:id/versions': [['/scopes/room/r7/versions']],
-  'PUT /scopes/:kind/:id': [['/scopes/room/r7', '{"scope":"all"}']],
-  'DELETE /scopes/:kind/:id': [['/scopes/room/r7']],
-  'POST /scopes/:kind/:id/commands': [
-    ['/scopes/room/r7/commands', '{"text":"/tools"}'],
-    ['/scopes/room/r7/commands', '{"text":"/tools off"}'],
-  ],
+  ...ofEachRoute(({ ofOthers }) => ofOthers),
   'POST /permissions/simulate': [['/permissions/simulate', '{"name":"hers","arguments":{}}']],
   'GET /agents': [['/agents'], ['/agents?limit=200&order=asc']],
   'POST /agents': [['/agents', '{"name":"Own"}']],
@@ -216,7 +209,7 @@ async function hers(): Promise<string> {
     '/agents',
     '/agents/session/hers-session',
     '/agents/session/hers-session/tools',
-    '/scopes',
+    ...ROUTE_CASES.map(({ readAt }) => readAt),
   ]
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }

@@ -4,18 +4,20 @@ import type { ErrorBody, InvocationResult } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { Approvals } from '../../functions/src/calls/approvals/approvals.ts'
+import { Approvals } from '../../functions/src/features/approvals/approvals.ts'
 import { askingCall } from '../support/approval-store.contract.ts'
 import { tool } from '../support/definition-changes.ts'
 import { endedCall } from '../support/ended-call.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
-import { featureStores } from '../../functions/src/hosts/feature-stores.ts'
+import { featureStores } from '../support/feature-stores.ts'
 import { memoryGovernance } from '../support/memory-governance.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { rawConnection } from '../support/raw-http.ts'
 import { readingRunner } from '../support/reading-runner.ts'
+import { ofEachRoute, ROUTE_CASES } from '../support/all-route-cases.ts'
+import { annAlone, DENIED, type AccessRow, type Answers } from '../support/route-cases.ts'
 import { TABLE } from '../support/route-table.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
@@ -66,22 +68,10 @@ const UNKNOWN = {
 const PRINCIPALS = { ...KNOWN, ...UNKNOWN }
 type Who = keyof typeof PRINCIPALS
 
-/** What each of the five is answered: a status, with the code of an error, or the whole body where the status alone says too little. */
-type Answers = readonly [
-  user: string,
-  anotherUser: string,
-  admin: string,
-  jobAccount: string,
-  jobToken: string,
-]
-/** A request to a route: what stands for the names in its path, with blanks in between; the query; the body; the answers. */
-type Row = readonly [names: string, query: string, body: string | null, answers: Answers]
-
 /** Rules that deny nothing that the tests call. */
 const RULES = { rules: [{ effect: 'deny', tool: 'none', future: true }] }
 const OTHER_RULES = { rules: [{ effect: 'deny', tool: 'nothing', future: true }] }
 
-const DENIED = '403 PERMISSION_DENIED'
 const EVERYBODY: Answers = ['200', '200', '200', '200', '200']
 const NOT_BY_JOB_TOKEN: Answers = ['200', '200', '200', '200', DENIED]
 const ADMIN_ALONE: Answers = [DENIED, DENIED, '200', DENIED, DENIED]
@@ -90,14 +80,6 @@ const NO_DOOR = '401 TOKEN_INVALID'
 const json = (value: unknown): string => JSON.stringify(value)
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** What `answers` are, with this where a thing that is not one's own is not found. */
-const annAlone = (found: string, none: string, byJobToken: string): Answers => [
-  found,
-  none,
-  none,
-  found,
-  byJobToken,
-]
 const hiddenModule: Answers = [
   '404 MODULE_NOT_FOUND',
   '404 MODULE_NOT_FOUND',
@@ -122,10 +104,9 @@ for (const name of ['asked', 'decided'] as const)
 await approvals.decide('ann', APPROVAL.decided, { decision: 'deny' })
 
 const NO_AGENT = '404 AGENT_NOT_FOUND'
-const NO_SCOPE = '404 SCOPE_NOT_FOUND'
 
-/** Every route has its row here; the test fails for one that has none. */
-const ROWS: Readonly<Record<string, readonly Row[]>> = {
+/** Every route has its row here, or in the cases of its feature; the test fails for one that has none. */
+const ROWS: Readonly<Record<string, readonly AccessRow[]>> = {
   'GET /tools/list': [['', '', null, EVERYBODY]],
   'POST /tools/invoke': [
     [
@@ -266,12 +247,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ['workflow w', '', null, ['200', '404 RULES_NOT_FOUND', '404 RULES_NOT_FOUND', DENIED, DENIED]],
     ['everybody all', '', null, ADMIN_ALONE],
   ],
-  'GET /scopes': [['', '', null, NOT_BY_JOB_TOKEN]],
-  'GET /scopes/:kind/:id': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
-  'GET /scopes/:kind/:id/versions': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
-  'PUT /scopes/:kind/:id': [['room r', '', json({ scope: 'none' }), annAlone('200', '201', DENIED)]],
-  'DELETE /scopes/:kind/:id': [['room r', '', null, annAlone('200', NO_SCOPE, DENIED)]],
-  'POST /scopes/:kind/:id/commands': [['room r', '', json({ text: '/tools off' }), NOT_BY_JOB_TOKEN]],
+  ...ofEachRoute(({ access }) => access),
   'POST /permissions/simulate': [
     ['', '', json({ name: 'shared' }), ['200', '200', '200', DENIED, DENIED]],
     ['', '', json({ name: 'shared', as: { uid: 'ann' } }), ['200', DENIED, '200', DENIED, DENIED]],
@@ -362,6 +338,9 @@ beforeAll(async () => {
   await logs.keep('ann', endedCall({ invocationId: OTHER_CALL, tool: 'shared', ...log }))
 })
 
+/** What the cases of features put for Ann. */
+const HERS_BY_CASES = ROUTE_CASES.flatMap(({ hers }) => hers('secret'))
+
 let isChanged = true
 
 /** Puts everything back after a request that may have changed something. */
@@ -389,8 +368,8 @@ async function reset(): Promise<void> {
   const made = await ask({ who: 'user', method: 'PUT', address: '/workflows/sessions/s', body: session })
   expect(made.status).toBe(201)
   for (const who of ['another user', 'admin'] as const)
-    for (const path of ['rules/workflow/w', 'scopes/room/r'])
-      await ask({ who, method: 'DELETE', address: `/workflows/${path}` })
+    for (const path of ['/rules/workflow/w', ...HERS_BY_CASES.map(([at]) => at)])
+      await ask({ who, method: 'DELETE', address: `/workflows${path}` })
   for (const [who, owner] of [
     ['user', 'user/ann'],
     ['user', 'workflow/w'],
@@ -399,8 +378,8 @@ async function reset(): Promise<void> {
     const address = `/workflows/rules/${owner}`
     expect((await ask({ who, method: 'PUT', address, body: json(RULES) })).ok).toBe(true)
   }
-  const scope = { method: 'PUT', address: '/workflows/scopes/room/r', body: json({ scope: 'all' }) }
-  expect((await ask({ who: 'user', ...scope })).ok).toBe(true)
+  for (const [path, body] of HERS_BY_CASES)
+    expect((await ask({ who: 'user', method: 'PUT', address: `/workflows${path}`, body })).ok).toBe(true)
 }
 
 test('every route has a row of what each principal is answered, and every row has a route', () => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import { afterAll, expect, test } from '@jest/globals'
-import type { WriteAnswer } from '../../functions/src/tools/definitions/write-answer.ts'
+import type { WriteAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 import { list, listedNames, post, put } from '../support/tool.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
@@ -103,6 +103,8 @@ test('a change of the users is known while the server runs, and the tokens of be
     return server.log
   }
   await until(logAfterAsking, (log) => log.includes('the users cannot be read'))
+  rmSync(join(data.path, 'users.json'))
+  await until(logAfterAsking, (log) => log.includes('users.json is gone. Put it back.'))
   expect([await status(after.token)(), await status(bob.token)()]).toEqual([200, 200])
 })
 

@@ -2,37 +2,37 @@ import { describe, expect, test } from '@jest/globals'
 import { dialectRules, parseScope } from '@toolrack/contract'
 import type { Rule, RuleSet, Scope, ToolDefinition } from '@toolrack/contract'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
-import { checkNewest } from '../../functions/src/calls/audit/check-newest.ts'
-import { endedAmong } from '../../functions/src/calls/audit/running-calls.ts'
-import { checkedRules } from '../../functions/src/calls/rules/check-rules.ts'
-import { metTools, ReadSchemas } from '../../functions/src/calls/rules/met-tools.ts'
-import { operatorRulesReport } from '../../functions/src/calls/rules/report-operator-rules.ts'
+import { checkNewest } from '../../functions/src/features/audit/check-newest.ts'
+import { endedAmong } from '../../functions/src/features/audit/running-calls.ts'
+import { checkedRules } from '../../functions/src/features/rules/check-rules.ts'
+import { metTools, ReadSchemas } from '../../functions/src/features/rules/met-tools.ts'
+import { operatorRulesReport } from '../../functions/src/features/rules/report-operator-rules.ts'
 import { logOf } from '../../functions/src/log.ts'
-import { targetsOf } from '../../functions/src/calls/rules/rule-targets.ts'
-import { writtenRule } from '../../functions/src/calls/rules/written-rule.ts'
-import { narrowedList } from '../../functions/src/edge/routes/list-narrowing.ts'
-import { entriesIn, unmatchedIn } from '../../functions/src/edge/routes/scopes.ts'
+import { targetsOf } from '../../functions/src/features/rules/rule-targets.ts'
+import { writtenRule } from '../../functions/src/features/rules/written-rule.ts'
+import { narrowedList } from '../../functions/src/features/list/list-narrowing.ts'
+import { entriesIn, unmatchedIn } from '../../functions/src/features/scopes/scope-routes.ts'
 import { Turns, type Pieces } from '../../functions/src/loop-turn.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
-import type { CatalogEntry } from '../../functions/src/tools/catalog/catalog-entry.ts'
-import { countedAnswer } from '../../functions/src/tools/catalog/counted-answer.ts'
-import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
-import { explainDialects } from '../../functions/src/tools/catalog/explain-dialects.ts'
-import { explainName } from '../../functions/src/tools/catalog/explain-name.ts'
-import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
-import { dialectAnswer, listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
-import { RungFragments } from '../../functions/src/tools/catalog/rung-fragments.ts'
-import { selectEntries } from '../../functions/src/tools/catalog/select-entries.ts'
-import { changesOf, compareAll } from '../../functions/src/tools/changes/tool-changes.ts'
-import { counting } from '../../functions/src/tools/definitions/count-puts.ts'
-import { readJsonInPieces } from '../../functions/src/tools/json/read-json.ts'
-import { scanJsonInPieces } from '../../functions/src/tools/json/scan-json.ts'
-import { leftIn, scopeFilter, unmatchedItems } from '../../functions/src/tools/scopes/scope-filter.ts'
-import { LayerIndex } from '../../functions/src/tools/search/layer-index.ts'
-import { rankedTools } from '../../functions/src/tools/search/ranked-tools.ts'
-import { storedTokens } from '../../functions/src/tools/tokens/stored-tokens.ts'
-import { counterOf, tokenCounter } from '../../functions/src/tools/tokens/token-counter.ts'
-import { NO_RANK } from '../../functions/src/tools/usage/usage-rank.ts'
+import type { CatalogEntry } from '../../functions/src/catalog/views/catalog-entry.ts'
+import { countedAnswer } from '../../functions/src/catalog/views/counted-answer.ts'
+import { DialectFragments } from '../../functions/src/catalog/views/dialect-fragments.ts'
+import { explainDialects } from '../../functions/src/catalog/views/explain-dialects.ts'
+import { explainName } from '../../functions/src/catalog/views/explain-name.ts'
+import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
+import { dialectAnswer, listAnswer } from '../../functions/src/catalog/views/list-answer.ts'
+import { RungFragments } from '../../functions/src/catalog/views/rung-fragments.ts'
+import { selectEntries } from '../../functions/src/catalog/views/select-entries.ts'
+import { changesOf, compareAll } from '../../functions/src/features/changes/tool-changes.ts'
+import { counting } from '../../functions/src/catalog/definitions/count-puts.ts'
+import { readJsonInPieces } from '../../functions/src/json/read-json.ts'
+import { scanJsonInPieces } from '../../functions/src/json/scan-json.ts'
+import { leftIn, scopeFilter, unmatchedItems } from '../../functions/src/features/scopes/scope-filter.ts'
+import { LayerIndex } from '../../functions/src/catalog/search/layer-index.ts'
+import { rankedTools } from '../../functions/src/catalog/search/ranked-tools.ts'
+import { storedTokens } from '../../functions/src/catalog/tokens/stored-tokens.ts'
+import { counterOf, tokenCounter } from '../../functions/src/catalog/tokens/token-counter.ts'
+import { NO_RANK } from '../../functions/src/catalog/views/usage-rank.ts'
 import { catalogView } from '../support/catalog-view.ts'
 import { put, tool } from '../support/definition-changes.ts'
 import { ALL } from '../support/list-query.ts'
@@ -116,27 +116,27 @@ function row(file: string, what: string, pieces: () => Pieces<unknown>): Row {
 /** Every work in turns that takes its turns from outside. `test/support/requests-in-turns.ts` has those that make their own. */
 const IN_PIECES: readonly Row[] = [
   {
-    file: 'calls/audit/audit-trail.ts',
+    file: 'features/audit/audit-trail.ts',
     what: 'the verification of the audit trail',
     work: (turns) => audit.verify(undefined, turns),
   },
   {
-    file: 'calls/audit/check-newest.ts',
+    file: 'features/audit/check-newest.ts',
     what: 'the check of the newest records',
     work: (turns) => checkNewest(auditStore, { publicKey: undefined, turns }),
   },
   {
-    file: 'calls/audit/running-calls.ts',
+    file: 'features/audit/running-calls.ts',
     what: 'the records of calls that a killed service has left',
     work: (turns) => endedAmong(auditStore, [{ id: 'i3', text: '' }], turns),
   },
   {
-    file: 'calls/rules/check-rules.ts',
+    file: 'features/rules/check-rules.ts',
     what: 'the check of new rules',
     work: (turns) => checkedRules(rules, view, turns),
   },
   {
-    file: 'calls/rules/report-operator-rules.ts',
+    file: 'features/rules/report-operator-rules.ts',
     what: 'the report about the rules of the operator',
     work: async (turns) => {
       const told: unknown[] = []
@@ -146,48 +146,50 @@ const IN_PIECES: readonly Row[] = [
     },
   },
   {
-    file: 'calls/rules/rule-targets.ts',
+    file: 'features/rules/rule-targets.ts',
     what: 'the tools of rules',
     work: (turns) => targetsOf(rules, view, turns),
   },
   {
-    file: 'calls/rules/written-rule.ts',
+    file: 'features/rules/written-rule.ts',
     what: 'a rule in its normal form',
     work: (turns) => writtenRule(longRule, 0, { targets: { tools: [], isNamed: true }, tools: [] }, turns),
   },
   {
-    file: 'calls/rules/met-tools.ts',
+    file: 'features/rules/met-tools.ts',
     what: 'how the tools of rules read their arguments',
     work: (turns) => metTools(entries, rules, new ReadSchemas(), turns),
   },
-  row('edge/routes/list-narrowing.ts', 'a scope of a list', () => narrowedList(view, narrowing, ANN)),
-  row('edge/routes/scopes.ts', 'a command that shows a scope', () =>
+  row('features/list/list-narrowing.ts', 'a scope of a list', () => narrowedList(view, narrowing, ANN)),
+  row('features/scopes/scope-routes.ts', 'a command that shows a scope', () =>
     entriesIn(view, { scope: 'tool:*', pinned: [] }),
   ),
-  row('edge/routes/scopes.ts', 'the items of a scope without a tool', () => unmatchedIn(view, scope)),
-  row('tools/catalog/catalog-view.ts', 'the tools that a view shows', () => view.shown()),
-  row('tools/catalog/counted-answer.ts', 'a list whose tokens are counted', () => counted(undefined)),
-  row('tools/catalog/counted-answer.ts', 'a list with a budget', () => counted(1_000)),
-  row('tools/catalog/explain-dialects.ts', 'a tool in all dialects', () => explainDialects(view, entry)),
-  row('tools/catalog/explain-name.ts', 'the explanation of a name', () => explainName(view, entry.name)),
-  row('tools/catalog/layer-snapshot.ts', 'a layer that was read', function* () {
+  row('features/scopes/scope-routes.ts', 'the items of a scope without a tool', () =>
+    unmatchedIn(view, scope),
+  ),
+  row('catalog/views/catalog-view.ts', 'the tools that a view shows', () => view.shown()),
+  row('catalog/views/counted-answer.ts', 'a list whose tokens are counted', () => counted(undefined)),
+  row('catalog/views/counted-answer.ts', 'a list with a budget', () => counted(1_000)),
+  row('catalog/views/explain-dialects.ts', 'a tool in all dialects', () => explainDialects(view, entry)),
+  row('catalog/views/explain-name.ts', 'the explanation of a name', () => explainName(view, entry.name)),
+  row('catalog/views/layer-snapshot.ts', 'a layer that was read', function* () {
     const definitions = TOOLS.map((one) => ({ ...put(one), revision: '1' }))
     const read = { revision: '1', whole: true, definitions, deleted: [], skipped: [] }
     return [...(yield* LayerSnapshot.after('user', undefined, read)).byName.keys()]
   }),
-  row('tools/catalog/layer-snapshot.ts', 'the aliases of a layer', function* () {
+  row('catalog/views/layer-snapshot.ts', 'the aliases of a layer', function* () {
     const read = snapshot()
     yield* read.readAliases()
     return [...read.byAlias].map(([alias, { name }]) => [alias, name])
   }),
-  row('tools/catalog/list-answer.ts', 'a list', () => listAnswer(view, ALL, WORKFLOWS)),
-  row('tools/catalog/list-answer.ts', 'a list in a dialect', () =>
+  row('catalog/views/list-answer.ts', 'a list', () => listAnswer(view, ALL, WORKFLOWS)),
+  row('catalog/views/list-answer.ts', 'a list in a dialect', () =>
     dialectAnswer(view, ALL, anthropic, WORKFLOWS, new DialectFragments(1)),
   ),
-  row('tools/catalog/rung-fragments.ts', 'the tokens of a tool', () =>
+  row('catalog/views/rung-fragments.ts', 'the tokens of a tool', () =>
     new RungFragments(new DialectFragments()).measured(entry, anthropic, count),
   ),
-  row('tools/catalog/select-entries.ts', 'the tools of a query', () =>
+  row('catalog/views/select-entries.ts', 'the tools of a query', () =>
     selectEntries(
       view,
       { ...ALL, loaded: ['short'] },
@@ -195,10 +197,10 @@ const IN_PIECES: readonly Row[] = [
       (one) => one,
     ),
   ),
-  row('tools/changes/tool-changes.ts', 'the names that two views show differently', () =>
+  row('features/changes/tool-changes.ts', 'the names that two views show differently', () =>
     compareAll(fewer, view),
   ),
-  row('tools/changes/tool-changes.ts', 'the changes between two views', () =>
+  row('features/changes/tool-changes.ts', 'the changes between two views', () =>
     changesOf(
       fewer,
       view,
@@ -206,40 +208,42 @@ const IN_PIECES: readonly Row[] = [
       TOOLS.map((one) => one.function.name),
     ),
   ),
-  row('tools/definitions/count-puts.ts', 'the tokens of written definitions', () =>
+  row('catalog/definitions/count-puts.ts', 'the tokens of written definitions', () =>
     counting(
       TOOLS.map((one) => put(one)),
       count,
     ),
   ),
-  row('tools/json/read-json.ts', 'a large body', () =>
+  row('json/read-json.ts', 'a large body', () =>
     readJsonInPieces(Buffer.from(JSON.stringify('x'.repeat(400_000).split(''))), undefined),
   ),
-  row('tools/json/scan-json.ts', 'the faults of a large body', () =>
+  row('json/scan-json.ts', 'the faults of a large body', () =>
     scanJsonInPieces(`${'['.repeat(300_000)}${']'.repeat(300_000)}`, 500_000),
   ),
-  row('tools/scopes/scope-filter.ts', 'the tools in a scope', () =>
+  row('features/scopes/scope-filter.ts', 'the tools in a scope', () =>
     leftIn(entries, scopeFilter(narrowing.scopes, new Set())),
   ),
-  row('tools/scopes/scope-filter.ts', 'the items without a tool', () => unmatchedItems(entries, [scope])),
-  row('tools/search/layer-index.ts', 'the index of a layer', function* () {
+  row('features/scopes/scope-filter.ts', 'the items without a tool', () => unmatchedItems(entries, [scope])),
+  row('catalog/search/layer-index.ts', 'the index of a layer', function* () {
     const index = yield* indexed()
     return [index.bytes, index.of('mail')]
   }),
-  row('tools/search/layer-index.ts', 'the index of a changed layer', function* () {
+  row('catalog/search/layer-index.ts', 'the index of a changed layer', function* () {
     const index = yield* LayerIndex.after(yield* LayerIndex.after(undefined, snapshotOf(fewer)), snapshot())
     return [index.bytes, index.of('mail')]
   }),
-  row('tools/search/ranked-tools.ts', 'a search', function* () {
+  row('catalog/search/ranked-tools.ts', 'a search', function* () {
     const index = yield* indexed()
     const shown = { flags: new Uint8Array(TOOLS.length).fill(1), count: TOOLS.length }
     return yield* rankedTools(view, [{ index, shown }], 'send a mail about the weather')
   }),
-  row('tools/tokens/stored-tokens.ts', 'the tokens that are stored', () =>
+  row('catalog/tokens/stored-tokens.ts', 'the tokens that are stored', () =>
     storedTokens(tool('a', 'x '.repeat(3_000)), count),
   ),
-  row('tools/tokens/token-counter.ts', 'the tokens of one long word', () => count.steps('日'.repeat(20_000))),
-  row('tools/tokens/token-counter.ts', 'the vocabulary', function* () {
+  row('catalog/tokens/token-counter.ts', 'the tokens of one long word', () =>
+    count.steps('日'.repeat(20_000)),
+  ),
+  row('catalog/tokens/token-counter.ts', 'the vocabulary', function* () {
     const counter = yield* counterOf(vocabulary, O200K_TOKEN_SPLIT_REGEX)
     return [yield* counter.steps('ab ab'), yield* counter.steps('日ab')]
   }),
@@ -284,11 +288,11 @@ test('every file that uses turns is in this table or in that of the requests', (
 test('no other file gives turns in its own way', () => {
   const others = [...source].filter(([, text]) => /\bsetImmediate\b|scheduler\.yield/.test(text))
   expect(others.map(([path]) => path).toSorted()).toEqual([
+    // Waits for events of a child process.
+    'functions/src/catalog/schemas/worker-process.ts',
     // Waits once, to see whether a call ends at once.
-    'functions/src/calls/audit/audit-trail.ts',
+    'functions/src/features/audit/audit-trail.ts',
     'functions/src/hosts/local/parent-pipe.ts',
     'functions/src/loop-turn.ts',
-    // Waits for events of a child process.
-    'functions/src/tools/schemas/worker-process.ts',
   ])
 })

@@ -28,10 +28,10 @@ beforeEach(() => {
     `import { digest } from '@toolrack/contract'\nexport const workflows = digest\n`,
   )
   write('functions/src/declaration.ts', `export const declared = 1\n`)
-  write('functions/src/tools/schemas/argument-worker.ts', `import { Ajv } from 'ajv'\nconsole.log(Ajv)\n`)
-  write('functions/src/tools/schemas/validate-arguments.ts', `export const validate = 1\n`)
+  write('functions/src/catalog/schemas/argument-worker.ts', `import { Ajv } from 'ajv'\nconsole.log(Ajv)\n`)
+  write('functions/src/catalog/schemas/validate-arguments.ts', `export const validate = 1\n`)
   write(
-    'functions/src/tools/schemas/schema-worker.ts',
+    'functions/src/catalog/schemas/schema-worker.ts',
     `import { Ajv } from 'ajv/dist/2020.js'\nconsole.log(Ajv)\n`,
   )
 })

@@ -4,8 +4,12 @@ import {
   LINKED_PROJECTS_MAX,
   LINKS_PER_USER,
   type Agent,
-} from '../../functions/src/tools/agents/agent.ts'
-import { AgentStore, LINK_COUNT, type LinkedSession } from '../../functions/src/tools/agents/agent-store.ts'
+} from '../../functions/src/features/agents/agent.ts'
+import {
+  AgentStore,
+  LINK_COUNT,
+  type LinkedSession,
+} from '../../functions/src/features/agents/agent-store.ts'
 import { put as putDocument } from '../../functions/src/documents/collection.ts'
 import type { Documents } from '../../functions/src/documents/documents.ts'
 import type { TwoDocuments } from './two-stores.ts'

@@ -5,9 +5,9 @@ import {
   APPROVAL_MS,
   ARGUMENTS_KEPT_MS,
   type Approval,
-} from '../../functions/src/calls/approvals/approval.ts'
-import { ApprovalStore } from '../../functions/src/calls/approvals/approval-store.ts'
-import { Approvals, type AskingCall } from '../../functions/src/calls/approvals/approvals.ts'
+} from '../../functions/src/features/approvals/approval.ts'
+import { ApprovalStore } from '../../functions/src/features/approvals/approval-store.ts'
+import { Approvals, type AskingCall } from '../../functions/src/features/approvals/approvals.ts'
 import { START_MS, type TwoDocuments } from './two-stores.ts'
 
 const NOW = START_MS

@@ -1,6 +1,6 @@
-import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
-import type { AuditStore } from '../../functions/src/calls/audit/audit-store.ts'
-import { newAuditKey, parseAuditKey } from '../../functions/src/calls/audit/manifest.ts'
+import { AuditTrail } from '../../functions/src/features/audit/audit-trail.ts'
+import type { AuditStore } from '../../functions/src/features/audit/audit-store.ts'
+import { newAuditKey, parseAuditKey } from '../../functions/src/features/audit/manifest.ts'
 import { event } from './audit.contract.ts'
 import { randomNumbers } from './random-numbers.ts'
 

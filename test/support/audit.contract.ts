@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import type { AuditStore } from '../../functions/src/calls/audit/audit-store.ts'
-import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
-import { newAuditKey, parseAuditKey } from '../../functions/src/calls/audit/manifest.ts'
-import type { AuditEvent } from '../../functions/src/calls/audit/record.ts'
-import { headText } from '../../functions/src/calls/audit/verify-trail.ts'
+import type { AuditStore } from '../../functions/src/features/audit/audit-store.ts'
+import { AuditTrail } from '../../functions/src/features/audit/audit-trail.ts'
+import { newAuditKey, parseAuditKey } from '../../functions/src/features/audit/manifest.ts'
+import type { AuditEvent } from '../../functions/src/features/audit/record.ts'
+import { headText } from '../../functions/src/features/audit/verify-trail.ts'
 
 /** `again` opens the same records as another start of the service does. */
 export type AuditHarness = {

@@ -1,7 +1,7 @@
 import { aliasOf } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
-import type { CallRequest, Received, Requested, Resolved } from '../../functions/src/calls/pipeline/call.ts'
-import { howRun } from '../../functions/src/tools/catalog/how-run.ts'
+import type { CallRequest, Received, Requested, Resolved } from '../../functions/src/calls/call.ts'
+import { howRun } from '../../functions/src/catalog/views/how-run.ts'
 import { catalogView } from './catalog-view.ts'
 
 /** A call that has just arrived. */

@@ -1,8 +1,8 @@
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import { atOnce } from '../../functions/src/loop-turn.ts'
-import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
-import type { LayerState } from '../../functions/src/tools/catalog/layer-cache.ts'
-import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
+import { CatalogView } from '../../functions/src/catalog/views/catalog-view.ts'
+import type { LayerState } from '../../functions/src/catalog/views/layer-cache.ts'
+import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
 import { put } from './definition-changes.ts'
 
 type Layers = { readonly [L in Layer]?: readonly ToolDefinition[] | 'error' }

@@ -1,4 +1,4 @@
-import type { ToolChanges } from '../../functions/src/tools/changes/tool-changes.ts'
+import type { ToolChanges } from '../../functions/src/features/changes/tool-changes.ts'
 
 export type FeedEvent = { readonly id: string; readonly event: string; readonly data: ToolChanges }
 

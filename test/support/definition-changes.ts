@@ -4,9 +4,9 @@ import type {
   DefinitionDelete,
   DefinitionPut,
   WriteContext,
-} from '../../functions/src/tools/definitions/definition-change.ts'
-import { LAYER_LIMITS } from '../../functions/src/tools/records/layer-totals.ts'
-import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
+} from '../../functions/src/catalog/definitions/definition-change.ts'
+import { LAYER_LIMITS } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import type { LayerLimits } from '../../functions/src/catalog/definitions/layer-totals.ts'
 
 /** A small tool of that name. Another description changes the content. */
 export function tool(name: string, description = `Does ${name}.`): ToolDefinition {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
+import type { DefinitionStore } from '../../functions/src/catalog/definitions/definition-store.ts'
+import type { StoredLayer } from '../../functions/src/catalog/views/layer-source.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 
 export type StoreHarness = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallFacts, InvocationLog } from '../../functions/src/calls/pipeline/invocation-logs.ts'
-import type { PrintedLog } from '../../functions/src/tools/modules/runner.ts'
+import type { CallFacts, InvocationLog } from '../../functions/src/calls/invocation-logs.ts'
+import type { PrintedLog } from '../../functions/src/catalog/definitions/runner.ts'
 
 /** A call as a store keeps it. With a text it has printed this text. */
 export function endedCall({

@@ -4,8 +4,8 @@ import {
   IdempotencyKeys,
   KEY_KEPT_MS,
   type KeyBounds,
-} from '../../functions/src/calls/once/idempotency-keys.ts'
-import type { StoredOutcome } from '../../functions/src/calls/once/stored-outcome.ts'
+} from '../../functions/src/features/once/idempotency-keys.ts'
+import type { StoredOutcome } from '../../functions/src/features/once/stored-outcome.ts'
 import { retried } from './documents.contract.ts'
 import type { Clock, TwoDocuments } from './two-stores.ts'
 

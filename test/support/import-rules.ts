@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { importsOf } from './source-tree.ts'
 import type { SourceTree } from './source-tree.ts'
 
@@ -10,13 +11,16 @@ type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string
  */
 export const FLOORS = [
   'hosts',
-  'edge',
   'stores',
   'platform',
+  'features',
   'calls',
-  'tools',
+  'catalog',
   'documents',
+  'redaction',
+  'http',
   'access',
+  'json',
 ] as const
 type Floor = (typeof FLOORS)[number]
 
@@ -29,9 +33,11 @@ export const GROUND = [
   'loop-watch.ts',
   'node-http.ts',
   'parse-object.ts',
+  'precondition.ts',
   'processor-time.ts',
   'running-work.ts',
   'shared-work.ts',
+  'signal.ts',
   'user-bytes.ts',
   'value-shape.ts',
   'version.ts',
@@ -51,7 +57,7 @@ const files = (names: readonly string[]): string[] => names.map((name) => `${nam
 /** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
-const DOMAIN: readonly Floor[] = ['calls', 'tools', 'documents', 'access']
+const DOMAIN: readonly Floor[] = ['calls', 'catalog', 'documents', 'redaction', 'access', 'json']
 
 function above(floor: Floor): string {
   return inFunctions([...folders(FLOORS.slice(0, FLOORS.indexOf(floor))), ...files(ENTRIES)])
@@ -96,22 +102,22 @@ const RULES: readonly Rule[] = [
   {
     of: new RegExp(inFunctions(folders(DOMAIN))),
     mayNot: new RegExp(`${WEB}|^node:sqlite$`),
-    why: 'calls, tools, documents and access know no HTTP and no vendor',
+    why: 'calls, catalog, redaction and access know no HTTP and no vendor',
   },
   {
-    of: new RegExp(inFunctions(folders(['edge/http', 'edge/routes']))),
-    mayNot: new RegExp(inFunctions(files(['edge/app.ts']))),
-    why: 'http and routes do not know the app',
+    of: new RegExp(inFunctions(folders(DOMAIN))),
+    mayNot: new RegExp(inFunctions(folders(['http']))),
+    why: 'calls, catalog, redaction and access know no HTTP and no vendor',
   },
   {
-    of: new RegExp(inFunctions(folders(['edge/http']))),
-    mayNot: new RegExp(inFunctions(folders(['edge/routes']))),
-    why: 'edge/http serves any table of routes',
+    of: /^functions\/src\/features\/[^/]+\//,
+    mayNot: /^functions\/src\/features\/(?:index|host-parts)\.ts$/,
+    why: 'a feature does not know which features there are',
   },
   {
-    of: /^functions\/src\/(?!access\/|edge\/http\/handle-route\.ts$)/,
+    of: /^functions\/src\/(?!access\/|http\/handle-route\.ts$)/,
     mayNot: /^functions\/src\/access\/decide\.ts$/,
-    why: 'what a request may do is decided once, in edge/http/handle-route.ts',
+    why: 'what a request may do is decided once, in http/handle-route.ts',
   },
   {
     of: new RegExp(inFunctions(folders(['stores', 'platform']))),
@@ -142,19 +148,16 @@ const RULES: readonly Rule[] = [
 
 /** The places where each package and each guarded built-in may be imported. Any other package may be imported nowhere. */
 const PLACES = new Map([
-  ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
-  ['npm:cors', /^edge\/http\/serve-routes\.ts$/],
-  ['npm:ajv', /^tools\/schemas\//],
-  ['npm:re2js', /^tools\/schemas\//],
+  ['npm:express', /^http\/(?:serve-routes|read-body)\.ts$/],
+  ['npm:cors', /^http\/serve-routes\.ts$/],
+  ['npm:ajv', /^catalog\/schemas\//],
+  ['npm:re2js', /^catalog\/schemas\//],
   [
     'npm:zod',
-    /^tools\/definitions\/definition-schema\.ts$|^tools\/definitions\/parse-definition\.ts$|^stores\/files\/editor-schema\.ts$/,
+    /^catalog\/definitions\/(?:definition-schema|parse-definition)\.ts$|^stores\/files\/editor-schema\.ts$/,
   ],
-  [
-    'npm:lru-cache',
-    /^(?:access|calls\/rules|edge\/routes|tools\/catalog|tools\/changes|tools\/schemas|tools\/scopes|tools\/search|tools\/sessions|tools\/usage)\//,
-  ],
-  ['npm:gpt-tokenizer', /^tools\/tokens\/token-counter\.ts$/],
+  ['npm:lru-cache', /^(?:access|features\/[a-z-]+|catalog\/(?:views|schemas|search))\//],
+  ['npm:gpt-tokenizer', /^catalog\/tokens\/token-counter\.ts$/],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],
   ['npm:@google-cloud/run', /^platform\/cloud-run\//],
@@ -164,11 +167,11 @@ const PLACES = new Map([
   ['node:sqlite', /^stores\/sqlite\/|^hosts\/local\//],
   [
     'node:http',
-    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
+    /^(?:hosts|http|features)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
   ],
   ['node:https', /^node-http\.ts$/],
   ['node:net', /^hosts\/local\//],
-  ['node:worker_threads', /^tools\/schemas\//],
+  ['node:worker_threads', /^catalog\/schemas\//],
 ])
 
 /** Every import that breaks a rule, as `file imports module: reason`. */
@@ -190,4 +193,36 @@ function isInPlace(path: string, what: string): boolean {
   const place = PLACES.get(what)
   if (!place) return !what.startsWith('npm:')
   return place.test(path.slice('functions/src/'.length))
+}
+
+/** The folders of the service that import each other in a circle, each circle sorted. The entries and the ground are no folder. */
+export function folderCircles(tree: SourceTree): string[][] {
+  const imports = new Map<string, Set<string>>()
+  for (const [path, text] of tree) {
+    const from = posix.dirname(path)
+    if (!path.startsWith('functions/src/') || from === 'functions/src') continue
+    const known = imports.get(from) ?? new Set()
+    for (const what of importsOf(path, text)) {
+      const to = posix.dirname(what)
+      if (what.startsWith('functions/src/') && to !== 'functions/src' && to !== from) known.add(to)
+    }
+    imports.set(from, known)
+  }
+  const reached = new Map([...imports.keys()].map((folder) => [folder, reachable(imports, folder)]))
+  const circles = [...reached].map(([folder, all]) =>
+    [...all].filter((other) => reached.get(other)?.has(folder)).toSorted(),
+  )
+  return [...new Map(circles.filter((circle) => circle.length > 1).map((one) => [one.join(), one])).values()]
+}
+
+function reachable(imports: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
+  const found = new Set<string>()
+  const waiting = [from]
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop())
+    for (const next of imports.get(folder) ?? [])
+      if (!found.has(next)) {
+        found.add(next)
+        waiting.push(next)
+      }
+  return found
 }

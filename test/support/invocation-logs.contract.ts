@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { endedCall } from './ended-call.ts'
-import { foundCall, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import { foundCall, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/invocation-logs.ts'
 import type {
   CallPosition,
   CallsQuery,
   InvocationLog,
   InvocationLogs,
   LogBounds,
-} from '../../functions/src/calls/pipeline/invocation-logs.ts'
+} from '../../functions/src/calls/invocation-logs.ts'
 
 export type LogsHarness = {
   readonly logs: InvocationLogs

@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import { Onion } from '../../functions/src/calls/pipeline/onion.ts'
-import { BUILTINS, type Builtin } from '../../functions/src/tools/builtin/builtins.ts'
+import { Onion } from '../../functions/src/calls/onion.ts'
+import { BUILTINS, type Builtin } from '../../functions/src/catalog/builtin/builtins.ts'
 
 // Loaded by a server before its own code. It watches the steps of calls and the commits to SQLite, and kills the server at the place
 // that the file `place` names. As long as this file is empty, nothing is watched.

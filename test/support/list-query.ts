@@ -1,4 +1,4 @@
-import type { ListQuery } from '../../functions/src/tools/catalog/list-query.ts'
+import type { ListQuery } from '../../functions/src/catalog/views/list-query.ts'
 
 /** The query of a request without parameters. */
 export const ALL: ListQuery = {

@@ -8,7 +8,7 @@ const LONG = [
   'e2e/long-lists',
   'stores/firestore/lost-reads',
   'stores/firestore/lost-writes',
-  'edge/routes/said-and-done',
+  'hosts/said-and-done',
   'architecture/stranger-texts',
   'e2e/author-tool',
   'e2e/bad-modules',

@@ -1,5 +1,5 @@
-import { AuditTrail } from '../../functions/src/calls/audit/audit-trail.ts'
-import { newAuditKey, parseAuditKey } from '../../functions/src/calls/audit/manifest.ts'
+import { AuditTrail } from '../../functions/src/features/audit/audit-trail.ts'
+import { newAuditKey, parseAuditKey } from '../../functions/src/features/audit/manifest.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 
 type Options = ConstructorParameters<typeof AuditTrail>[0]

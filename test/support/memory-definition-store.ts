@@ -2,22 +2,22 @@ import type {
   DefinitionChange,
   DefinitionWriteResult,
   WriteContext,
-} from '../../functions/src/tools/definitions/definition-change.ts'
-import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
+} from '../../functions/src/catalog/definitions/definition-change.ts'
+import { VERSIONS_KEPT } from '../../functions/src/catalog/definitions/definition-store.ts'
 import type {
   DefinitionStore,
   DefinitionVersion,
-} from '../../functions/src/tools/definitions/definition-store.ts'
+} from '../../functions/src/catalog/definitions/definition-store.ts'
 import type {
   LayerRead,
   LayerSource,
   StoredDefinition,
   StoredLayer,
-} from '../../functions/src/tools/catalog/layer-source.ts'
-import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
-import type { Room } from '../../functions/src/tools/records/layer-totals.ts'
-import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
-import type { ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
+} from '../../functions/src/catalog/views/layer-source.ts'
+import { recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import type { Room } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import { planWrite } from '../../functions/src/catalog/definitions/plan-write.ts'
+import type { ModuleContent } from '../../functions/src/catalog/definitions/module-content.ts'
 import type {
   ModuleChange,
   ModuleWriteResult,
@@ -25,8 +25,8 @@ import type {
   ModuleSummary,
   ModuleVersion,
   StoredModule,
-} from '../../functions/src/tools/modules/module-store.ts'
-import { planModuleWrite } from '../../functions/src/tools/modules/plan-module-write.ts'
+} from '../../functions/src/catalog/definitions/module-store.ts'
+import { planModuleWrite } from '../../functions/src/catalog/definitions/plan-module-write.ts'
 import { MemoryModules } from './memory-modules.ts'
 import { memoryTotals, shrink } from './memory-room.ts'
 import type { MemoryNames } from './memory-room.ts'

@@ -1,5 +1,6 @@
 import { newSealingKey, parseSealingKey, type Sealing } from '../../functions/src/calls/sealing.ts'
-import { featureStores, type Governance } from '../../functions/src/hosts/feature-stores.ts'
+import type { Governance } from '../../functions/src/features/host-parts.ts'
+import { featureStores } from './feature-stores.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
 

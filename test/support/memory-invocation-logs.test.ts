@@ -1,6 +1,6 @@
 import { boundOfAllLogsContract, invocationLogsContract } from './invocation-logs.contract.ts'
 import type { LogsHarness } from './invocation-logs.contract.ts'
-import type { LogBounds } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { LogBounds } from '../../functions/src/calls/invocation-logs.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 
 function open(bounds?: LogBounds): Promise<LogsHarness> {

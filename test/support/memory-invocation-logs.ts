@@ -1,14 +1,9 @@
-import {
-  foundCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import { foundCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/invocation-logs.ts'
 import type {
   CallPosition,
   InvocationLog,
   InvocationLogs,
-} from '../../functions/src/calls/pipeline/invocation-logs.ts'
+} from '../../functions/src/calls/invocation-logs.ts'
 
 type Kept = { readonly uid: string; readonly log: InvocationLog; readonly untilMs: number }
 

@@ -1,16 +1,20 @@
-import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
-import { contentOf, keptText, type ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
+import { VERSIONS_KEPT } from '../../functions/src/catalog/definitions/definition-store.ts'
+import type { WriteContext } from '../../functions/src/catalog/definitions/definition-change.ts'
+import {
+  contentOf,
+  keptText,
+  type ModuleContent,
+} from '../../functions/src/catalog/definitions/module-content.ts'
 import type {
   ModuleChange,
   ModulePage,
   ModuleSummary,
   ModuleVersion,
   StoredModule,
-} from '../../functions/src/tools/modules/module-store.ts'
+} from '../../functions/src/catalog/definitions/module-store.ts'
 
-import { moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
-import type { ContentBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import { moduleBytes, recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import type { ContentBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { MemoryNames } from './memory-room.ts'
 
 type Kept = ModuleVersion & { readonly module?: ModuleContent }

@@ -1,5 +1,5 @@
-import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
-import type { LayerLimits, LayerTotals } from '../../functions/src/tools/records/layer-totals.ts'
+import { recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import type { LayerLimits, LayerTotals } from '../../functions/src/catalog/definitions/layer-totals.ts'
 
 /** A version in the in-memory store. */
 export type MemoryVersion = { readonly name: string; readonly revision: number; readonly bytes: number }

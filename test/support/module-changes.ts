@@ -1,12 +1,12 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import type { DefinitionDelete } from '../../functions/src/tools/definitions/definition-change.ts'
+import type { DefinitionDelete } from '../../functions/src/catalog/definitions/definition-change.ts'
 import {
   contentSha256,
   filesOf,
   mapContent,
   type ModuleContent,
-} from '../../functions/src/tools/modules/module-content.ts'
-import type { ModulePut } from '../../functions/src/tools/modules/module-store.ts'
+} from '../../functions/src/catalog/definitions/module-content.ts'
+import type { ModulePut } from '../../functions/src/catalog/definitions/module-store.ts'
 import { put, tool } from './definition-changes.ts'
 
 /** A source, or the texts of several files by their paths. */

@@ -1,13 +1,13 @@
 import { toolFailure } from '@toolrack/contract'
 import type { ErrorCode, InvocationResult, ToolDefinition } from '@toolrack/contract'
 import type { Principal } from '../../functions/src/access/principal.ts'
-import type { CallKeys } from '../../functions/src/calls/once/idempotency-keys.ts'
-import { EMPTY_BOOK } from '../../functions/src/calls/rules/rules-in-force.ts'
-import type { CallRequest, Invocation, ResultData } from '../../functions/src/calls/pipeline/call.ts'
-import { Invoker, type InvokeParts } from '../../functions/src/calls/pipeline/invoker.ts'
-import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
-import type { RunnerCall, RunnerOutcome } from '../../functions/src/tools/modules/runner.ts'
-import type { ArgumentValidator } from '../../functions/src/tools/schemas/argument-validator.ts'
+import type { CallKeys } from '../../functions/src/features/once/idempotency-keys.ts'
+import { EMPTY_BOOK } from '../../functions/src/features/rules/rules-in-force.ts'
+import type { CallRequest, Invocation, ResultData } from '../../functions/src/calls/call.ts'
+import { invokerOf, type CallParts } from '../../functions/src/features/calling/invoker-of.ts'
+import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
+import type { RunnerCall, RunnerOutcome } from '../../functions/src/catalog/definitions/runner.ts'
+import type { ArgumentValidator } from '../../functions/src/catalog/schemas/argument-validator.ts'
 import { catalogView } from './catalog-view.ts'
 import { tool } from './definition-changes.ts'
 
@@ -35,12 +35,12 @@ const python = (name: string): ToolDefinition => ({
 export function keyedCalls(
   keys: CallKeys,
   run: (call: RunnerCall) => RunnerOutcome | Promise<RunnerOutcome> = () => RAN,
-  parts: Partial<InvokeParts> = {},
+  parts: Partial<CallParts> = {},
 ) {
   const ran: RunnerCall[] = []
   const logged: string[] = []
   const view = catalogView({ user: [python(MAIL), python('mail:other'), tool('atClient', 'Runs there.')] })
-  const invoker = new Invoker({
+  const invoker = invokerOf({
     catalog: { view: () => view },
     validator: { validate: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentValidator,
     runner: {

@@ -1,5 +1,5 @@
 import { cpSync } from 'node:fs'
-import { RuleStore } from '../../functions/src/calls/rules/rule-store.ts'
+import { RuleStore } from '../../functions/src/features/rules/rule-store.ts'
 import { openData } from '../../functions/src/hosts/local/open-data.ts'
 import { parseConfig } from '../../functions/src/hosts/config.ts'
 import { temporaryFolder } from './temporary-folder.ts'

@@ -1,7 +1,7 @@
-import type { ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
-import type { Runner } from '../../functions/src/tools/modules/runner.ts'
-import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
-import type { CheckReport } from '../../functions/src/tools/modules/check-report.ts'
+import type { ModuleContent } from '../../functions/src/catalog/definitions/module-content.ts'
+import type { Runner } from '../../functions/src/catalog/definitions/runner.ts'
+import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
+import type { CheckReport } from '../../functions/src/catalog/definitions/check-report.ts'
 
 /** A runner that does not read Python: every `"module:function"` in a source is the name of a valid tool. */
 export function readingRunner(): Runner {

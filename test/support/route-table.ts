@@ -1,12 +1,14 @@
-import { addressesOf } from '../../functions/src/edge/http/route.ts'
-import { routeTable } from '../../functions/src/edge/routes/route-table.ts'
-import type { RouteParts } from '../../functions/src/edge/routes/route-parts.ts'
+import { addressesOf } from '../../functions/src/http/route.ts'
+import { FEATURES } from '../../functions/src/features/index.ts'
 
 /** Enough parts to make the table, but not to answer a request. */
-export const NO_PARTS = { modules: {} } as RouteParts
+export const NO_PARTS = { modules: {} } as Parameters<typeof FEATURES.table>[0]
+
+/** Every route of the service. */
+export const ROWS = FEATURES.table(NO_PARTS)
 
 /** Every route of the service with all of its addresses, without its handler. */
-export const TABLE = routeTable(NO_PARTS).map((row) => ({
+export const TABLE = ROWS.map((row) => ({
   method: row.method,
   path: row.path,
   isRoot: row.isRoot === true,

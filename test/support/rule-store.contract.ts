@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { RuleOwner } from '@toolrack/contract'
-import { MARKS, RuleStore, type RuleScope } from '../../functions/src/calls/rules/rule-store.ts'
+import { MARKS, RuleStore, type RuleScope } from '../../functions/src/features/rules/rule-store.ts'
 import type { TwoDocuments } from './two-stores.ts'
 
 const EVERYBODY: RuleScope = { kind: 'everybody' }

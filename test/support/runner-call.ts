@@ -1,4 +1,4 @@
-import type { RunnerCall } from '../../functions/src/tools/modules/runner.ts'
+import type { RunnerCall } from '../../functions/src/catalog/definitions/runner.ts'
 
 /** A call whose source must not be read: it rejects. */
 export const CALL: RunnerCall = {

@@ -4,8 +4,8 @@ import {
   scopeContent,
   VERSIONS_KEPT_MAX,
   type ScopeOwner,
-} from '../../functions/src/tools/scopes/kept-scope.ts'
-import { StoredScopes } from '../../functions/src/tools/scopes/stored-scopes.ts'
+} from '../../functions/src/features/scopes/kept-scope.ts'
+import { StoredScopes } from '../../functions/src/features/scopes/stored-scopes.ts'
 import { START_MS, type TwoDocuments } from './two-stores.ts'
 
 const ROOM: ScopeOwner = { kind: 'room', id: '!a/b:c.example' }

@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
+import type { LayerRead, LayerSource } from '../../functions/src/catalog/views/layer-source.ts'
 import { put } from './definition-changes.ts'
 
 /** A layer that a test controls: it can change the layer, break it, and delay an answer. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { endOf, headOf, tagged, type Session } from '../../functions/src/tools/sessions/session.ts'
+import { endOf, headOf, tagged, type Session } from '../../functions/src/features/sessions/session.ts'
 import type { Sums } from '../../functions/src/documents/collection.ts'
-import { SessionStore } from '../../functions/src/tools/sessions/session-store.ts'
+import { SessionStore } from '../../functions/src/features/sessions/session-store.ts'
 import type { TwoDocuments } from './two-stores.ts'
 
 const NOW = Date.parse('2026-11-22T12:00:00Z')

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { UsageStore } from '../../functions/src/tools/usage/usage-store.ts'
+import { UsageStore } from '../../functions/src/features/usage/usage-store.ts'
 import type { TwoDocuments } from './two-stores.ts'
 
 const MONDAY = { day: '2026-03-30', text: '{"on":"monday"}' }

@@ -1,4 +1,4 @@
-import type { Digest, Layer, RuleOwner } from '@toolrack/contract'
+import type { Digest } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
 /** A user id. It is safe as a part of a path, because it has no `/` and no `.`. */
@@ -64,46 +64,3 @@ export type TokenJob = {
 
 /** The sender of a request. `uid` is the user whose catalog is read and whose layer is written. */
 export type Principal = User | AccountJob | TokenJob
-
-/**
- * An action of a principal.
- *
- * - `read`: the list, explain and present definitions.
- * - `read-versions`: older definitions.
- * - `read-modules`: the sources of modules.
- * - `refresh`: reading the folder of modules again.
- * - `call`: calls of listed tools.
- * - `mint`: a job token for the principal's own tools.
- * - `read-approvals`: the user's approvals. Only users have this permission.
- * - `govern`: decisions about approvals, and writes of rules. Only users have this permission, with a token that may approve.
- * - `read-sessions`, `write-sessions`: the user's sessions. To list and to call through one needs neither.
- * - `write`: changes of a layer.
- * - `write-agents`: changes of the user's agents and of their links to sessions.
- * - `rules`: reading the rules of an owner, whose id is `id`.
- * - `write-rules`: writing them. Needs the permission `govern` too.
- * - `read-scopes`, `write-scopes`: the stored scopes of the principal's user. Lists by reference need `read` only.
- * - `simulate`: asking what the rules would say of a call.
- * - `read-audit`: records of the user `uid`, or of all users whom the principal may see.
- * - `verify-audit`, `erase-audit`: checking the records of everybody, and erasing those of one user, with a token that may approve.
- */
-export type Action =
-  | {
-      readonly verb:
-        | 'read'
-        | 'call'
-        | 'read-versions'
-        | 'refresh'
-        | 'mint'
-        | 'simulate'
-        | 'read-approvals'
-        | 'govern'
-        | 'read-sessions'
-        | 'write-sessions'
-        | 'read-scopes'
-        | 'write-scopes'
-    }
-  | { readonly verb: 'write-agents' }
-  | { readonly verb: 'verify-audit' | 'erase-audit' }
-  | { readonly verb: 'read-audit'; readonly uid: string | undefined }
-  | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
-  | { readonly verb: 'rules' | 'write-rules'; readonly owner: RuleOwner['kind']; readonly id: string }

@@ -5,7 +5,7 @@ import { IdTokens } from '../platform/cloud-run/id-tokens.ts'
 import { ServiceEndpoint } from '../platform/cloud-run/service-endpoint.ts'
 import { HttpRunner, type PresentEndpoint } from '../platform/runner/http-runner.ts'
 import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
-import type { Runner } from '../tools/modules/runner.ts'
+import type { Runner } from '../catalog/definitions/runner.ts'
 import type { Config } from './config.ts'
 
 /** The waits for a runner on Cloud Run. They are longer, because an idle instance needs seconds for its first answer. */

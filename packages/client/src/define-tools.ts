@@ -8,6 +8,7 @@ import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
 const GROUP_MAX = 200
 /** The most characters of one request. The service takes a megabyte, and a character can have three bytes. */
 const GROUP_LENGTH_MAX = 300_000
+const NO_LIST = 'The definitions must be a list. A file of definitions has this list in `tools`.'
 
 export type DefineOptions = Omit<ServiceOptions, 'session'> & {
   /** The layer to write. The default is `user`; `global` is for admins. */
@@ -53,6 +54,7 @@ export type Defined = { readonly written: readonly DefinedTool[]; readonly refus
  * of the signal. Groups that were answered before stay written; so the same call can be repeated.
  */
 export async function defineTools(definitions: readonly object[], options: DefineOptions): Promise<Defined> {
+  if (!Array.isArray(definitions)) throw new ToolsError('OPTION_INVALID', NO_LIST)
   const { onProgress, signal } = options
   const send = sender(options)
   const written: DefinedTool[] = []

@@ -29,6 +29,9 @@ const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαι
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
 const GREEK_OR_CYRILLIC = /[\u0370-\u052F]/g
 
+/** A longer text is no name. To put the marks of its letters into their usual order takes quadratic time. */
+const READABLE_LENGTH_MAX = 256
+
 /** Invisible characters: zero-width, direction marks, soft hyphen, byte order mark. */
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
 
@@ -37,6 +40,7 @@ const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\u
  * which tool a forbidden name resembles. An allowed name does not change.
  */
 export function readableName(name: string): string {
+  if (name.length > READABLE_LENGTH_MAX) return name
   const visible = name.normalize('NFKC').replace(INVISIBLE, '')
   return visible.replaceAll(GREEK_OR_CYRILLIC, (letter) => LATIN[LOOKALIKES.indexOf(letter)] ?? letter)
 }

@@ -5,7 +5,7 @@ import type { ToolDefinition } from '@toolrack/contract'
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { LAYER_LIMITS } from '../../../functions/src/tools/records/layer-totals.ts'
+import { LAYER_LIMITS } from '../../../functions/src/catalog/definitions/layer-totals.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
 import {
   connectionTo,

@@ -1,6 +1,17 @@
 import { expect, test } from '@jest/globals'
 import { authorise, decide } from '../../../functions/src/access/decide.ts'
-import type { Action, Principal } from '../../../functions/src/access/principal.ts'
+import { onLayer, READ as read, type Action } from '../../../functions/src/access/action.ts'
+import type { Principal } from '../../../functions/src/access/principal.ts'
+import { WRITE_AGENTS as writeAgents } from '../../../functions/src/features/agents/agent-actions.ts'
+import {
+  GOVERN as govern,
+  READ_APPROVALS as readApprovals,
+} from '../../../functions/src/features/approvals/approval-actions.ts'
+import { ERASE_AUDIT, readAudit, VERIFY_AUDIT } from '../../../functions/src/features/audit/audit-actions.ts'
+import { READ_VERSIONS as readVersions } from '../../../functions/src/features/definitions/definition-actions.ts'
+import { REFRESH as refresh } from '../../../functions/src/features/folder/folder-actions.ts'
+import { MINT as mint } from '../../../functions/src/features/job-tokens/token-actions.ts'
+import { onRules } from '../../../functions/src/features/rules/rule-actions.ts'
 import { grantOf } from '../../../functions/src/access/principal.ts'
 
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
@@ -10,15 +21,8 @@ const job: Principal = { kind: 'job', uid: 'u', isAdmin: false }
 const local: Principal = { kind: 'job', uid: 'local', isAdmin: true }
 const grant = grantOf([{ name: 'READ_FILE', digest: `sha256:${'a'.repeat(64)}` }])
 const tokenJob: Principal = { kind: 'job', uid: 'u', isAdmin: false, grant, workflowId: 'w' }
-const read: Action = { verb: 'read' }
-const readVersions: Action = { verb: 'read-versions' }
-const refresh: Action = { verb: 'refresh' }
-const mint: Action = { verb: 'mint' }
-const readApprovals: Action = { verb: 'read-approvals' }
-const writeAgents: Action = { verb: 'write-agents' }
-const govern: Action = { verb: 'govern' }
-const writeRules = (owner: 'user' | 'everybody', id: string): Action => ({ verb: 'write-rules', owner, id })
-const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
+const writeRules = (owner: 'user' | 'everybody', id: string): Action => onRules('write-rules', owner, id)
+const write = (layer: 'user' | 'global' | 'file'): Action => onLayer('write', layer)
 
 test.each<[string, Principal, string, Action]>([
   ['a user', user, 'read', read],
@@ -46,11 +50,11 @@ test.each<[string, Principal, string, Action]>([
   ],
   ['an admin', admin, 'write their own layer', write('user')],
   ['an admin', admin, 'write the global layer', write('global')],
-  ['a user', user, 'read their own records', { verb: 'read-audit', uid: 'u' }],
-  ['a user', user, 'read the records they may see', { verb: 'read-audit', uid: undefined }],
-  ['an admin', admin, "read others' records", { verb: 'read-audit', uid: 'u' }],
-  ['an admin', admin, 'verify the records', { verb: 'verify-audit' }],
-  ['an admin who may approve', { ...admin, mayApprove: true }, 'erase records', { verb: 'erase-audit' }],
+  ['a user', user, 'read their own records', readAudit('u')],
+  ['a user', user, 'read the records they may see', readAudit(undefined)],
+  ['an admin', admin, "read others' records", readAudit('u')],
+  ['an admin', admin, 'verify the records', VERIFY_AUDIT],
+  ['an admin who may approve', { ...admin, mayApprove: true }, 'erase records', ERASE_AUDIT],
 ])('%s (%j) may %s', (_who, principal, _what, action) => {
   expect(decide(principal, action)).toEqual({ allowed: true })
   expect(() => authorise(principal, action)).not.toThrow()
@@ -90,14 +94,14 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['the local token as a job', local, 'govern calls', govern, /Only a user may decide/],
   ['a job token', tokenJob, 'govern calls', govern, /never decides/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
-  ['a user', user, "read others' records", { verb: 'read-audit', uid: 'other' }, /Only an admin/],
-  ['a user', user, 'verify the records', { verb: 'verify-audit' }, /Only an admin/],
-  ['a user', user, 'erase records', { verb: 'erase-audit' }, /Only an admin/],
-  ['an admin with the token of models', admin, 'erase records', { verb: 'erase-audit' }, /approver-token/],
-  ['a job', job, 'read records', { verb: 'read-audit', uid: 'u' }, /Only a user/],
-  ['the local token as a job', local, 'verify the records', { verb: 'verify-audit' }, /Only a user/],
-  ['a job token', tokenJob, 'read records', { verb: 'read-audit', uid: 'u' }, /cannot read the audit/],
-  ['a job token', tokenJob, 'erase records', { verb: 'erase-audit' }, /never erases/],
+  ['a user', user, "read others' records", readAudit('other'), /Only an admin/],
+  ['a user', user, 'verify the records', VERIFY_AUDIT, /Only an admin/],
+  ['a user', user, 'erase records', ERASE_AUDIT, /Only an admin/],
+  ['an admin with the token of models', admin, 'erase records', ERASE_AUDIT, /approver-token/],
+  ['a job', job, 'read records', readAudit('u'), /Only a user/],
+  ['the local token as a job', local, 'verify the records', VERIFY_AUDIT, /Only a user/],
+  ['a job token', tokenJob, 'read records', readAudit('u'), /cannot read the audit/],
+  ['a job token', tokenJob, 'erase records', ERASE_AUDIT, /never erases/],
   ['a job token', tokenJob, 'read versions', readVersions, /older versions/],
   ['a job token', tokenJob, "write its user's layer", write('user'), /never writes/],
   ['a job token', tokenJob, 'write the global layer', write('global'), /never writes/],

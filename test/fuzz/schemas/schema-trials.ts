@@ -3,24 +3,24 @@ import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeepStrictEqual } from 'node:util'
-import { admitSchema } from '../../../functions/src/tools/schemas/admit-schema.ts'
-import { ArgumentValidator } from '../../../functions/src/tools/schemas/argument-validator.ts'
-import { enforceableSchema } from '../../../functions/src/tools/schemas/enforceable-schema.ts'
-import { lightArguments, lightDefinition } from '../../../functions/src/tools/schemas/light-work.ts'
-import { anonymous, draftOf, newCompiler } from '../../../functions/src/tools/schemas/schema-draft.ts'
-import { SchemaCompilers } from '../../../functions/src/tools/schemas/schema-compilers.ts'
+import { admitSchema } from '../../../functions/src/catalog/schemas/admit-schema.ts'
+import { ArgumentValidator } from '../../../functions/src/catalog/schemas/argument-validator.ts'
+import { enforceableSchema } from '../../../functions/src/catalog/schemas/enforceable-schema.ts'
+import { lightArguments, lightDefinition } from '../../../functions/src/catalog/schemas/light-work.ts'
+import { anonymous, draftOf, newCompiler } from '../../../functions/src/catalog/schemas/schema-draft.ts'
+import { SchemaCompilers } from '../../../functions/src/catalog/schemas/schema-compilers.ts'
 import type {
   ArgumentQuestion,
   ArgumentReport,
-} from '../../../functions/src/tools/schemas/validate-arguments.ts'
-import { WorkerProcess } from '../../../functions/src/tools/schemas/worker-process.ts'
-import type { WorkerAnswer } from '../../../functions/src/tools/schemas/worker-process.ts'
+} from '../../../functions/src/catalog/schemas/validate-arguments.ts'
+import { WorkerProcess } from '../../../functions/src/catalog/schemas/worker-process.ts'
+import type { WorkerAnswer } from '../../../functions/src/catalog/schemas/worker-process.ts'
 import { tool } from '../../support/definition-changes.ts'
 import type { Fault } from '../rounds.ts'
 import { countedValues } from './counted-values.ts'
 import type { SchemaCase } from './schema-cases.ts'
 
-const WORKER = new URL('../../../functions/src/tools/schemas/argument-worker.ts', import.meta.url)
+const WORKER = new URL('../../../functions/src/catalog/schemas/argument-worker.ts', import.meta.url)
 /** Estimated work, as `light-work.ts` counts it, beyond which nothing is checked in the service. */
 const WORK_MAX = 2_000_000
 const ERRORS_MAX = 20_000

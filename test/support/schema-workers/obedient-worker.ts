@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
-import { answerQuestions } from '../../../functions/src/tools/schemas/answer-questions.ts'
+import { answerQuestions } from '../../../functions/src/catalog/schemas/answer-questions.ts'
 
 /** Answers as the schema worker does, and obeys the command in the title of a schema. So a test decides how it fails. */
 const report = { faults: [], unenforced: [] as readonly string[] }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { WorkerPool } from '../../../functions/src/tools/schemas/worker-pool.ts'
-import type { Asker, PoolOptions } from '../../../functions/src/tools/schemas/worker-pool.ts'
+import { WorkerPool } from '../../../functions/src/catalog/schemas/worker-pool.ts'
+import type { Asker, PoolOptions } from '../../../functions/src/catalog/schemas/worker-pool.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const OBEDIENT = new URL('obedient-worker.ts', import.meta.url)

@@ -1,13 +1,13 @@
 import { groupScope, parseScope } from '../../../packages/contract/src/scopes/parse-scope.ts'
 import { parseScopeCommand } from '../../../packages/contract/src/scopes/scope-command.ts'
-import { indexedTool } from '../../../functions/src/tools/search/indexed-tool.ts'
-import { readQuery } from '../../../functions/src/tools/search/read-query.ts'
-import { termsOf } from '../../../functions/src/tools/search/words.ts'
-import { nearMiss } from '../../../functions/src/tools/schemas/near-miss.ts'
+import { indexedTool } from '../../../functions/src/catalog/search/indexed-tool.ts'
+import { readQuery } from '../../../functions/src/catalog/search/read-query.ts'
+import { termsOf } from '../../../functions/src/catalog/search/words.ts'
+import { nearMiss } from '../../../functions/src/catalog/schemas/near-miss.ts'
 import type { Calls } from './calls.ts'
 
 const SCOPES = 'packages/contract/src/scopes/'
-const SEARCH = 'functions/src/tools/search/'
+const SEARCH = 'functions/src/catalog/search/'
 
 /** Functions that bound the length of a text first. Each tells that it does nothing with a text of one unit more. */
 export const BOUNDED: Calls<{ readonly max: number; readonly refuses: (text: string) => boolean }> = {
@@ -18,7 +18,7 @@ export const BOUNDED: Calls<{ readonly max: number; readonly refuses: (text: str
   [`${SCOPES}scope-command.ts`]: {
     parseScopeCommand: { max: 200, refuses: (text) => 'fault' in parseScopeCommand(text) },
   },
-  'functions/src/tools/schemas/near-miss.ts': {
+  'functions/src/catalog/schemas/near-miss.ts': {
     nearMiss: { max: 64, refuses: (text) => nearMiss(text, [text]) === undefined },
   },
   [`${SEARCH}read-query.ts`]: {

@@ -12,15 +12,15 @@ import {
 } from '../../../packages/contract/src/rules/rule-globs.ts'
 import { inScope, itemsNaming, scopeTest } from '../../../packages/contract/src/scopes/in-scope.ts'
 import { NameGlobs } from '../../../packages/contract/src/scopes/name-globs.ts'
-import { FilteredLines } from '../../../functions/src/calls/audit/filtered-lines.ts'
-import { printedFilter } from '../../../functions/src/calls/audit/known-secrets.ts'
-import { NOT_SENSITIVE } from '../../../functions/src/calls/audit/sensitive.ts'
+import { FilteredLines } from '../../../functions/src/redaction/filtered-lines.ts'
+import { printedFilter } from '../../../functions/src/redaction/known-secrets.ts'
+import { NOT_SENSITIVE } from '../../../functions/src/redaction/sensitive.ts'
 import { badGlobs, type BadTexts } from '../bad-texts.ts'
 import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
 const SCOPES = 'packages/contract/src/scopes/'
-const AUDIT = 'functions/src/calls/audit/'
+const REDACTION = 'functions/src/redaction/'
 
 /** The kinds that are compared in their own ways. */
 const KINDS = ['text', 'command', 'url', 'date-time'] as const
@@ -89,10 +89,10 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
   [`${SCOPES}name-globs.ts`]: {
     NameGlobs: (bad) => new NameGlobs(itemsOf(bad).map(({ text }) => text)).matching(bad.text),
   },
-  [`${AUDIT}known-secrets.ts`]: {
+  [`${REDACTION}known-secrets.ts`]: {
     printedFilter: (bad) => printedFilter({ password: bad.patterns }, NOT_SENSITIVE)(bad.text),
   },
-  [`${AUDIT}filtered-lines.ts`]: {
+  [`${REDACTION}filtered-lines.ts`]: {
     FilteredLines(bad) {
       const lines = new FilteredLines(printedFilter({ password: bad.patterns }, NOT_SENSITIVE))
       for (let at = 0; at < bad.text.length; at += 1) lines.take(bad.text.charAt(at))

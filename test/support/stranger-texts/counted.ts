@@ -1,12 +1,12 @@
 import { GlobSet, Needles, START } from '@toolrack/contract'
 import { PartSearch } from '../../../packages/contract/src/matching/part-search.ts'
 import { TextEnds } from '../../../packages/contract/src/matching/text-ends.ts'
-import { PrintedSecrets } from '../../../functions/src/calls/audit/printed-secrets.ts'
+import { PrintedSecrets } from '../../../functions/src/redaction/printed-secrets.ts'
 import { badGlobs, type BadTexts } from '../bad-texts.ts'
 import type { Calls } from './calls.ts'
 
 const MATCHING = 'packages/contract/src/matching/'
-const AUDIT = 'functions/src/calls/audit/'
+const REDACTION = 'functions/src/redaction/'
 
 /** Functions that count their steps: each returns the steps, and the length of everything that it was given. */
 export const COUNTED: Calls<(bad: BadTexts) => { readonly steps: number; readonly length: number }> = {
@@ -41,7 +41,7 @@ export const COUNTED: Calls<(bad: BadTexts) => { readonly steps: number; readonl
       return { steps: ends.steps, length: text.length + 2 * lengthOf(patterns) }
     },
   },
-  [`${AUDIT}printed-secrets.ts`]: {
+  [`${REDACTION}printed-secrets.ts`]: {
     PrintedSecrets({ text, patterns }) {
       const needles = new Needles([...new Set(patterns)])
       const printed = new PrintedSecrets(needles)

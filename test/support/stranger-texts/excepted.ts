@@ -1,8 +1,9 @@
 const RULES = 'packages/contract/src/rules/'
 const SCOPES = 'packages/contract/src/scopes/'
 const MATCHING = 'packages/contract/src/matching/'
-const AUDIT = 'functions/src/calls/audit/'
-const SEARCH = 'functions/src/tools/search/'
+const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
+const SEARCH = 'functions/src/catalog/search/'
 
 /** What is exported and takes no text of a stranger, or leaves it to a function above. A file, or `file name`. */
 export const EXCEPTED: { readonly [exported: string]: string } = {
@@ -23,6 +24,10 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${RULES}tool-classes.ts`]: 'compares whole texts with constants',
   [`${SCOPES}format-scope.ts`]: 'joins the items of a parsed scope',
   [`${SCOPES}parse-scope.ts scopeFaultText`]: 'takes a fault, which has no text of a stranger',
+  [`${REDACTION}sensitive-keyword.ts`]: 'looks members of a schema up by their names',
+  [`${AUDIT}audited-requests.ts`]: 'redacts the names of a path, which Node bounds, by redactText',
+  'functions/src/features/scopes/asked-scopes.ts':
+    'reads an address, which Node bounds, by parseScope and by patterns of one class',
   [`${AUDIT}audit-call.ts noteStart`]: 'gives what it is told to AuditTrail',
   [`${AUDIT}audit-call.ts auditCall`]:
     'gives what it is told to AuditTrail, which redacts it by redactedEvent',
@@ -41,32 +46,31 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${AUDIT}number-ranges.ts`]: 'reads what the service has written',
   [`${AUDIT}record.ts`]: 'reads and writes records, whose texts were redacted before',
   [`${AUDIT}removal-texts.ts`]: 'reads what the service has written',
-  [`${AUDIT}replaced-text.ts`]: 'cuts a text at numbers',
+  [`${REDACTION}replaced-text.ts`]: 'cuts a text at numbers',
   [`${AUDIT}running-calls.ts`]: 'reads what the service has written, and compares whole texts',
-  [`${AUDIT}sensitive.ts`]: 'looks members of a schema up by their names; a schema has at most 32 KB',
+  [`${REDACTION}sensitive.ts`]: 'looks members of a schema up by their names; a schema has at most 32 KB',
   [`${AUDIT}tool-facts.ts`]: 'redacts arguments by recordedArguments',
   [`${AUDIT}verify-trail.ts`]: 'reads what the service has written',
-  [`${AUDIT}yaml-lines.ts isBelowKey`]: 'compares numbers',
-  'functions/src/calls/rules/authorise.ts': 'decides by decideCall',
-  'functions/src/calls/rules/cached-text.ts': 'keeps what was read',
-  'functions/src/calls/rules/check-rules.ts checkedRules':
+  [`${REDACTION}yaml-lines.ts isBelowKey`]: 'compares numbers',
+  'functions/src/features/rules/authorise.ts': 'decides by decideCall',
+  'functions/src/features/rules/cached-text.ts': 'keeps what was read',
+  'functions/src/features/rules/check-rules.ts checkedRules':
     'asks targetsOf, writtenRule and nearMiss, in turns',
-  'functions/src/calls/rules/linked-agents.ts': 'keeps what was read',
-  'functions/src/calls/rules/met-tools.ts': 'looks members of a schema up by their names, in turns',
-  'functions/src/calls/rules/report-operator-rules.ts': 'compares names by targetsOf, in turns',
-  'functions/src/calls/rules/rule-marks.ts': 'looks whole texts up in a map',
-  'functions/src/calls/rules/rule-targets.ts': 'compares names by toolAnswers, in turns',
-  'functions/src/calls/rules/ruled-tool.ts': 'looks members of a schema up by their names',
-  'functions/src/calls/rules/written-rule.ts': 'asks writtenGlob, in turns',
-  'functions/src/calls/rules/kept-rules.ts': 'parses JSON, and compares whole texts',
-  'functions/src/calls/rules/rule-book.ts': 'joins rules of owners by their keys',
-  'functions/src/calls/rules/rule-store.ts': 'compares whole texts',
-  'functions/src/calls/rules/rule-writer.ts': 'compares whole texts',
-  'functions/src/calls/rules/ruled-catalog.ts': 'asks RulesInForce',
-  'functions/src/calls/rules/rules-in-force.ts': 'decides by decideCall and alwaysDenied',
-  'functions/src/tools/scopes/kept-scope.ts': 'parses JSON, and the text of a scope by parseScope',
-  'functions/src/tools/scopes/scope-filter.ts': 'compares names by itemsNaming',
-  'functions/src/tools/scopes/stored-scopes.ts': 'joins the keys of owners',
+  'functions/src/features/rules/linked-agents.ts': 'keeps what was read',
+  'functions/src/features/rules/met-tools.ts': 'looks members of a schema up by their names, in turns',
+  'functions/src/features/rules/report-operator-rules.ts': 'compares names by targetsOf, in turns',
+  'functions/src/features/rules/rule-marks.ts': 'looks whole texts up in a map',
+  'functions/src/features/rules/rule-targets.ts': 'compares names by toolAnswers, in turns',
+  'functions/src/features/rules/written-rule.ts': 'asks writtenGlob, in turns',
+  'functions/src/features/rules/kept-rules.ts': 'parses JSON, and compares whole texts',
+  'functions/src/features/rules/rule-book.ts': 'joins rules of owners by their keys',
+  'functions/src/features/rules/rule-store.ts': 'compares whole texts',
+  'functions/src/features/rules/rule-writer.ts': 'compares whole texts',
+  'functions/src/features/rules/ruled-catalog.ts': 'asks RulesInForce',
+  'functions/src/features/rules/rules-in-force.ts': 'decides by decideCall and alwaysDenied',
+  'functions/src/features/scopes/kept-scope.ts': 'parses JSON, and the text of a scope by parseScope',
+  'functions/src/features/scopes/scope-filter.ts': 'compares names by itemsNaming',
+  'functions/src/features/scopes/stored-scopes.ts': 'joins the keys of owners',
   [`${SEARCH}found-list.ts`]: 'takes tools that were found',
   [`${SEARCH}layer-hits.ts`]: 'looks whole terms up in a map',
   [`${SEARCH}layer-index.ts`]: 'reads definitions by indexedTool, in turns',
@@ -76,6 +80,6 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${SEARCH}tool-search.ts`]: 'reads a query by readQuery',
   [`${SEARCH}twins.ts commonPhrases`]: 'compares numbers',
   [`${SEARCH}twins.ts groupTwins`]: 'compares at most 64 numbers of each kind',
-  'functions/src/tools/schemas/near-miss.ts slipsBetween':
+  'functions/src/catalog/schemas/near-miss.ts slipsBetween':
     'counts its steps, and nearMiss bounds them; of words, termsOf bounds the length',
 }

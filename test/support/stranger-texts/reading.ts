@@ -4,39 +4,39 @@ import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-ki
 import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
-import { askedName } from '../../../functions/src/calls/audit/audit-call.ts'
-import { isPlace } from '../../../functions/src/calls/audit/audit-store.ts'
+import { askedName } from '../../../functions/src/features/audit/audit-call.ts'
+import { isPlace } from '../../../functions/src/features/audit/audit-store.ts'
 import {
   withoutCommandSecrets,
   withoutListedSecret,
-} from '../../../functions/src/calls/audit/command-secrets.ts'
-import { KnownShapes } from '../../../functions/src/calls/audit/known-shapes.ts'
-import { nameBefore } from '../../../functions/src/calls/audit/name-before.ts'
-import { NamedSecrets } from '../../../functions/src/calls/audit/named-secrets.ts'
+} from '../../../functions/src/redaction/command-secrets.ts'
+import { KnownShapes } from '../../../functions/src/redaction/known-shapes.ts'
+import { nameBefore } from '../../../functions/src/redaction/name-before.ts'
+import { NamedSecrets } from '../../../functions/src/redaction/named-secrets.ts'
 import {
   recordedArguments,
   redact,
   redactText,
   textRedactor,
-} from '../../../functions/src/calls/audit/redact.ts'
-import { redactedEvent } from '../../../functions/src/calls/audit/redacted-event.ts'
-import { redactedLog } from '../../../functions/src/calls/audit/redacted-log.ts'
+} from '../../../functions/src/redaction/redact.ts'
+import { redactedEvent } from '../../../functions/src/features/audit/redacted-event.ts'
+import { redactedLog } from '../../../functions/src/redaction/redacted-log.ts'
 import {
   isCountName,
   isLabel,
   isLabelled,
   isSecretName,
-} from '../../../functions/src/calls/audit/secret-names.ts'
-import { openValueEnd, valueEnd } from '../../../functions/src/calls/audit/secret-value.ts'
-import { NOT_SENSITIVE } from '../../../functions/src/calls/audit/sensitive.ts'
-import { mayHoldSecret, TextRedactor } from '../../../functions/src/calls/audit/text-redactor.ts'
-import { validTraceparent } from '../../../functions/src/calls/audit/traceparent.ts'
-import { keyColumn, lastLine, lineAt } from '../../../functions/src/calls/audit/yaml-lines.ts'
-import { parsedRules } from '../../../functions/src/calls/rules/check-rules.ts'
+} from '../../../functions/src/redaction/secret-names.ts'
+import { openValueEnd, valueEnd } from '../../../functions/src/redaction/secret-value.ts'
+import { NOT_SENSITIVE } from '../../../functions/src/redaction/sensitive.ts'
+import { mayHoldSecret, TextRedactor } from '../../../functions/src/redaction/text-redactor.ts'
+import { validTraceparent } from '../../../functions/src/features/audit/traceparent.ts'
+import { keyColumn, lastLine, lineAt } from '../../../functions/src/redaction/yaml-lines.ts'
+import { parsedRules } from '../../../functions/src/features/rules/check-rules.ts'
 import { logOf } from '../../../functions/src/log.ts'
-import { namesDay, needsOf, valuesIn } from '../../../functions/src/tools/search/needs.ts'
-import { toolFacts } from '../../../functions/src/tools/search/twins.ts'
-import { Vocabulary } from '../../../functions/src/tools/search/vocabulary.ts'
+import { namesDay, needsOf, valuesIn } from '../../../functions/src/catalog/search/needs.ts'
+import { toolFacts } from '../../../functions/src/catalog/search/twins.ts'
+import { Vocabulary } from '../../../functions/src/catalog/search/vocabulary.ts'
 import {
   hashOf,
   isNumber,
@@ -44,12 +44,13 @@ import {
   phrasesIn,
   splitWords,
   termsOf,
-} from '../../../functions/src/tools/search/words.ts'
+} from '../../../functions/src/catalog/search/words.ts'
 import type { Calls } from './calls.ts'
 
 const RULES = 'packages/contract/src/rules/'
-const AUDIT = 'functions/src/calls/audit/'
-const SEARCH = 'functions/src/tools/search/'
+const AUDIT = 'functions/src/features/audit/'
+const REDACTION = 'functions/src/redaction/'
+const SEARCH = 'functions/src/catalog/search/'
 
 /** Functions that read one text of any length. */
 export const READING: Calls<(text: string) => unknown> = {
@@ -63,43 +64,45 @@ export const READING: Calls<(text: string) => unknown> = {
     parseNameFilter: (text) => parseNameFilter([text]),
     parseNameEntry,
   },
-  'functions/src/calls/rules/check-rules.ts': {
+  'functions/src/features/rules/check-rules.ts': {
     parsedRules: (text) => failing(() => parsedRules(oneRule(text))),
   },
   [`${AUDIT}audit-call.ts`]: { askedName },
   [`${AUDIT}audit-store.ts`]: { isPlace },
   [`${AUDIT}traceparent.ts`]: { validTraceparent },
-  [`${AUDIT}command-secrets.ts`]: {
+  [`${REDACTION}command-secrets.ts`]: {
     withoutCommandSecrets: (text) => withoutCommandSecrets(text, () => undefined),
     withoutListedSecret: (text) => withoutListedSecret([text, text, '-u', text], 3),
   },
-  [`${AUDIT}known-shapes.ts`]: { KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)] },
-  [`${AUDIT}named-secrets.ts`]: { NamedSecrets: (text) => new NamedSecrets(() => undefined).take(text) },
-  [`${AUDIT}name-before.ts`]: {
+  [`${REDACTION}known-shapes.ts`]: {
+    KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)],
+  },
+  [`${REDACTION}named-secrets.ts`]: { NamedSecrets: (text) => new NamedSecrets(() => undefined).take(text) },
+  [`${REDACTION}name-before.ts`]: {
     nameBefore(text) {
       for (let at = 0; at < text.length; at += 100) nameBefore(text, 0, at)
     },
   },
-  [`${AUDIT}secret-value.ts`]: {
+  [`${REDACTION}secret-value.ts`]: {
     valueEnd: (text) => valueEnd(text, 0),
     openValueEnd: (text) => [
       openValueEnd(text, 0, { kind: 'quotes', quotes: '"""', linesLeft: Infinity }),
       openValueEnd(text, 0, { kind: 'brackets', depth: 1, quote: '', linesLeft: Infinity }),
     ],
   },
-  [`${AUDIT}secret-names.ts`]: { isSecretName, isCountName, isLabel, isLabelled },
-  [`${AUDIT}yaml-lines.ts`]: {
+  [`${REDACTION}secret-names.ts`]: { isSecretName, isCountName, isLabel, isLabelled },
+  [`${REDACTION}yaml-lines.ts`]: {
     lineAt(text) {
       for (let at = 0; at < text.length;) at = lineAt(text, at).next
     },
     keyColumn: (text) => keyColumn('', text, text.length),
     lastLine: (text) => lastLine(text, text),
   },
-  [`${AUDIT}text-redactor.ts`]: {
+  [`${REDACTION}text-redactor.ts`]: {
     mayHoldSecret,
     TextRedactor: (text) => new TextRedactor(() => undefined).take(text),
   },
-  [`${AUDIT}redact.ts`]: {
+  [`${REDACTION}redact.ts`]: {
     redactText: (text) => redactText(text, () => undefined),
     redact: (text) => redact({ [text]: [text] }),
     recordedArguments: (text) => recordedArguments({ text }, NOT_SENSITIVE),
@@ -113,7 +116,7 @@ export const READING: Calls<(text: string) => unknown> = {
     redactedEvent: (text) =>
       redactedEvent({ kind: 'call', principal: { kind: 'user', uid: text }, outcome: 'ok', session: text }),
   },
-  [`${AUDIT}redacted-log.ts`]: {
+  [`${REDACTION}redacted-log.ts`]: {
     redactedLog: (text) => redactedLog(logOf(() => undefined)).info(text, { text }),
   },
   [`${SEARCH}words.ts`]: {

@@ -2,8 +2,8 @@ import type { InvocationMeta } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Asked, CallEvent, CallHeaders, CallOutcome, Invocation, Pipeline, Received } from './call.ts'
-import type { Next } from './onion.ts'
+import type { Asked, CallEvent, CallHeaders, CallOutcome, Invocation, Pipeline, Received } from '../call.ts'
+import type { Next } from '../onion.ts'
 import { callSteps, type StepParts } from './steps.ts'
 
 export type InvokeParts = StepParts & { readonly log: Log }

@@ -1,8 +1,8 @@
 import { isToolName } from '@toolrack/contract'
-import { redactText } from '../audit/redact.ts'
-import type { CallOutcome, Known, Received } from './call.ts'
-import type { InvocationLog, InvocationLogs } from './invocation-logs.ts'
-import type { Step } from './onion.ts'
+import { redactText } from '../../redaction/redact.ts'
+import type { CallOutcome, Known, Received } from '../call.ts'
+import type { InvocationLog, InvocationLogs } from '../invocation-logs.ts'
+import type { Step } from '../onion.ts'
 
 export type KeepParts = {
   readonly logs: Pick<InvocationLogs, 'keep'>

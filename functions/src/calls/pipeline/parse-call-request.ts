@@ -1,7 +1,7 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest } from '../../access/job-token.ts'
-import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import type { CallRequest } from './call.ts'
+import { nearMiss } from '../../catalog/schemas/near-miss.ts'
+import type { CallRequest } from '../call.ts'
 
 /** Parses the body of an invoke. An error never repeats a value of the body. */
 export function parseCallRequest(body: JsonValue): CallRequest {

@@ -9,21 +9,23 @@ import {
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
-import type { RuledCatalog } from '../rules/ruled-catalog.ts'
-import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
-import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { whyNotInSession } from '../../tools/sessions/why-not-in-session.ts'
-import type { SessionSelection } from '../../tools/sessions/session-selection.ts'
-import type { Sessions } from '../../tools/sessions/sessions.ts'
-import { nearMiss } from '../../tools/schemas/near-miss.ts'
-import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
-import type { Next, Step } from './onion.ts'
+import { definitionOf, type CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import { nearMiss } from '../../catalog/schemas/near-miss.ts'
+import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from '../call.ts'
+import type { Next, Step } from '../onion.ts'
 
 export type ResolveParts = {
-  /** The catalog without the tools that rules hide. */
-  readonly catalog: Pick<RuledCatalog, 'view'>
-  /** Undefined where no sessions are kept. */
-  readonly sessions?: Pick<Sessions, 'selectionOf'> | undefined
+  readonly catalog: ListedCatalog
+  /** Finds the selection of a user's session. Rejects with SESSION_NOT_FOUND. Undefined where no sessions are kept. */
+  readonly sessions?:
+    | {
+        readonly selectionOf: (uid: string, id: string) => SessionSelection | Promise<SessionSelection>
+      }
+    | undefined
 }
 
 /**

@@ -1,28 +1,38 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
-import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import { auditCall, auditStart, noteStart } from '../audit/audit-call.ts'
-import type { AuditTrail } from '../audit/audit-trail.ts'
-import { atMostOnce, type OnceParts } from '../once/at-most-once.ts'
-import { awaitApproval, takeEditedArguments } from '../approvals/approval-steps.ts'
-import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
-import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
-import { makeArgumentsCanonical } from './canonical-arguments.ts'
-import { endDryRun, type DryRunParts } from './dry-run.ts'
+import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
+import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from '../call.ts'
+import { makeArgumentsCanonical } from '../canonical-arguments.ts'
+import { Onion, type Next, type Step, type StepFailures } from '../onion.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
-import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
 import { refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = DecideParts &
   KeepParts &
-  RunParts &
-  OnceParts & {
+  RunParts & {
+    readonly steps: FeatureSteps
     readonly showCall?: ShowCall | undefined
-    readonly audit?: AuditTrail | undefined
   }
 
 /** Shows a call that has ended to the operator, with the milliseconds that it took. It must not wait for anything. */
 export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
+
+/** The steps of features that decide whether a call may run. They change nothing. */
+export type DecidingSteps = {
+  readonly 'take edited arguments': Step<Resolved>
+  readonly 'authorise the call': Step<Resolved, Authorised>
+}
+
+/** The steps of features. The name of a step is its slot in the list below, which alone orders the steps. A slot with `?` may stay empty. */
+export type FeatureSteps = DecidingSteps & {
+  readonly 'audit the call'?: Step<Received> | undefined
+  readonly 'end a dry run': Step<Authorised>
+  readonly 'run at most once': Step<Authorised>
+  readonly 'await the approval': Step<Authorised>
+  readonly 'record the start'?: Step<Authorised> | undefined
+  /** Sees that a tool begins, without a step of its own, which would cost time. */
+  readonly 'note the start'?: ((run: Next<Authorised>) => Next<Authorised>) | undefined
+}
 
 /** The steps of one call, from the outside in. Each wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
@@ -31,39 +41,41 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 
 /** The steps that see every call, whatever becomes of it. */
 function keepingSteps(parts: StepParts, failures: StepFailures): Onion<Received> {
-  const onion = Onion.withoutSteps(failures)
-  const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
-  const audited = parts.audit ? shown.step('audit the call', auditCall(parts.audit)) : shown
-  return audited.step('keep the call', keepCall(parts))
+  const { steps, showCall } = parts
+  return Onion.withoutSteps(failures)
+    .optional('show the call', showCall && show(showCall))
+    .optional('audit the call', steps['audit the call'])
+    .step('keep the call', keepCall(parts))
 }
 
-export type DecideParts = ResolveParts &
-  AuthoriseParts &
-  DryRunParts & { readonly validator: ArgumentValidator }
+export type DecideParts = ResolveParts & {
+  readonly validator: ArgumentValidator
+  readonly steps: DecidingSteps
+}
 
 /** The steps that decide whether a call may run. They change nothing, so that a simulation takes the same. */
 export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion<Authorised> {
+  const { steps } = parts
   return onion
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
     .step('make the arguments canonical', makeArgumentsCanonical)
-    .step('take edited arguments', takeEditedArguments(parts))
-    .step('authorise the call', authoriseCall(parts))
+    .step('take edited arguments', steps['take edited arguments'])
+    .step('authorise the call', steps['authorise the call'])
     .step('validate the arguments', validateArguments<Authorised>(parts))
 }
 
 /** The steps of a call that has been decided about. */
 function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Received> {
-  const checked = decided
-    .step('end a dry run', endDryRun(parts))
-    .step('run at most once', atMostOnce<Authorised>(parts))
-    .step('await the approval', awaitApproval(parts))
-  const { audit } = parts
-  const recorded = audit?.isRequired ? checked.step('record the start', auditStart(audit)) : checked
-  const run = runTool(parts)
-  return recorded
-    .step('bound the result', boundResult)
-    .run('run the tool', audit && !audit.isRequired ? noteStart(audit, run) : run)
+  const { steps } = parts
+  const run: Next<Authorised> = runTool(parts)
+  return decided
+    .step('end a dry run', steps['end a dry run'])
+    .step('run at most once', steps['run at most once'])
+    .step('await the approval', steps['await the approval'])
+    .optional('record the start', steps['record the start'])
+    .step('bound the result', boundResult<Authorised>)
+    .run('run the tool', steps['note the start']?.(run) ?? run)
 }
 
 /** Shows every call when it has ended, also a call that was refused. */
@@ -105,7 +117,7 @@ export function validateArguments<Call extends Resolved>({
 }
 
 /** Turns a result above the limit into a failure. Only a built-in tool can have one, because the runner knows the limit. */
-export const boundResult: Step<Resolved> = async (call, next) => {
+export async function boundResult<Call extends Resolved>(call: Call, next: Next<Call>): Promise<CallOutcome> {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result
   // One UTF-16 code unit becomes at most three bytes, so the bytes of most texts need not be counted.

@@ -8,9 +8,9 @@ import {
   readOriginals,
   type OriginalLayer,
 } from '../../stores/firestore/original-documents.ts'
-import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { placeOf } from '../../tools/catalog/layer-source.ts'
-import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { BULK_MAX } from '../../catalog/definitions/definition-writer.ts'
+import { placeOf } from '../../catalog/views/layer-source.ts'
+import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
 /**

@@ -5,8 +5,8 @@ import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
-import { placeOf } from '../../tools/catalog/layer-source.ts'
-import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { placeOf } from '../../catalog/views/layer-source.ts'
+import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { createApp } from '../../edge/app.ts'
-import type { Family } from '../../edge/http/route.ts'
+import { createApp } from '../services.ts'
+import type { Family } from '../../http/route.ts'
 import { isProduction, logNotices, readConfig, type ConfigReport } from '../config.ts'
 import { checkNode } from './check-node.ts'
 import { cloudLog } from './log.ts'

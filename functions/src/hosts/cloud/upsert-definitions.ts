@@ -1,8 +1,8 @@
-import type { StoredDefinition, StoredLayer } from '../../tools/catalog/layer-source.ts'
-import type { DefinitionWriteResult } from '../../tools/definitions/definition-change.ts'
-import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
+import type { StoredDefinition, StoredLayer } from '../../catalog/views/layer-source.ts'
+import type { DefinitionWriteResult } from '../../catalog/definitions/definition-change.ts'
+import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
+import { BULK_MAX } from '../../catalog/definitions/definition-writer.ts'
+import { LAYER_LIMITS } from '../../catalog/definitions/layer-totals.ts'
 
 /** Upserts definitions into a layer in groups as large as one request. A group is written completely or not at all. */
 export async function upsertDefinitions(

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, openSync, readSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { headText, TrailVerifier } from '../../calls/audit/verify-trail.ts'
+import { headText, TrailVerifier } from '../../features/audit/verify-trail.ts'
 import { harmless } from '../../log.ts'
 import { auditFileLines } from '../../stores/sqlite/audit-file-lines.ts'
 

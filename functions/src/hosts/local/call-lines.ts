@@ -1,9 +1,9 @@
 import { isToolName } from '@toolrack/contract'
-import { redactText } from '../../calls/audit/redact.ts'
-import type { Known } from '../../calls/pipeline/call.ts'
+import { redactText } from '../../redaction/redact.ts'
+import type { Known } from '../../calls/call.ts'
 import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import { harmless } from '../../log.ts'
-import type { PrintedLog } from '../../tools/modules/runner.ts'
+import type { PrintedLog } from '../../catalog/definitions/runner.ts'
 
 /** The most rows of what a failed call printed. The last ones are shown, because they are closest to the failure. */
 const ROWS_MAX = 20

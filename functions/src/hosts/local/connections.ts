@@ -1,7 +1,7 @@
 import { errorBody, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { sendJson } from '../../edge/http/send-json.ts'
+import { sendJson } from '../../http/send-json.ts'
 
 /** The milliseconds after which a connection is closed, if the client does not close it after its last answer. */
 const CLOSING_MS = 2_000

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Sealing } from '../../calls/sealing.ts'
 import { SqliteDocuments } from '../../stores/sqlite/sqlite-documents.ts'
-import type { Governance } from '../feature-stores.ts'
+import type { Governance } from '../../features/host-parts.ts'
 
 /** What features keep in the embedded store. Only this process uses the data folder. */
 export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Governance {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { READER_PATIENCE_MS } from '../../edge/http/caller.ts'
+import { READER_PATIENCE_MS } from '../../http/caller.ts'
 import { Connections } from './connections.ts'
 import { EXIT, StartError } from './start-error.ts'
 

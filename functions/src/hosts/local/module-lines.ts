@@ -1,4 +1,4 @@
-import type { FolderNews } from '../../tools/folder/folder-news.ts'
+import type { FolderNews } from '../../features/folder/folder-news.ts'
 import { harmless } from '../../log.ts'
 
 /** The most faults of one file that are shown. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { AuditTrail } from '../../calls/audit/audit-trail.ts'
-import type { AuditStore } from '../../calls/audit/audit-store.ts'
+import { AuditTrail } from '../../features/audit/audit-trail.ts'
+import type { AuditStore } from '../../features/audit/audit-store.ts'
 import type { Log } from '../../log.ts'
 import type { Config } from '../config.ts'
 import { auditLogFile } from './audit-log-file.ts'

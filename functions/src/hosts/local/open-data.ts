@@ -5,7 +5,7 @@ import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts
 import { FirestoreAuditStore } from '../../stores/firestore/firestore-audit-store.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
-import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'

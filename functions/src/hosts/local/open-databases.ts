@@ -1,7 +1,7 @@
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import type { LogBounds } from '../../calls/invocation-logs.ts'
 import { DatabaseFileError, OlderDatabaseError } from '../../stores/sqlite/database-file.ts'
 import { openGovernance } from '../../stores/sqlite/open-governance.ts'
 import { SqliteAuditStore } from '../../stores/sqlite/sqlite-audit-store.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
-import { absentRunner, type Runner } from '../../tools/modules/runner.ts'
+import { absentRunner, type Runner } from '../../catalog/definitions/runner.ts'
 import type { Log } from '../../log.ts'
 import { namedRunner } from '../named-runner.ts'
 import { HttpRunner } from '../../platform/runner/http-runner.ts'

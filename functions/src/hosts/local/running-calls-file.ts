@@ -9,7 +9,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs'
-import type { Note, RunningCalls } from '../../calls/audit/running-calls.ts'
+import type { Note, RunningCalls } from '../../features/audit/running-calls.ts'
 import type { Log } from '../../log.ts'
 import { UNFINISHED } from '../../write-whole-file.ts'
 

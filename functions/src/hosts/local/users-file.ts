@@ -12,6 +12,9 @@ import { EXIT, reasonOf, StartError } from './start-error.ts'
 /** Milliseconds between two looks at the file. */
 const LOOK_MS = 1_000
 
+/** The stamp of a file that does not exist. */
+const GONE = 'none'
+
 /** The users of a file. Throws a StartError if the file cannot be used. */
 export function readUsersFile(path: string): readonly LocalUser[] {
   const users = parseLocalUsers(textOf(path))
@@ -51,7 +54,8 @@ export function watchedUsers(path: string, log: Pick<Log, 'info' | 'error'>, now
       users = localUserMap(readUsersFile(path))
       log.info('the users of this server have changed', { users: users.size / 2 })
     } catch (error) {
-      log.error('the users cannot be read; the last ones stay', { reason: (error as Error).message })
+      const reason = present === GONE ? goneReason(path) : (error as Error).message
+      log.error('the users cannot be read; the last ones stay', { reason })
     }
     return users
   }
@@ -59,5 +63,9 @@ export function watchedUsers(path: string, log: Pick<Log, 'info' | 'error'>, now
 
 function stampOf(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats ? [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ') : 'none'
+  return stats ? [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ') : GONE
+}
+
+function goneReason(path: string): string {
+  return `${path} is gone. Put it back. To have one user again, with the printed token, start the server again.`
 }

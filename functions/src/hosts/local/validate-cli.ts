@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import { parseConfig } from '../config.ts'
 import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
-import { placeOf } from '../../tools/catalog/layer-source.ts'
-import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { placeOf } from '../../catalog/views/layer-source.ts'
+import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 
 /**
  * `npm run validate -- [folder]`: reads the folder exactly as the service does. The exit code is 0 if every definition of the

@@ -1,6 +1,6 @@
 import { jsonPointer } from '@toolrack/contract'
 import { dirname } from 'node:path'
-import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { readSettingsFile } from './json-settings.ts'
 import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { readFileSync, statSync } from 'node:fs'
-import { linesOf } from '../../tools/json/json-lines.ts'
-import { readJson } from '../../tools/json/read-json.ts'
-import { JSON_DEPTH_MAX } from '../../tools/json/scan-json.ts'
+import { linesOf } from '../../json/json-lines.ts'
+import { readJson } from '../../json/read-json.ts'
+import { JSON_DEPTH_MAX } from '../../json/scan-json.ts'
 
 /** The most bytes of a file of settings. */
 const SETTINGS_BYTES_MAX = 1024 * 1024

@@ -1,6 +1,6 @@
 import { parseRuleSet, type OwnedRules } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
-import { readJson } from '../../tools/json/read-json.ts'
+import { readJson } from '../../json/read-json.ts'
 import { ConfigError } from './variables.ts'
 
 const LEVELS_MAX = 8

@@ -1,5 +1,5 @@
 import { jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
-import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import { isObject, readSettings, readSettingsFile, type JsonSettings } from './json-settings.ts'

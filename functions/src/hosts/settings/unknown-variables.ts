@@ -1,4 +1,4 @@
-import { nearMiss } from '../../tools/schemas/near-miss.ts'
+import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import type { Notice } from './found-settings.ts'
 import { RALPH_VARIABLES } from './ralph.ts'
 

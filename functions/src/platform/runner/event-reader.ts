@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parseObject } from '../../parse-object.ts'
-import { JsonText } from '../../tools/json/json-text.ts'
-import type { PrintedLog, RunnerEvent, RunnerListener } from '../../tools/modules/runner.ts'
+import { JsonText } from '../../json/json-text.ts'
+import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/definitions/runner.ts'
 
 export const EVENTS_TYPE = 'application/x-ndjson'
 

@@ -1,5 +1,5 @@
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../tools/modules/runner.ts'
+import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../catalog/definitions/runner.ts'
 import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connection.ts'
 
 export const HEALTH_PATIENCE = {

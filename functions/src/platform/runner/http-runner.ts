@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import { withinMs } from '../../within-ms.ts'
-import { sentContent } from '../../tools/modules/module-content.ts'
-import { noCheck } from '../../tools/modules/runner.ts'
+import { sentContent } from '../../catalog/definitions/module-content.ts'
+import { noCheck } from '../../catalog/definitions/runner.ts'
 import type {
   ForgottenModule,
   ModuleCheck,
@@ -10,8 +10,8 @@ import type {
   RunnerCall,
   RunnerHealth,
   RunnerOutcome,
-} from '../../tools/modules/runner.ts'
-import type { CheckReport } from '../../tools/modules/check-report.ts'
+} from '../../catalog/definitions/runner.ts'
+import type { CheckReport } from '../../catalog/definitions/check-report.ts'
 import { EventReader } from './event-reader.ts'
 import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'

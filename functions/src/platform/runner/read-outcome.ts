@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../tools/modules/runner.ts'
+import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../catalog/definitions/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
 /** The runner needs the source of the module. Nothing was run. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { NewApproval } from '../../calls/approvals/approvals.ts'
+import type { NewApproval } from '../../features/approvals/approvals.ts'
 import type { Log } from '../../log.ts'
 
 /** Where the operator is told about new approvals, and the secret that signs what is sent. */

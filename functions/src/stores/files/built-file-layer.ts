@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
+import type { LayerRead, LayerSource } from '../../catalog/views/layer-source.ts'
 
 /** The file layer, from the file that the build wrote. The build has admitted the definitions, so no schema is compiled here. */
 export function builtFileLayer(path: string): LayerSource {

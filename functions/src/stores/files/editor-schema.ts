@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
+import { definitionSchemas } from '../../catalog/definitions/definition-schema.ts'
 
 /** The text of `tool-definitions.schema.json`: the JSON Schema of a definitions file, in draft-07, which most editors support. */
 export async function editorSchemaText(): Promise<string> {

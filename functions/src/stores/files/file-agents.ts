@@ -7,11 +7,11 @@ import {
   isAgentId,
   isReservedId,
   type FixedAgent,
-} from '../../tools/agents/agent.ts'
-import type { AgentFiles, AgentFilesRead } from '../../tools/agents/agent-files.ts'
-import { checkAgent } from '../../tools/agents/check-agent.ts'
-import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
-import { readJson } from '../../tools/json/read-json.ts'
+} from '../../features/agents/agent.ts'
+import type { AgentFiles, AgentFilesRead } from '../../features/agents/agent-files.ts'
+import { checkAgent } from '../../features/agents/check-agent.ts'
+import type { SkippedItem } from '../../catalog/views/layer-source.ts'
+import { readJson } from '../../json/read-json.ts'
 import { lastingFault } from './find-files.ts'
 import { readBytes } from './read-bytes.ts'
 

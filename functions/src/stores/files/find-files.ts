@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
+import type { SkippedItem } from '../../catalog/views/layer-source.ts'
 
 /** The most definition files of a folder, and the most folders in it. A folder with more is probably the wrong one. */
 const FILES_MAX = 5_000

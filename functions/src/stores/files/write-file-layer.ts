@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { placeOf } from '../../tools/catalog/layer-source.ts'
-import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { placeOf } from '../../catalog/views/layer-source.ts'
+import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
 /** A step of the build: reads and admits the file layer once, so that a cold start only loads the result. */

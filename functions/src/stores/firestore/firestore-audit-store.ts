@@ -10,10 +10,10 @@ import {
   placeOf,
   type AuditPage,
   type AuditQuery,
-} from '../../calls/audit/audit-store.ts'
-import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
-import { erasedText, partsOf, prevOf } from '../../calls/audit/record.ts'
-import type { ChainHead, ChainName, SealedRecord } from '../../calls/audit/record.ts'
+} from '../../features/audit/audit-store.ts'
+import type { AuditStore, PlacedText, RecordPlaces } from '../../features/audit/audit-store.ts'
+import { erasedText, partsOf, prevOf } from '../../features/audit/record.ts'
+import type { ChainHead, ChainName, SealedRecord } from '../../features/audit/record.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 

@@ -1,18 +1,12 @@
 import type { CollectionReference, Query } from 'firebase-admin/firestore'
-import {
-  factsText,
-  keptCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../calls/pipeline/invocation-logs.ts'
+import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
   FoundCall,
   InvocationLog,
   InvocationLogs,
   LogBounds,
-} from '../../calls/pipeline/invocation-logs.ts'
+} from '../../calls/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { OldestAbove } from './oldest-above.ts'
 

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
-import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import type { LayerRead, LayerSource } from '../../catalog/views/layer-source.ts'
+import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './connect-firestore.ts'
 import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
 import type { LayerLook, LayerReader } from './layer-readers.ts'
 import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
-import { deletionOf, storedDefinition } from '../../tools/records/stored-records.ts'
+import { deletionOf, storedDefinition } from '../../catalog/definitions/stored-records.ts'
 import {
   forgottenRevision,
   revisionNumber,
   revisionText,
   type LayerState,
-} from '../../tools/records/layer-state.ts'
+} from '../../catalog/definitions/layer-state.ts'
 
 /** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000

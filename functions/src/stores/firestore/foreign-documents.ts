@@ -1,10 +1,10 @@
-import type { SkippedItem, StoredDefinition } from '../../tools/catalog/layer-source.ts'
-import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import type { SkippedItem, StoredDefinition } from '../../catalog/views/layer-source.ts'
+import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import type { FoundDocument } from './stored-documents.ts'
 import { isToolName, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
 import type { DocumentData } from 'firebase-admin/firestore'
-import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
-import type { JsonFault } from '../../tools/json/json-fault.ts'
+import { admitDefinition } from '../../catalog/definitions/admit-definition.ts'
+import type { JsonFault } from '../../json/json-fault.ts'
 import { ValueWithoutJson } from './rest-data.ts'
 
 const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']

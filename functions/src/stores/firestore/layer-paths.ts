@@ -1,6 +1,6 @@
 import type { CollectionReference, DocumentReference, Firestore } from 'firebase-admin/firestore'
-import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
-import type { KeptName } from '../../tools/records/layer-changes.ts'
+import type { StoredLayer } from '../../catalog/views/layer-source.ts'
+import type { KeptName } from '../../catalog/definitions/layer-changes.ts'
 
 /**
  * The document of a layer: `tools/defs` or `users/{uid}/tools/defs`. It has the layer's revision. The definitions are the

@@ -1,6 +1,6 @@
 import type { DocumentReference } from 'firebase-admin/firestore'
-import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import type { StoredLayer } from '../../catalog/views/layer-source.ts'
+import type { LayerState } from '../../catalog/definitions/layer-state.ts'
 import type { FirestoreRest, RestElement } from './firestore-rest.ts'
 import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
 import { restData, type RestDocument } from './rest-data.ts'

@@ -1,7 +1,7 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import { totalsOf, type KeptName } from '../../tools/records/layer-changes.ts'
-import { newEpoch, newLayerState, type LayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, replaced } from '../../tools/records/layer-totals.ts'
+import { totalsOf, type KeptName } from '../../catalog/definitions/layer-changes.ts'
+import { newEpoch, newLayerState, type LayerState } from '../../catalog/definitions/layer-state.ts'
+import { NO_TOTALS, replaced } from '../../catalog/definitions/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
 import { foundDocument, keptName, layerState } from './stored-documents.ts'
 

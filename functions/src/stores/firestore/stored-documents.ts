@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
-import { pastVersions, type KeptName, type RecordKind } from '../../tools/records/layer-changes.ts'
-import type { ModuleContent } from '../../tools/modules/module-content.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
-import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import { pastVersions, type KeptName, type RecordKind } from '../../catalog/definitions/layer-changes.ts'
+import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
+import type { LayerState } from '../../catalog/definitions/layer-state.ts'
+import { RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import type {
   DefinitionRecord,
   DefinitionVersionRecord,
   ModuleRecord,
   ModuleVersionRecord,
-} from '../../tools/records/stored-records.ts'
+} from '../../catalog/definitions/stored-records.ts'
 
 /** A document as it was read, by the client or by REST. */
 export type FoundDocument = {

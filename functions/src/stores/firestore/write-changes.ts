@@ -1,12 +1,15 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
+import type { StoredDefinition } from '../../catalog/views/layer-source.ts'
 import type {
   KeptName,
   LayerChanges,
   RecordChange,
   RecordContent,
-} from '../../tools/records/layer-changes.ts'
-import type { DefinitionVersionRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
+} from '../../catalog/definitions/layer-changes.ts'
+import type {
+  DefinitionVersionRecord,
+  ModuleVersionRecord,
+} from '../../catalog/definitions/stored-records.ts'
 import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'

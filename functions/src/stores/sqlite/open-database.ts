@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
+import { RECORD_BYTES } from '../../catalog/definitions/layer-totals.ts'
 import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**

@@ -6,8 +6,8 @@ import {
   placeOf,
   type AuditPage,
   type AuditQuery,
-} from '../../calls/audit/audit-store.ts'
-import type { AuditStore, PlacedText, RecordPlaces } from '../../calls/audit/audit-store.ts'
+} from '../../features/audit/audit-store.ts'
+import type { AuditStore, PlacedText, RecordPlaces } from '../../features/audit/audit-store.ts'
 import {
   erasedText,
   partsOf,
@@ -15,7 +15,7 @@ import {
   type ChainHead,
   type ChainName,
   type SealedRecord,
-} from '../../calls/audit/record.ts'
+} from '../../features/audit/record.ts'
 import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
 import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
 import { DatabaseFileError, fillLog, openDatabaseFile, type DatabaseKind } from './database-file.ts'

@@ -1,18 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  factsText,
-  keptCall,
-  LOG_BOUNDS,
-  LOG_KEPT_MS,
-  logBytes,
-} from '../../calls/pipeline/invocation-logs.ts'
+import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
   FoundCall,
   InvocationLog,
   InvocationLogs,
   LogBounds,
-} from '../../calls/pipeline/invocation-logs.ts'
+} from '../../calls/invocation-logs.ts'
 import { openWith } from './database-file.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 

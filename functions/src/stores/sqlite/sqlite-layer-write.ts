@@ -1,17 +1,17 @@
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import { keptText } from '../../tools/modules/module-content.ts'
-import { AGES, LayerChanges } from '../../tools/records/layer-changes.ts'
+import { VERSIONS_KEPT } from '../../catalog/definitions/definition-store.ts'
+import { keptText } from '../../catalog/definitions/module-content.ts'
+import { AGES, LayerChanges } from '../../catalog/definitions/layer-changes.ts'
 import type {
   Age,
   KeptName,
   KeptVersion,
   RecordChange,
   RecordKind,
-} from '../../tools/records/layer-changes.ts'
-import { newLayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
-import type { FoundDefinition, LayerWrite } from '../../tools/records/layer-write.ts'
-import { storedDefinition, type DefinitionRecord } from '../../tools/records/stored-records.ts'
+} from '../../catalog/definitions/layer-changes.ts'
+import { newLayerState } from '../../catalog/definitions/layer-state.ts'
+import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
+import type { FoundDefinition, LayerWrite } from '../../catalog/definitions/layer-write.ts'
+import { storedDefinition, type DefinitionRecord } from '../../catalog/definitions/stored-records.ts'
 import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 

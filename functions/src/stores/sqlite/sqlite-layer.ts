@@ -1,18 +1,18 @@
 import type { JsonObject } from '@toolrack/contract'
-import type { LayerRead } from '../../tools/catalog/layer-source.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { ModuleFile } from '../../tools/modules/module-content.ts'
-import type { StoredModule } from '../../tools/modules/module-store.ts'
+import type { LayerRead } from '../../catalog/views/layer-source.ts'
+import { VERSIONS_KEPT } from '../../catalog/definitions/definition-store.ts'
+import type { ModuleFile } from '../../catalog/definitions/module-content.ts'
+import type { StoredModule } from '../../catalog/definitions/module-store.ts'
 import {
   forgottenRevision,
   revisionNumber,
   revisionText,
   type LayerState,
-} from '../../tools/records/layer-state.ts'
-import type { LayerRecords } from '../../tools/records/record-store.ts'
-import { definitionVersion, deletionOf, moduleSummary } from '../../tools/records/stored-records.ts'
-import { moduleVersion, storedDefinition } from '../../tools/records/stored-records.ts'
-import type { DefinitionRecord, DefinitionVersionRecord } from '../../tools/records/stored-records.ts'
+} from '../../catalog/definitions/layer-state.ts'
+import type { LayerRecords } from '../../catalog/definitions/record-store.ts'
+import { definitionVersion, deletionOf, moduleSummary } from '../../catalog/definitions/stored-records.ts'
+import { moduleVersion, storedDefinition } from '../../catalog/definitions/stored-records.ts'
+import type { DefinitionRecord, DefinitionVersionRecord } from '../../catalog/definitions/stored-records.ts'
 import type { BlobRow, LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
 /** The records of one layer in the database. Every method must be called inside a transaction of the store. */

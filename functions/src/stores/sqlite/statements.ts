@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LayerState } from '../../tools/records/layer-state.ts'
-import type { LayerTotals } from '../../tools/records/layer-totals.ts'
-import type { ModuleRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
+import type { LayerState } from '../../catalog/definitions/layer-state.ts'
+import type { LayerTotals } from '../../catalog/definitions/layer-totals.ts'
+import type { ModuleRecord, ModuleVersionRecord } from '../../catalog/definitions/stored-records.ts'
 import { DEFINITION_BYTES, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
 import { prepareAll } from './transaction.ts'
 

@@ -33,6 +33,14 @@ export function withNull(schema: JsonObject): JsonObject {
  * required, is not declared, or allows null. Returns the same object if nothing is removed.
  */
 export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
+  // A list can have many values of the same schema, of which each part is looked at once.
+  const mayBeNull = once((schema: JsonValue) => allowsNull(schema, parameters))
+  const resolved = once((schema: JsonObject) => {
+    const { $ref: ref } = schema
+    return ref === undefined ? schema : referencedSchema(parameters, ref)
+  })
+  const requiredBy = once(({ required }: JsonObject) => new Set(isJsonArray(required) ? required : []))
+
   function clean(value: JsonValue, described: JsonValue | undefined): JsonValue {
     const schema = isJsonObject(described) ? resolved(described) : undefined
     if (!schema || typeof value !== 'object' || value === null) return value
@@ -42,24 +50,28 @@ export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): 
   }
 
   function cleanObject(value: JsonObject, schema: JsonObject): JsonObject {
-    const { properties, required } = schema
+    const { properties } = schema
+    const required = requiredBy(schema)
     const entries = Object.entries(value)
     const kept = entries.flatMap(([key, member]): [string, JsonValue][] => {
       const isDeclared = isJsonObject(properties) && Object.hasOwn(properties, key)
       const described = isDeclared ? properties[key] : undefined
-      const isRequired = Array.isArray(required) && required.includes(key)
       const isOmitted =
-        member === null && described !== undefined && !isRequired && !allowsNull(described, parameters)
+        member === null && described !== undefined && !required.has(key) && !mayBeNull(described)
       return isOmitted ? [] : [[key, clean(member, described)]]
     })
     const isSame = kept.length === entries.length && kept.every(([key, member]) => member === value[key])
     return isSame ? value : Object.fromEntries(kept)
   }
 
-  function resolved(schema: JsonObject): JsonObject | undefined {
-    const { $ref: ref } = schema
-    return ref === undefined ? schema : referencedSchema(parameters, ref)
-  }
-
   return cleanObject(args, parameters)
+}
+
+/** The function, which is called once for each schema. */
+function once<Schema, Found>(find: (schema: Schema) => Found): (schema: Schema) => Found {
+  const known = new Map<Schema, Found>()
+  return (schema) => {
+    if (!known.has(schema)) known.set(schema, find(schema))
+    return known.get(schema) as Found
+  }
 }

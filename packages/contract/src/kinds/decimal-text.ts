@@ -51,9 +51,18 @@ function withoutZerosAtEnd(digits: string): string {
   return digits.slice(0, end)
 }
 
-/** The digits of each script stand in a row from zero to nine, and these rows may follow each other. */
+/** The digits that were asked for. Unicode has fewer than 1,000. */
+const ASCII = new Map<string, string>()
+
 function asciiDigit(digit: string): string {
   if (digit <= '9') return digit
+  const known = ASCII.get(digit) ?? placeInRow(digit)
+  ASCII.set(digit, known)
+  return known
+}
+
+/** The digits of each script stand in a row from zero to nine, and these rows may follow each other. */
+function placeInRow(digit: string): string {
   const code = digit.codePointAt(0) ?? 0
   let start = code
   while (/\p{Nd}/u.test(String.fromCodePoint(start - 1))) start -= 1

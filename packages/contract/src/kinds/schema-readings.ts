@@ -39,7 +39,7 @@ const FORMATS: ReadonlyMap<JsonValue | undefined, ArgumentKind> = new Map<JsonVa
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
 /** The most schemas that are looked at for all arguments of one tool. What is left then is not known. */
-const VISITS_MAX = 200_000
+const VISITS_MAX = 20_000
 
 type Own = (schema: JsonObject) => TextFacts
 
@@ -47,6 +47,8 @@ type Own = (schema: JsonObject) => TextFacts
 export class SchemaReader {
   readonly #root: JsonObject
   readonly #names = new Set<string>()
+  /** The targets of references. To read a reference takes as long as it is. */
+  readonly #targets = new Map<JsonValue, JsonObject | undefined>()
   #visitsLeft = VISITS_MAX
 
   constructor(parameters: JsonObject) {
@@ -64,6 +66,7 @@ export class SchemaReader {
   }
 
   factsOf(name: string): TextFacts {
+    if (this.#visitsLeft < 0) return UNKNOWN
     return this.#followed(this.#root, (schema) => this.#property(schema, name)) ?? ANY_TEXT
   }
 
@@ -92,7 +95,7 @@ export class SchemaReader {
     const { $ref, allOf: all, if: condition, then = true, else: otherwise = true } = schema
     const found = listOf(all).map(follow)
     if ($ref !== undefined) {
-      const target = referencedSchema(this.#root, $ref)
+      const target = this.#targetOf($ref)
       found.push(target ? follow(target) : UNKNOWN)
     }
     if (UNKNOWN_TARGET.some((keyword) => keyword in schema)) found.push(UNKNOWN)
@@ -103,6 +106,11 @@ export class SchemaReader {
       for (const below of membersOf(schema[keyword]))
         if (!isJsonArray(below)) found.push(oneOf([ANY_TEXT, follow(below)]))
     return found
+  }
+
+  #targetOf(reference: JsonValue): JsonObject | undefined {
+    if (!this.#targets.has(reference)) this.#targets.set(reference, referencedSchema(this.#root, reference))
+    return this.#targets.get(reference)
   }
 
   #property(schema: JsonObject, name: string): TextFacts {

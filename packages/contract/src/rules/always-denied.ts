@@ -7,8 +7,8 @@ import type { OwnedRules, Rule } from './rule-set.ts'
 export const MATCHED_SETS_MAX = 2_000
 
 /**
- * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one glob and one character,
- * or one rule and one set. Whoever writes rules must not be able to make the lists of everybody wait.
+ * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one word of a glob's automaton and
+ * one character, or one rule and one set. Whoever writes rules must not be able to make the lists of everybody wait.
  */
 export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const
 

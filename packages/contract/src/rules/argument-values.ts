@@ -187,7 +187,7 @@ export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): bo
   return new TextSets([{ glob, effect }], reading).some({ take: (steps) => (left -= steps) >= 0 })
 }
 
-const MAY_MATCH_STEPS_MAX = 20_000
+const MAY_MATCH_STEPS_MAX = 60_000
 
 type State = {
   readonly positions: readonly Positions[]
@@ -206,6 +206,8 @@ class TextSets {
   readonly #matchers: readonly Matcher[]
   readonly #automata: readonly GlobAutomaton[]
   readonly #characters: readonly string[]
+  /** To follow a character takes as many steps. */
+  readonly #words: number
 
   constructor(globs: readonly ArgumentGlob[], reading: Reading) {
     this.#reading = reading
@@ -220,6 +222,7 @@ class TextSets {
     })
     this.#automata = automata
     this.#characters = charactersFor(this.#shape, automata)
+    this.#words = automata.reduce((sum, { words }) => sum + words, 0)
   }
 
   all(work: Work): readonly Matched[] | undefined {
@@ -249,7 +252,7 @@ class TextSets {
     // A map that grows while it is iterated also gives its new entries.
     for (const state of states.values()) {
       yield state
-      const isLeft = work.take(this.#characters.length * this.#automata.length)
+      const isLeft = work.take(this.#characters.length * this.#words)
       if (!isLeft || states.size > GLOB_STATES_MAX) {
         yield 'too many'
         return

@@ -122,8 +122,7 @@ class PromptText {
     const trimmed = text.trim()
     if (this.#isFull) return this.bill({ name, tokens: 0, outcome: 'dropped' })
     if (trimmed === '') return this.bill({ name, tokens: 0, outcome: 'whole' })
-    const joint = this.#text === '' ? '' : jointBefore(trimmed)
-    const ofJoint = joint === '' ? 0 : await jointTokens(this.#text, joint, this.#count)
+    const { joint, tokens: ofJoint } = await this.#jointBefore(trimmed)
     const whole = { text: trimmed, tokens: await this.#count(trimmed) }
     const room = this.room - ofJoint
     this.#isFull = whole.tokens > room
@@ -133,16 +132,22 @@ class PromptText {
     this.#kept.push({ name, joint, text: kept.text })
     this.bill({ name, tokens: ofJoint + kept.tokens, outcome: this.#isFull ? 'cut' : 'whole' })
   }
+
+  /**
+   * A blank line. The encoders of OpenAI split a text before they join characters to tokens, and always behind a line's end, unless a
+   * slash follows signs and a line's end. A blank before the line's end prevents that. So the tokens of a prompt are the sum of those
+   * of its parts. The blank is also there if the joint would save a token, which parts that are sent apart do not.
+   */
+  async #jointBefore(text: string): Promise<{ readonly joint: string; readonly tokens: number }> {
+    if (this.#text === '') return { joint: '', tokens: 0 }
+    const plain = text.startsWith('/') ? -1 : await jointTokens(this.#text, PLAIN_JOINT, this.#count)
+    if (plain >= 0) return { joint: PLAIN_JOINT, tokens: plain }
+    return { joint: SAFE_JOINT, tokens: await jointTokens(this.#text, SAFE_JOINT, this.#count) }
+  }
 }
 
-/**
- * A blank line. The encoders of OpenAI split a text before they join characters to tokens, and always behind a line's end, unless a
- * slash follows signs and a line's end. A blank before the line's end prevents that. So the tokens of a prompt are the sum of those of
- * its parts.
- */
-function jointBefore(text: string): string {
-  return text.startsWith('/') ? ' \n\n' : '\n\n'
-}
+const PLAIN_JOINT = '\n\n'
+const SAFE_JOINT = ' \n\n'
 
 /** The marks at the end of a text that encoders join with the end of a line. They split before them. */
 const LAST_MARKS = /(?:^|[A-Za-z0-9])([^\p{L}\p{N}\p{M}\s'’]*)$/u

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import type { ModulePut } from '../../../../functions/src/tools/modules/module-store.ts'
+import type { ModulePut } from '../../../../functions/src/catalog/definitions/module-store.ts'
 import { by } from '../../../support/definition-changes.ts'
 import { putModule } from '../../../support/module-changes.ts'
 import { ANN } from '../../../support/once.ts'

@@ -4,26 +4,20 @@ import { aliasOf, definitionDigest, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
 import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
-import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
-import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
+import type { CatalogView } from '../../../../functions/src/catalog/views/catalog-view.ts'
+import { explainName } from '../../../../functions/src/catalog/views/explain-name.ts'
 import { grantOf } from '../../../../functions/src/access/principal.ts'
-import { dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
-import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
-import type {
-  CallEvent,
-  CallRequest,
-  CallOutcome,
-  Received,
-} from '../../../../functions/src/calls/pipeline/call.ts'
-import { Invoker } from '../../../../functions/src/calls/pipeline/invoker.ts'
-import type { InvokeParts } from '../../../../functions/src/calls/pipeline/invoker.ts'
-import { Onion } from '../../../../functions/src/calls/pipeline/onion.ts'
-import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
-import { EMPTY_BOOK } from '../../../../functions/src/calls/rules/rules-in-force.ts'
-import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
-import type { RunnerCall } from '../../../../functions/src/tools/modules/runner.ts'
+import { dispatch, parseCalls } from '../../../../functions/src/features/calling/dispatcher.ts'
+import { HeldResults } from '../../../../functions/src/features/calling/held-results.ts'
+import type { CallEvent, CallRequest, CallOutcome, Received } from '../../../../functions/src/calls/call.ts'
+import { invokerOf, type CallParts } from '../../../../functions/src/features/calling/invoker-of.ts'
+import { Onion } from '../../../../functions/src/calls/onion.ts'
+import type { Step } from '../../../../functions/src/calls/onion.ts'
+import { EMPTY_BOOK } from '../../../../functions/src/features/rules/rules-in-force.ts'
+import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
+import type { RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { callSteps } from '../../../../functions/src/calls/pipeline/steps.ts'
-import type { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
+import type { ArgumentValidator } from '../../../../functions/src/catalog/schemas/argument-validator.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryStores } from '../../../support/memory-governance.ts'
@@ -36,10 +30,10 @@ const SIGNAL = new AbortController().signal
 const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }
 
 /** An invoker over a catalog, with a runner that keeps what it is asked and returns whose tool it was. */
-function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?: typeof callSteps) {
+function invokerOver(view: CatalogView, parts: Partial<CallParts> = {}, steps?: typeof callSteps) {
   const ran: RunnerCall[] = []
   const logged: string[] = []
-  const invoker = new Invoker(
+  const invoker = invokerOf(
     {
       catalog: { view: () => view },
       ruleBook: EMPTY_BOOK,

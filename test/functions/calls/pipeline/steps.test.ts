@@ -1,28 +1,28 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import { toolFailure, toolResult } from '@toolrack/contract'
-import type { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
+import type { Catalog } from '../../../../functions/src/catalog/views/catalog.ts'
 import { grantOf } from '../../../../functions/src/access/principal.ts'
-import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
+import { outcomeOf } from '../../../../functions/src/calls/call.ts'
 import type {
   Authorised,
   CallOutcome,
   Received,
   Requested,
   Resolved,
-} from '../../../../functions/src/calls/pipeline/call.ts'
+} from '../../../../functions/src/calls/call.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
-import { endDryRun } from '../../../../functions/src/calls/pipeline/dry-run.ts'
+import { endDryRun } from '../../../../functions/src/features/calling/dry-run.ts'
 import { keepCall } from '../../../../functions/src/calls/pipeline/keep-call.ts'
 import { RESULT_BYTES_MAX, runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
-import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
+import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import {
   boundResult,
   readRequest,
   show,
   validateArguments,
 } from '../../../../functions/src/calls/pipeline/steps.ts'
-import type { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
+import type { ArgumentValidator } from '../../../../functions/src/catalog/schemas/argument-validator.ts'
 import { receivedCall, requestedCall, resolvedCall } from '../../../support/call-stages.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'

@@ -38,7 +38,7 @@ function loadedAfter(code: string): readonly string[] {
   }
   const setup = `
     const { cloudServices } = await import('./functions/src/hosts/cloud/services.ts')
-    const { createApp } = await import('./functions/src/edge/app.ts')
+    const { createApp } = await import('./functions/src/hosts/services.ts')
     const { parseConfig } = await import('./functions/src/hosts/config.ts')
     const log = { info() {}, warn() {}, error() {} }
     const services = cloudServices(parseConfig(), log)
@@ -54,7 +54,7 @@ test('a list loads nothing that only a write needs', () => {
 
 test('only what counts tokens loads their vocabulary', () => {
   const code = `
-    const { tokenCounter } = await import('./functions/src/tools/tokens/token-counter.ts')
+    const { tokenCounter } = await import('./functions/src/catalog/tokens/token-counter.ts')
     await tokenCounter()`
   expect(loadedAfter(code)).toEqual(['gpt-tokenizer'])
 }, 60_000)

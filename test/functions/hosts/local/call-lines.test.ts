@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { toolFailure, toolResult } from '@toolrack/contract'
-import { outcomeOf, type CallOutcome } from '../../../../functions/src/calls/pipeline/call.ts'
+import { outcomeOf, type CallOutcome } from '../../../../functions/src/calls/call.ts'
 import { callLines } from '../../../../functions/src/hosts/local/call-lines.ts'
 import { receivedCall, requestedCall, resolvedCall } from '../../../support/call-stages.ts'
 import { tool } from '../../../support/definition-changes.ts'

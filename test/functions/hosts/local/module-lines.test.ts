@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { moduleLines } from '../../../../functions/src/hosts/local/module-lines.ts'
-import type { FolderNews } from '../../../../functions/src/tools/folder/folder-news.ts'
+import type { FolderNews } from '../../../../functions/src/features/folder/folder-news.ts'
 
 function shown(news: FolderNews, columns = 80): string {
   let text = ''

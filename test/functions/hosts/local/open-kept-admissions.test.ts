@@ -26,7 +26,7 @@ test('a change of the code or of the packages is another program, and nothing el
   appendFileSync(at('functions/src/hosts/local/banner.ts'), '\n')
   expect(digest()).toBe(digests[0])
   for (const path of [
-    'functions/src/tools/schemas/compile-schema.ts',
+    'functions/src/catalog/schemas/compile-schema.ts',
     'functions/src/stores/files/read-definition-file.ts',
     'packages/contract/src/tool-name.ts',
     'functions/package.json',

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { RunnerAway } from '../../../../functions/src/tools/modules/runner.ts'
+import type { RunnerAway } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-connection.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { StandInRunner } from '../../../support/stand-in-runner.ts'

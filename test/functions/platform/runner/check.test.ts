@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
-import { contentSha256, type ModuleContent } from '../../../../functions/src/tools/modules/module-content.ts'
+import {
+  contentSha256,
+  type ModuleContent,
+} from '../../../../functions/src/catalog/definitions/module-content.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 
 const SOURCE = Buffer.from('TOOL_SPECS = []  # ü\n')

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { RunnerCall, RunnerOutcome } from '../../../../functions/src/tools/modules/runner.ts'
+import type { RunnerCall, RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
 import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-connection.ts'
 import { CALL, SUCCESS } from '../../../support/runner-call.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
 import type { PresentEndpoint } from '../../../../functions/src/platform/runner/http-runner.ts'
-import type { RunnerAway } from '../../../../functions/src/tools/modules/runner.ts'
+import type { RunnerAway } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { CALL, SUCCESS } from '../../../support/runner-call.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 

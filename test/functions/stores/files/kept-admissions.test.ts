@@ -8,8 +8,8 @@ import { symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
 import { KeptAdmissions } from '../../../../functions/src/stores/files/kept-admissions.ts'
-import type { LayerRead } from '../../../../functions/src/tools/catalog/layer-source.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
+import type { LayerRead } from '../../../../functions/src/catalog/views/layer-source.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const workerUrl = new URL('../../../support/schema-workers/obedient-worker.ts', import.meta.url)

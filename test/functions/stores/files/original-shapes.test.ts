@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
 import { foreignDefinition } from '../../../../functions/src/stores/firestore/foreign-documents.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
 import { originalShapes, writeOriginalFiles, type OriginalShape } from '../../../support/original-shapes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 

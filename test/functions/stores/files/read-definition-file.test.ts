@@ -6,7 +6,7 @@ import {
   readDefinitionFile,
 } from '../../../../functions/src/stores/files/read-definition-file.ts'
 import type { DefinitionFile } from '../../../../functions/src/stores/files/read-definition-file.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 

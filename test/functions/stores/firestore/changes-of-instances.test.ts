@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { ToolChanges } from '../../../../functions/src/tools/changes/tool-changes.ts'
+import type { ToolChanges } from '../../../../functions/src/features/changes/tool-changes.ts'
 import { feedReader } from '../../../support/change-events.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { connectionTo, describeOnEmulator, newProject } from '../../../support/firestore-emulator.ts'

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
+import type { StoredLayer } from '../../../../functions/src/catalog/views/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
-import { recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
+import { recordBytes } from '../../../../functions/src/catalog/definitions/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {
   connectionTo,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
-import { Approvals } from '../../../../functions/src/calls/approvals/approvals.ts'
-import { RuleBook } from '../../../../functions/src/calls/rules/rule-book.ts'
-import { RuleWriter } from '../../../../functions/src/calls/rules/rule-writer.ts'
-import { featureStores } from '../../../../functions/src/hosts/feature-stores.ts'
+import { Approvals } from '../../../../functions/src/features/approvals/approvals.ts'
+import { RuleBook } from '../../../../functions/src/features/rules/rule-book.ts'
+import { RuleWriter } from '../../../../functions/src/features/rules/rule-writer.ts'
+import { featureStores } from '../../../support/feature-stores.ts'
 import { firestoreGovernance } from '../../../../functions/src/hosts/firestore-governance.ts'
 import {
   connectionTo,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { ruleSetDigest, ruleSetsText } from '../../../../functions/src/calls/rules/kept-rules.ts'
-import { MARKS, RuleStore } from '../../../../functions/src/calls/rules/rule-store.ts'
+import { ruleSetDigest, ruleSetsText } from '../../../../functions/src/features/rules/kept-rules.ts'
+import { MARKS, RuleStore } from '../../../../functions/src/features/rules/rule-store.ts'
 import { FirestoreDocuments } from '../../../../functions/src/stores/firestore/firestore-documents.ts'
 import { featureStoresContract } from '../../../support/feature-stores.contract.ts'
 import {

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { Timestamp } from '@google-cloud/firestore'
 import { FirestoreDocuments } from '../../../../functions/src/stores/firestore/firestore-documents.ts'
-import { AgentStore } from '../../../../functions/src/tools/agents/agent-store.ts'
-import { LINKS_PER_USER } from '../../../../functions/src/tools/agents/agent.ts'
+import { AgentStore } from '../../../../functions/src/features/agents/agent-store.ts'
+import { LINKS_PER_USER } from '../../../../functions/src/features/agents/agent.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import {
   connectionTo,

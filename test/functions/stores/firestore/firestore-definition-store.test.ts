@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals'
 import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'

@@ -2,7 +2,7 @@ import { Query } from '@google-cloud/firestore'
 import { expect, jest, test } from '@jest/globals'
 import { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreInvocationLogs } from '../../../../functions/src/stores/firestore/firestore-invocation-logs.ts'
-import { LOG_KEPT_MS } from '../../../../functions/src/calls/pipeline/invocation-logs.ts'
+import { LOG_KEPT_MS } from '../../../../functions/src/calls/invocation-logs.ts'
 import {
   connectionTo,
   describeOnEmulator,

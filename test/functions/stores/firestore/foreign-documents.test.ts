@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { CollectionReference, DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
+import type { StoredLayer } from '../../../../functions/src/catalog/views/layer-source.ts'
 import { WHOLE_READ_MS } from '../../../../functions/src/stores/firestore/firestore-layer-source.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { FirestoreInstance } from '../../../support/firestore-instance.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import { until } from '../../../support/until.ts'
-import type { DefinitionWriteResult } from '../../../../functions/src/tools/definitions/definition-change.ts'
+import type { DefinitionWriteResult } from '../../../../functions/src/catalog/definitions/definition-change.ts'
 
 const GLOBAL: StoredLayer = { kind: 'global' }
 

@@ -2,7 +2,7 @@ import type { ListedTool } from '@toolrack/contract'
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
+import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schema-compilers.ts'
 import { by, put, tool } from '../../../support/definition-changes.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import {

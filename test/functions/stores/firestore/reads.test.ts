@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { REVISION_CHECK_MS } from '../../../../functions/src/tools/catalog/layer-cache.ts'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
+import { REVISION_CHECK_MS } from '../../../../functions/src/catalog/views/layer-cache.ts'
+import type { StoredLayer } from '../../../../functions/src/catalog/views/layer-source.ts'
 import {
   ClientLayerReader,
   RestLayerReader,

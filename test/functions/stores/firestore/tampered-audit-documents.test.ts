@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Firestore } from '@google-cloud/firestore'
-import { headText, TrailVerifier } from '../../../../functions/src/calls/audit/verify-trail.ts'
+import { headText, TrailVerifier } from '../../../../functions/src/features/audit/verify-trail.ts'
 import { FirestoreAuditStore } from '../../../../functions/src/stores/firestore/firestore-audit-store.ts'
 import { TAMPERED_KEY, tamperableTrail, tampered } from '../../../support/audit-tamperings.ts'
 import type { Row, Tables } from '../../../support/audit-tamperings.ts'

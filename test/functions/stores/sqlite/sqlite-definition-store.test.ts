@@ -10,7 +10,7 @@ import {
   MODULE_VERSION_BYTES,
 } from '../../../../functions/src/stores/sqlite/open-database.ts'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
-import { RECORD_BYTES, recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
+import { RECORD_BYTES, recordBytes } from '../../../../functions/src/catalog/definitions/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'

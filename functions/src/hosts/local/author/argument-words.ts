@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contrac
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { readJson } from '../../../tools/json/read-json.ts'
+import { readJson } from '../../../json/read-json.ts'
 import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 import { isBase64, typesOf } from './parameters-line.ts'

@@ -1,7 +1,7 @@
 import { parseConfig, type Config } from '../../config.ts'
 import { logOf, harmless, type Log } from '../../../log.ts'
-import { SchemaCompilers } from '../../../tools/schemas/schema-compilers.ts'
-import type { Runner } from '../../../tools/modules/runner.ts'
+import { SchemaCompilers } from '../../../catalog/schemas/schema-compilers.ts'
+import type { Runner } from '../../../catalog/definitions/runner.ts'
 import { openRunner, type PythonChoice } from '../open-runner.ts'
 
 /** What a command for authors uses of the service: the runner and the compilers, but no server and no store. */

@@ -1,16 +1,16 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
-import type { CallKeys } from '../../../calls/once/idempotency-keys.ts'
+import type { CallEvent, Invocation } from '../../../calls/call.ts'
+import type { CallKeys } from '../../../features/once/idempotency-keys.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
-import { EMPTY_BOOK } from '../../../calls/rules/rules-in-force.ts'
-import { Invoker } from '../../../calls/pipeline/invoker.ts'
-import { Catalog } from '../../../tools/catalog/catalog.ts'
-import type { LayerSource, StoredDefinition } from '../../../tools/catalog/layer-source.ts'
-import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
-import { contentOf, mainFile } from '../../../tools/modules/module-content.ts'
-import type { Runner } from '../../../tools/modules/runner.ts'
-import { ArgumentValidator } from '../../../tools/schemas/argument-validator.ts'
+import { EMPTY_BOOK } from '../../../features/rules/rules-in-force.ts'
+import { invokerOf } from '../../../features/calling/invoker-of.ts'
+import { Catalog } from '../../../catalog/views/catalog.ts'
+import type { LayerSource, StoredDefinition } from '../../../catalog/views/layer-source.ts'
+import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
+import { contentOf, mainFile } from '../../../catalog/definitions/module-content.ts'
+import type { Runner } from '../../../catalog/definitions/runner.ts'
+import { ArgumentValidator } from '../../../catalog/schemas/argument-validator.ts'
 import { AUTHOR } from './check-module.ts'
 import type { AuthorSession } from './author-session.ts'
 
@@ -30,7 +30,7 @@ export async function callTool(
   { deadlineMs, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
-  const invoker = new Invoker({
+  const invoker = invokerOf({
     catalog: catalogOf(module),
     ruleBook: EMPTY_BOOK,
     validator,

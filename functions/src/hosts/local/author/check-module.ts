@@ -1,8 +1,8 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
-import { admitModule, type AdmittedModule } from '../../../tools/modules/admit-module.ts'
-import type { CheckReport } from '../../../tools/modules/check-report.ts'
-import { mainFile } from '../../../tools/modules/module-content.ts'
-import type { ModuleSource, Runner } from '../../../tools/modules/runner.ts'
+import { admitModule, type AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
+import type { CheckReport } from '../../../catalog/definitions/check-report.ts'
+import { mainFile } from '../../../catalog/definitions/module-content.ts'
+import type { ModuleSource, Runner } from '../../../catalog/definitions/runner.ts'
 import type { AuthorSession } from './author-session.ts'
 
 /** A checked module with the name of its main file, or the error with which an upload would be answered. `report` is what the runner said, if it was asked. */

@@ -1,5 +1,5 @@
-import type { CallEvent } from '../../../calls/pipeline/call.ts'
-import type { PrintedLog } from '../../../tools/modules/runner.ts'
+import type { CallEvent } from '../../../calls/call.ts'
+import type { PrintedLog } from '../../../catalog/definitions/runner.ts'
 import { terminalText } from './terminal-text.ts'
 
 /** Shows what a call prints: each piece when it comes, or everything at the end if no piece came before. */

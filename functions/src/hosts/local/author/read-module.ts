@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
-import { FILE_BYTES_MAX } from '../../../tools/folder/read-module-file.ts'
-import { readModuleFolder } from '../../../tools/folder/read-module-folder.ts'
-import { INIT_FILE } from '../../../tools/modules/module-content.ts'
-import type { ModuleSource } from '../../../tools/modules/runner.ts'
+import { FILE_BYTES_MAX } from '../../../features/folder/read-module-file.ts'
+import { readModuleFolder } from '../../../features/folder/read-module-folder.ts'
+import { INIT_FILE } from '../../../catalog/definitions/module-content.ts'
+import type { ModuleSource } from '../../../catalog/definitions/runner.ts'
 import { AuthorError } from './author-error.ts'
 
 /**

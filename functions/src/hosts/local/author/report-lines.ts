@@ -1,6 +1,6 @@
 import type { ErrorDetail, JsonObject, ToolrackError } from '@toolrack/contract'
-import type { AdmittedSpec } from '../../../tools/modules/admit-spec.ts'
-import type { CheckReport, ModuleNote } from '../../../tools/modules/check-report.ts'
+import type { AdmittedSpec } from '../../../catalog/definitions/admit-spec.ts'
+import type { CheckReport, ModuleNote } from '../../../catalog/definitions/check-report.ts'
 import type { Checked } from './check-module.ts'
 import { parametersLine } from './parameters-line.ts'
 import { indented, terminalText } from './terminal-text.ts'

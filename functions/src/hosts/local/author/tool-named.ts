@@ -1,7 +1,7 @@
-import type { AdmittedDefinition } from '../../../tools/definitions/admit-definition.ts'
-import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
-import { mainFile } from '../../../tools/modules/module-content.ts'
-import { nearMiss } from '../../../tools/schemas/near-miss.ts'
+import type { AdmittedDefinition } from '../../../catalog/definitions/admit-definition.ts'
+import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
+import { mainFile } from '../../../catalog/definitions/module-content.ts'
+import { nearMiss } from '../../../catalog/schemas/near-miss.ts'
 import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 

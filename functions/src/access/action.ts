@@ -1,0 +1,64 @@
+import type { Layer } from '@toolrack/contract'
+import type { Principal } from './principal.ts'
+
+/** Whether an action is allowed, and if not, the reason for the caller. */
+export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
+
+/**
+ * What a route lets a principal do. Each feature has its own actions, and says with `decide` who may do them. `http/` asks
+ * before a request is handled.
+ */
+export type Action = {
+  /** What is done, such as `write-scopes`. Different decisions have different verbs. */
+  readonly verb: string
+  readonly decide: (principal: Principal) => Decision
+}
+
+export const ALLOWED: Decision = { allowed: true }
+
+export function deny(reason: string): Decision {
+  return { allowed: false, reason }
+}
+
+/** The list, explain and present definitions. */
+export const READ: Action = { verb: 'read', decide: () => ALLOWED }
+
+/** Calls of listed tools. */
+export const CALL: Action = { verb: 'call', decide: () => ALLOWED }
+
+/** An action of users, and of jobs with the token of an account. `why` tells the holder of a job token that they may not do it. */
+export function notByJobTokens(verb: string, why: string): Action {
+  return { verb, decide: ({ grant }) => (grant ? deny(why) : ALLOWED) }
+}
+
+/** An action of users only. Both reasons are for the caller: for the holder of a job token, and for other jobs. */
+export function byUsersOnly(verb: string, why: { readonly jobToken: string; readonly job: string }): Action {
+  return {
+    verb,
+    decide: ({ grant, kind }) => (grant ? deny(why.jobToken) : kind === 'user' ? ALLOWED : deny(why.job)),
+  }
+}
+
+const WHY_NOT_ON_LAYERS = {
+  write: 'A job token never writes.',
+  'read-modules': 'A job token can read the definitions of its tools, but not their source.',
+} as const
+
+/** A change of a layer, or reading the sources of its modules. */
+export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Action {
+  return {
+    verb,
+    decide({ grant, isAdmin }) {
+      if (grant) return deny(WHY_NOT_ON_LAYERS[verb])
+      if (verb === 'write' && layer === 'file')
+        return deny('The file layer is changed by editing its files, not through the service.')
+      if (layer === 'user' || isAdmin) return ALLOWED
+      // Everybody may read a definition, but a module's source may contain text that only its author should see.
+      return deny(`Only an admin may ${verb === 'write' ? 'write' : 'read the modules of'} the global layer.`)
+    },
+  }
+}
+
+/** For the holder of a token that may call tools, and may not decide about calls. */
+export const NOT_AN_APPROVER =
+  'This token may call tools, but not decide approvals, write rules or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'

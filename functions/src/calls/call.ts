@@ -1,0 +1,164 @@
+import type {
+  Digest,
+  InvocationResult,
+  JsonObject,
+  JsonValue,
+  ResourceUsage,
+  RuleDecision,
+  ToolLimits,
+  ToolResult,
+} from '@toolrack/contract'
+import type { Principal } from '../access/principal.ts'
+import type { CatalogEntry } from '../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../catalog/views/catalog-view.ts'
+import type { HowRun } from '../catalog/views/how-run.ts'
+import type { JsonText } from '../json/json-text.ts'
+import type { IsolationLevel, PrintedLog } from '../catalog/definitions/runner.ts'
+import type { SessionSelection } from '../catalog/views/session-selection.ts'
+
+/** The request of one call, parsed. */
+export type CallRequest = {
+  /** A name or an alias. */
+  readonly name: string
+  readonly arguments: JsonObject
+  /** The handler gets it as `caller`, beside the facts that the service itself knows. */
+  readonly context: JsonObject
+  readonly expectedDigest: Digest | undefined
+  /** The id of the approval with which a call goes on that has waited for it. */
+  readonly approval?: string | undefined
+  /** The arguments as they were sent, if the approval has replaced them. */
+  readonly sentArguments?: JsonObject
+  /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
+  readonly nullMeansOmitted?: boolean
+  /** The dialect of the vendor whose model makes the call, if the format of the calls tells it. */
+  readonly dialect?: string | undefined
+}
+
+/** The headers of the request that steps read. */
+export type CallHeaders = {
+  /** A call with the same key is not run again. The calls of a dispatch have different keys. */
+  readonly idempotencyKey: string | undefined
+  /** The caller's W3C trace context, if a valid one was sent. It is in the log lines about the call and in its audit record. */
+  readonly traceparent: string | undefined
+}
+
+/** An event that a streaming caller receives while the call runs. The result is not an event: it is the answer. */
+export type CallEvent =
+  | { readonly type: 'start'; readonly invocationId: string }
+  | { readonly type: 'log'; readonly text: string }
+  | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
+  | { readonly type: 'value'; readonly value: ResultData }
+
+/** A call as the edge or a step passes it to the pipeline. */
+export type Asked = {
+  readonly principal: Principal
+  /** Reads and parses the request. Throws if it is not valid; a ToolrackError reaches the caller. */
+  readonly read: () => CallRequest | Promise<CallRequest>
+  readonly headers?: CallHeaders
+  /** The id of the session through which the call is made. */
+  readonly sessionId?: string | undefined
+  /** True if the caller only asks what would happen. The tool never runs. */
+  readonly isDryRun?: boolean
+  /** The id of the call that makes this one, if a step makes it. */
+  readonly parentInvocationId?: string
+  /**
+   * Aborted when the caller has disconnected. Then a waiting check is not made, a tool is not begun, and the runner kills the call's
+   * process. The call ends with CANCELLED.
+   */
+  readonly signal: AbortSignal
+  /**
+   * Receives the events of the call. If it returns a promise, the tool's next events wait for it. An error that it throws is
+   * logged and does not change the call.
+   */
+  readonly listen?: ((event: CallEvent) => unknown) | undefined
+}
+
+/** `invoke` makes a call. It never rejects: every error becomes a ToolResult. */
+export type Pipeline = { readonly invoke: (asked: Asked) => Promise<Invocation> }
+
+/** A call that has arrived. Its request has not been read yet. */
+export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'> & {
+  readonly invocationId: string
+  readonly parentInvocationId: string | null
+  readonly headers: CallHeaders
+  readonly isDryRun: boolean
+  /** True if somebody listens to the events of the call. */
+  readonly isHeard: boolean
+  /**
+   * Sends an event to a streaming caller. Never throws and never waits. Does nothing after the end of the call. If the caller
+   * reads slowly, returns a promise, which never rejects: send the next event when it resolves.
+   */
+  readonly emit: (event: CallEvent) => Promise<void> | undefined
+  /** Through this pipeline, a step makes another call, with `parentInvocationId: call.invocationId`. */
+  readonly pipeline: Pipeline
+}
+
+export type Requested = Received & { readonly request: CallRequest }
+
+export type Resolved = Requested & {
+  /** Undefined if the call names no session. */
+  readonly session?: SessionSelection | undefined
+  readonly view: CatalogView
+  readonly entry: CatalogEntry
+  readonly howRun: HowRun
+  readonly limits: ToolLimits
+}
+
+/** A call with what the rules say of it. */
+export type Authorised = Resolved & {
+  readonly decision: RuleDecision
+  /** Every rule that asks about the call. */
+  readonly asks?: readonly AskingRule[]
+  /** The id of the approval with which the call goes on, whether the call or the service has named it. */
+  readonly usedApproval?: string
+}
+
+/** A rule that asks about a call, or the default of an owner. `says` is equal for equal rules only. */
+export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly says: string }
+
+/** A call with the facts that are known so far. */
+export type Known = Received & Partial<Authorised>
+
+/** The value of a result. The value of a Python tool stays JSON text, which `jsonOf` writes unchanged into the answer. */
+export type ResultData = JsonValue | JsonText
+
+/** The outcome of a call. A step returns it unchanged, or a changed copy. */
+export type CallOutcome = {
+  /** The call with all known facts, so that the outer steps can read the facts that the inner steps have added. */
+  readonly call: Known
+  readonly result: ToolResult<ResultData>
+  /** The level of isolation in which the runner ran the tool; null if no runner ran it. */
+  readonly isolation: IsolationLevel | null
+  readonly usage: ResourceUsage | null
+  readonly log: PrintedLog | null
+  readonly executionTimeMs: number
+  /** True if the result is that of an earlier call. */
+  readonly replayed: boolean
+  /** The id of the artifact that holds the whole result. */
+  readonly artifact: string | null
+  /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
+  readonly approval: { readonly id: string; readonly expiresAt: string } | null
+  /** The time after which the same call may succeed, if it is known. */
+  readonly retryAfterSeconds: number | null
+  /** True if the caller disconnected when the call had been sent to a runner. */
+  readonly mayHaveRun?: boolean
+}
+
+/** An answered call: its outcome, and the result with its `meta`. */
+export type Invocation = CallOutcome & { readonly result: InvocationResult<ResultData> }
+
+/** The outcome of a call of which only the result is known. */
+export function outcomeOf(call: Known, result: ToolResult<ResultData>): CallOutcome {
+  return {
+    call,
+    result,
+    isolation: null,
+    usage: null,
+    log: null,
+    executionTimeMs: 0,
+    replayed: false,
+    artifact: null,
+    approval: null,
+    retryAfterSeconds: null,
+  }
+}

@@ -1,0 +1,96 @@
+import type { Digest, ErrorCode, ResourceUsage, RuleDecision } from '@toolrack/contract'
+import type { PrintedLog } from '../catalog/definitions/runner.ts'
+
+/** What is known of a call that has ended. It has neither arguments nor results nor the text of an error. */
+export type CallFacts = {
+  readonly invocationId: string
+  /** The call that made this one, if a call did. */
+  readonly parentInvocationId: string | null
+  /** The tool, or the name that was asked for if it can be the name of a tool. */
+  readonly tool: string | null
+  /** Null if the tool was not found. */
+  readonly digest: Digest | null
+  readonly revision: string | null
+  /** The time at which the call arrived: ISO 8601, UTC, with milliseconds. */
+  readonly at: string
+  readonly durationMs: number
+  readonly outcome: 'success' | 'failure'
+  /** The code of a failure. */
+  readonly code: ErrorCode | null
+  readonly isolation: string | null
+  readonly usage: ResourceUsage | null
+  readonly replayed: boolean
+  readonly dryRun: boolean
+  /** The workflow of the job token that made the call. */
+  readonly workflow: string | null
+  /** What the rules said; null if the call ended before they were asked. */
+  readonly decision: RuleDecision | null
+}
+
+/** A call as it is listed. `hasLog` says whether it printed anything. */
+export type FoundCall = CallFacts & { readonly hasLog: boolean }
+
+/** A call with what it printed. */
+export type InvocationLog = CallFacts & { readonly log: PrintedLog | null }
+
+/** The time for which a call is kept. */
+export const LOG_KEPT_MS = 24 * 60 * 60 * 1_000
+
+/** The most bytes of calls, counted by `logBytes`. If a user's calls have more than `userBytes`, the oldest are deleted at once. */
+export type LogBounds = {
+  readonly userBytes: number
+  /** For all users together. Above it, the oldest calls of the user with the most bytes are deleted. Firestore does not use it. */
+  readonly allBytes: number
+}
+
+/** `userBytes` is enough for 63 of the longest logs, or for 4,000 calls that print nothing. `allBytes` is enough for 64 such users. */
+export const LOG_BOUNDS: LogBounds = { userBytes: 4 * 1024 * 1024, allBytes: 256 * 1024 * 1024 }
+
+/** Bytes that are counted in addition to the text and the facts: for ids, times, and entries in the indexes of a store. */
+const LOG_RECORD_BYTES = 512
+
+export function logBytes(call: InvocationLog): number {
+  return LOG_RECORD_BYTES + Buffer.byteLength(factsText(call)) + Buffer.byteLength(call.log?.text ?? '')
+}
+
+/** The facts as a store keeps them. */
+export function factsText(call: InvocationLog): string {
+  return JSON.stringify(foundCall(call))
+}
+
+export function foundCall({ log, ...facts }: InvocationLog): FoundCall {
+  return { ...facts, hasLog: log !== null }
+}
+
+/** The call of kept facts, which this service has written. */
+export function keptCall(facts: string, log: PrintedLog): InvocationLog {
+  const { hasLog, ...call } = JSON.parse(facts) as FoundCall
+  return { ...call, log: hasLog ? log : null }
+}
+
+/** A place in the order of calls. It stays valid if the call is deleted. */
+export type CallPosition = Pick<CallFacts, 'at' | 'invocationId'>
+
+/** What a page of calls holds. A filter that is undefined lets every call pass. */
+export type CallsQuery = {
+  readonly tool?: string | undefined
+  /** `success`, `failure`, or the code of a failure. */
+  readonly outcome?: CallFacts['outcome'] | ErrorCode | undefined
+  readonly workflow?: string | undefined
+  /** The earliest `at`. */
+  readonly since?: string | undefined
+  /** The page begins with the next older call. */
+  readonly before?: CallPosition | undefined
+  readonly limit: number
+}
+
+/** Keeps every call for 24 hours, with its log. Every store passes `test/support/invocation-logs.contract.ts`. */
+export type InvocationLogs = {
+  /** Rejects if the call cannot be kept. */
+  readonly keep: (uid: string, call: InvocationLog) => Promise<void>
+  /** Undefined for a call that was never kept, was kept too long ago, or belongs to another user. */
+  readonly find: (uid: string, invocationId: string) => Promise<InvocationLog | undefined>
+  /** The user's calls, newest first: by the time at which they arrived, then by id. */
+  readonly page: (uid: string, query: CallsQuery) => Promise<readonly FoundCall[]>
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,109 @@
+import { ToolrackError, type ErrorDetail, type JsonObject } from '@toolrack/contract'
+import type { AdmittedDefinition } from './admit-definition.ts'
+import type { ModuleCheck, Runner } from './runner.ts'
+import { Turns } from '../../loop-turn.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
+import { admitSpec, type AdmittedSpec, type ModuleIdentity } from './admit-spec.ts'
+import { contentSha256, mapContent, mainFile, type ModuleContent } from './module-content.ts'
+import { refuseLargeFiles } from './module-files.ts'
+import { isModuleName } from './module-reader.ts'
+import { moduleReport } from './module-report.ts'
+import type { CheckReport, ModuleFault } from './check-report.ts'
+
+/** Bytes of all definitions of one module. Each definition is written twice, and a transaction of Firestore may have 10 MB. */
+export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
+
+/** A module that has passed the check and the admission. */
+export type AdmittedModule = ModuleIdentity &
+  ModuleContent & {
+    readonly specs: readonly AdmittedSpec[]
+    /** The definitions of the accepted specs; at least one. */
+    readonly tools: readonly AdmittedDefinition[]
+    readonly report: JsonObject
+  }
+
+type Parts = {
+  readonly runner: Pick<Runner, 'check'>
+  readonly compiler: SchemaCompiler
+  /** Called before each spec, with the number of admitted specs and of all specs. If it throws, the admission ends. */
+  readonly goOn?: (checked: number, all: number) => void
+}
+
+/**
+ * Checks a module in the runner. Then admits the specs one after another, so that a module has only one place in the queue for a
+ * compiler. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`, `SchemaCompiler.compile` and
+ * `goOn`.
+ */
+export async function admitModule(
+  { name, tenant, signal, ...content }: ModuleCheck,
+  { runner, compiler, goOn }: Parts,
+): Promise<AdmittedModule> {
+  if (content.files) refuseLargeFiles(name, content.files)
+  const sha256 = contentSha256(content)
+  const checked = await runner.check({ name, ...content, tenant, signal })
+  const file = mainFile(name, content)
+  const specs: AdmittedSpec[] = []
+  const turns = new Turns(signal)
+  for (const spec of checked.tools) {
+    goOn?.(specs.length, checked.tools.length)
+    // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
+    if (turns.isDue) await turns.give()
+    specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
+  }
+  const tools = specs.flatMap(({ admitted }) => admitted ?? [])
+  refuseFaults(checked, specs)
+  if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
+  refuseOversize(file, tools)
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const text = mapContent(content, (bytes) => utf8.decode(bytes))
+  return { name, sha256, ...text, specs, tools, report: moduleReport(checked, specs) }
+}
+
+/** A fault as a detail of an error, with the name of its spec if there is one. */
+export function faultDetail({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
+  return { reason: code, ...(name !== undefined && { name }), ...fault }
+}
+
+/** Throws if the module as a whole has a fault, needs a package that is not installed, or has no tool. */
+function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
+  const ofModule = [...faultsOfModule(checked), ...untoldImports(checked)]
+  if (ofModule.length === 0 && specs.some(({ admitted }) => admitted)) return
+  const ofSpecs = specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name)))
+  const details = ofModule.length > 0 ? ofModule : ofSpecs
+  const [first] = details
+  const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : ''
+  const sentence = typeof first?.['message'] === 'string' ? first['message'] : 'The module has no tool.'
+  throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
+}
+
+/** A fault about a missing package names the package. */
+function faultsOfModule({ faults, missingImports }: CheckReport): ErrorDetail[] {
+  return faults.map((fault) => {
+    const missing = missingImports.find((name) => namesMissing(fault, name))
+    return { ...faultDetail(fault), ...(missing !== undefined && { import: missing }) }
+  })
+}
+
+function namesMissing({ kind, message }: ModuleFault, name: string): boolean {
+  return kind === 'import_not_installed' && message.includes(`'${name}'`)
+}
+
+/** Missing packages are faults, because an import inside a function would fail later, during a call. */
+function untoldImports({ missingImports, faults, notes }: CheckReport): ErrorDetail[] {
+  const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')
+  const untold = missingImports.filter((name) => !faults.some((fault) => namesMissing(fault, name)))
+  return untold.map((name) => {
+    const note = sentences.find(({ message }) => message.includes(`'${name}'`))
+    const message = note?.message ?? `'${name}' is not installed here.`
+    return { reason: 'MODULE_BROKEN', kind: 'import_not_installed', import: name, message, line: note?.line }
+  })
+}
+
+function refuseOversize(file: string, tools: readonly AdmittedDefinition[]): void {
+  const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
+  const [size, most] = [bytes, MODULE_DEFINITIONS_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
+  const message = `${file}: its definitions take ${size} bytes together and may take ${most}. Split the module.`
+  const fault = { reason: 'MODULE_INVALID', kind: 'definitions_too_large', message } as const
+  throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
+}

@@ -1,0 +1,81 @@
+import type { ErrorCode, JsonObject } from '@toolrack/contract'
+import { admitDefinition, type AdmittedDefinition } from './admit-definition.ts'
+import type { DefinitionFault } from './definition-fault.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
+import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
+
+/** A spec of the runner's report, and its definition. If there is no definition, the spec was refused. */
+export type AdmittedSpec = {
+  readonly spec: CheckedSpec
+  readonly admitted?: AdmittedDefinition
+  readonly faults: readonly ModuleFault[]
+}
+
+export type ModuleIdentity = { readonly name: string; readonly sha256: string }
+
+/** Admits the definition of a spec in the same way as any other definition. */
+export async function admitSpec(
+  spec: CheckedSpec,
+  module: ModuleIdentity & { readonly file: string },
+  compiler: SchemaCompiler,
+): Promise<AdmittedSpec> {
+  if (!spec.accepted) return { spec, faults: spec.faults }
+  const admission = await admitDefinition(definitionOf(spec, module), compiler)
+  if (!('faults' in admission)) return { spec, admitted: inSpec(admission), faults: [] }
+  return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
+}
+
+/** The most arguments whose kinds a definition keeps. Of a tool with more, rules take each argument for `other`. */
+const KINDS_MAX = 100
+
+/** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
+function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
+  const { name, description, parameters, annotations, timeoutSeconds, network, kinds } = spec
+  const isKept = kinds !== undefined && Object.keys(kinds).length <= KINDS_MAX
+  return {
+    type: 'function',
+    function: { name, description, parameters },
+    runner: {
+      kind: 'python',
+      module,
+      sha256,
+      ...(network.length > 0 && { network }),
+      ...(isKept && { kinds }),
+    },
+    category: module,
+    ...(annotations && { annotations }),
+    ...(timeoutSeconds !== null && { limits: { timeoutSeconds } }),
+  }
+}
+
+function inSpec({ normalised, unenforced, ...admission }: AdmittedDefinition): AdmittedDefinition {
+  return { ...admission, normalised: normalised.map(atSpec), unenforced: unenforced.map(atSpec) }
+}
+
+function atSpec<Note extends { readonly pointer: string }>(note: Note): Note {
+  return { ...note, pointer: specPointer(note.pointer) }
+}
+
+/** The author knows the spec and not the definition, so pointers are converted to pointers into the spec. */
+function specPointer(pointer: string): string {
+  return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
+}
+
+function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file: string): ModuleFault {
+  const pointer = specPointer(fault.pointer)
+  const place = line === null ? file : `${file}, line ${line}`
+  return {
+    code: fault.reason,
+    kind: kindOf(fault.reason, pointer),
+    message: `${place}: '${name}': ${pointer} ${fault.message}`,
+    ...(line !== null && { line }),
+    pointer,
+  }
+}
+
+/** Returns one of the kinds that `docs/modules.md` lists. */
+function kindOf(reason: ErrorCode, pointer: string): string {
+  if (reason === 'NAME_INVALID') return 'name_invalid'
+  if (pointer.startsWith('/parameters')) return 'parameters_invalid'
+  return pointer === '/description' ? 'description_invalid' : 'field_invalid'
+}

@@ -1,0 +1,34 @@
+import { isToolName, readableName, toolNameFault, type ErrorCode, type Layer } from '@toolrack/contract'
+import type { CatalogView } from '../views/catalog-view.ts'
+import type { JsonFault } from '../../json/json-fault.ts'
+
+/** One fault of a definition. `pointer` points into the JSON that the author sent. */
+export type DefinitionFault = JsonFault & {
+  readonly reason: ErrorCode
+  /** The layer of the other definition, if the fault names another definition. */
+  readonly layer?: Layer
+}
+
+/** The faults of a name that cannot be written. If the name looks like that of another tool, the message names the other tool. */
+export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
+  const message = toolNameFault(name)
+  if (message === undefined) return []
+  const read = readableName(name)
+  const other = isToolName(read) ? view.winner(read) : undefined
+  if (!other) return [{ reason: 'NAME_INVALID', pointer, message }]
+  const { layer, sealed } = other
+  if (sealed) return [sealedBy(layer, pointer)]
+  const alike = `the name reads like ${other.name} of the ${layer} layer`
+  return [{ reason: 'NAME_INVALID', pointer, message: `${message}; ${alike}`, layer }]
+}
+
+/** NAME_SEALED if a layer below `layer` has sealed the name. */
+export function sealedFault(view: CatalogView, layer: 'user' | 'global', name: string) {
+  const sealing = view.below(layer, name).findLast(({ sealed }) => sealed)
+  return sealing && sealedBy(sealing.layer, '')
+}
+
+function sealedBy(layer: Layer, pointer: string): DefinitionFault {
+  const message = `the name is sealed by the ${layer} layer and cannot be defined elsewhere; choose another name`
+  return { reason: 'NAME_SEALED', pointer, message, layer }
+}

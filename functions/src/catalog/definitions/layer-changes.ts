@@ -1,0 +1,205 @@
+import { VERSIONS_KEPT } from './definition-store.ts'
+import type { LayerState } from './layer-state.ts'
+import { NO_TOTALS, replaced, type LayerLimits, type LayerTotals } from './layer-totals.ts'
+import type { ModuleContent } from './module-content.ts'
+import type { DefinitionRecord, ModuleRecord } from './stored-records.ts'
+
+export type RecordKind = 'definition' | 'module'
+
+export type KeptVersion = {
+  readonly revision: number
+  /** Counted by `recordBytes`. */
+  readonly bytes: number
+  /** The digest of a module's content. A deletion and a version of a definition have none. */
+  readonly sha256?: string | null
+}
+
+/** One name of a layer, with its kept versions. */
+export type KeptName = {
+  readonly kind: RecordKind
+  readonly name: string
+  readonly isDeleted: boolean
+  /** The bytes of the name's own record, without its versions. Counted by `recordBytes`. */
+  readonly ownBytes: number
+  /** The oldest first. The last one is the present content, or the deletion. */
+  readonly versions: readonly KeptVersion[]
+  /**
+   * True if `versions` has only the versions that are needed to add a new one: the last one, and those older than the newest
+   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write the names.
+   */
+  readonly isPartial?: boolean | undefined
+}
+
+/** The content that is written under a name. A deletion of a module has no `module`. */
+export type RecordContent =
+  | { readonly kind: 'definition'; readonly record: DefinitionRecord }
+  | {
+      readonly kind: 'module'
+      readonly record: ModuleRecord
+      readonly report: string
+      readonly module?: ModuleContent | undefined
+    }
+
+export type RecordChange = {
+  /** The name with all versions, including the new one. */
+  readonly name: KeptName
+  /** The same name after versions were removed to make room. If no version is left, the name is removed too. */
+  readonly left: KeptName
+  /** The versions that are removed. */
+  readonly forgotten: readonly KeptVersion[]
+  /** Undefined if the name only loses versions. */
+  readonly content: RecordContent | undefined
+}
+
+/** How content is removed: the names that were deleted first (`deletedAt`), or the oldest past versions (`oldest`). */
+export const AGES = ['deletedAt', 'oldest'] as const
+export type Age = (typeof AGES)[number]
+
+type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
+
+/**
+ * All changes of a layer by one transaction: the records that it writes, and those that it removes to make room. The store
+ * reads names and passes them to this object, asks for the changes, and then writes them.
+ */
+export class LayerChanges {
+  readonly #limits: Omit<LayerLimits, 'definitionsMax'>
+  readonly #names = new Map<string, Changed>()
+  #state: LayerState
+
+  /** `revision` is the revision of all records that the transaction writes. */
+  constructor(
+    { epoch, revision: last, size, floor, totals }: LayerState,
+    limits: Omit<LayerLimits, 'definitionsMax'>,
+    revision: number = last,
+  ) {
+    this.#limits = limits
+    this.#state = { epoch, revision, size, floor, totals }
+  }
+
+  /** The state of the layer with these changes. */
+  get state(): LayerState {
+    return this.#state
+  }
+
+  /** Adds a record to write. The last version of `name` is the new one. Only the newest `VERSIONS_KEPT` versions remain. */
+  write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
+    const left = withoutSurplus(name)
+    this.#names.set(keyOf(name), { name, left, content })
+    this.#replace(before, left)
+    if (name.kind !== 'definition') return
+    const wasPresent = before !== undefined && !before.isDeleted
+    const size = this.#state.size + Number(!name.isDeleted) - Number(wasPresent)
+    this.#state = { ...this.#state, size }
+  }
+
+  /** Adds names with all their versions, so that these may be removed. A known name only gets the versions that it lacks. */
+  consider(names: readonly KeptName[]): void {
+    for (const name of names) {
+      const known = this.#names.get(keyOf(name))
+      if (!known) this.#names.set(keyOf(name), { name, left: name, content: undefined })
+      else if (known.name.isPartial) {
+        const versions = [...name.versions, ...known.name.versions.slice(-1)]
+        known.name = { ...known.name, versions, isPartial: false }
+        known.left = withoutSurplus(known.name)
+      }
+    }
+  }
+
+  /** The names of which not all versions are known. They must be passed to `consider` before `forget` is called. */
+  get partial(): readonly KeptName[] {
+    return [...this.#names.values()].map(({ name }) => name).filter(({ isPartial }) => isPartial)
+  }
+
+  knows(name: Pick<KeptName, 'kind' | 'name'>): boolean {
+    return this.#names.has(keyOf(name))
+  }
+
+  /** True if content must be removed, because there are too many deleted names (`deletedAt`) or too many bytes (`oldest`). */
+  isTooLarge(age: Age): boolean {
+    const { totals } = this.#state
+    if (!totals) return false
+    const { deletedMax, bytesMax } = this.#limits
+    return age === 'deletedAt' ? totals.deleted > deletedMax : totals.bytes > bytesMax
+  }
+
+  /**
+   * Removes content in the order of `age`, until the layer is small enough. Removes nothing newer than the revision `reached`,
+   * because only the names up to this revision have been considered.
+   */
+  forget(age: Age, reached: number): void {
+    const oldestFirst = [...this.#names.values()]
+      .flatMap((changed) => removableFrom(changed, age))
+      .filter(({ revision }) => revision <= reached)
+      .toSorted(byAge)
+    for (const { changed, count } of oldestFirst) {
+      if (!this.isTooLarge(age)) return
+      this.#forgetVersions(changed, count)
+    }
+  }
+
+  /** The changes that the store has to write. To be read after the last call of `forget`. */
+  get records(): readonly RecordChange[] {
+    const records = [...this.#names.values()].map(({ name, left, content }) => {
+      const forgotten = name.versions.slice(0, name.versions.length - left.versions.length)
+      return { name, left, forgotten, content }
+    })
+    return records.filter(({ forgotten, content }) => content !== undefined || forgotten.length > 0)
+  }
+
+  #forgetVersions(changed: Changed, count: number): void {
+    const { left } = changed
+    changed.left = { ...left, versions: left.versions.slice(count) }
+    this.#replace(left, changed.left)
+    const deletion = left.versions.at(-1)
+    if (deletion && changed.left.versions.length === 0 && left.kind === 'definition')
+      this.#state = { ...this.#state, floor: Math.max(this.#state.floor, deletion.revision) }
+  }
+
+  /** Counts `after` in place of `before`, if the layer is counted. */
+  #replace(before: KeptName | undefined, after: KeptName): void {
+    const { totals } = this.#state
+    if (!totals) return
+    const removed = before ? totalsOf(before) : NO_TOTALS
+    this.#state = { ...this.#state, totals: replaced(totals, removed, totalsOf(after)) }
+  }
+}
+
+/** What one name adds to the totals of its layer. */
+export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
+  if (isDeleted && versions.length === 0) return NO_TOTALS
+  return {
+    bytes: versions.reduce((sum, version) => sum + version.bytes, ownBytes),
+    presentBytes: isDeleted ? 0 : ownBytes + (versions.at(-1)?.bytes ?? 0),
+    deleted: Number(isDeleted),
+  }
+}
+
+/** The name with the newest `VERSIONS_KEPT` of its versions. */
+function withoutSurplus(name: KeptName): KeptName {
+  return { ...name, versions: name.versions.slice(name.isPartial ? -2 : -VERSIONS_KEPT) }
+}
+
+/** The versions that may be removed: all except the present content. */
+export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVersion[] {
+  return isDeleted ? versions : versions.slice(0, -1)
+}
+
+/** The `count` oldest versions of a name, which are removed together. Those with the lowest `revision` are removed first. */
+type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
+
+/** `deletedAt`: all versions of a deleted name together, and none of another name. `oldest`: each past version alone. */
+function removableFrom(changed: Changed, age: Age): readonly Removable[] {
+  const past = pastVersions(changed.left)
+  if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))
+  const deletion = changed.left.isDeleted ? past.at(-1) : undefined
+  return deletion ? [{ changed, revision: deletion.revision, count: past.length }] : []
+}
+
+/** Orders by revision. At the same revision, definitions come before modules, then names by code unit. */
+function byAge(a: Removable, b: Removable): number {
+  return a.revision - b.revision || (keyOf(a.changed.name) < keyOf(b.changed.name) ? -1 : 1)
+}
+
+function keyOf({ kind, name }: Pick<KeptName, 'kind' | 'name'>): string {
+  return `${kind}/${name}`
+}

@@ -1,0 +1,54 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import { isChosen, storedLayer, type WritableLayer } from './definition-writer.ts'
+import { sentContent } from './module-content.ts'
+import type { ModulePage, ModuleStore } from './module-store.ts'
+
+/** 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
+const NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/
+
+/** True if a module can have this name. Names for which it is false are never passed to a store. */
+export function isModuleName(name: string): boolean {
+  return NAME.test(name)
+}
+
+/** Identifies a version by its content or by its revision. */
+export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
+
+/** Reads modules. The caller must have checked the access. */
+export class ModuleReader {
+  readonly #store: ModuleStore
+
+  constructor(store: ModuleStore) {
+    this.#store = store
+  }
+
+  async module(principal: Principal, layer: WritableLayer, name: string) {
+    const target = storedLayer(layer, principal.uid)
+    const module = isModuleName(name) ? await this.#store.module(target, name) : undefined
+    const content = module && (await this.#store.source(target, module.sha256))
+    if (!module || content === undefined) throw new ToolrackError('MODULE_NOT_FOUND')
+    return { ...module, ...sentContent(content) }
+  }
+
+  modules(principal: Principal, layer: WritableLayer, page: ModulePage) {
+    return this.#store.modules(storedLayer(layer, principal.uid), page)
+  }
+
+  async versions(principal: Principal, layer: WritableLayer, name: string) {
+    const target = storedLayer(layer, principal.uid)
+    const versions = isModuleName(name) ? await this.#store.moduleVersions(target, name) : []
+    if (versions.length === 0) throw new ToolrackError('MODULE_NOT_FOUND')
+    return versions
+  }
+
+  /** The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
+  async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
+    const versions = await this.versions(principal, layer, name)
+    const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256
+    const target = storedLayer(layer, principal.uid)
+    const content = sha256 === undefined ? undefined : await this.#store.source(target, sha256)
+    if (content === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
+    return content
+  }
+}

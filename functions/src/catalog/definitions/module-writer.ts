@@ -1,0 +1,126 @@
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import { Turns } from '../../loop-turn.ts'
+import type { Catalog } from '../views/catalog.ts'
+import type { CatalogView } from '../views/catalog-view.ts'
+import type { AdmittedDefinition } from './admit-definition.ts'
+import { putOf, writeLayer, type WritableLayer, type WriteTarget } from './definition-writer.ts'
+import { withTokens } from './count-puts.ts'
+import { sealedFault } from './definition-fault.ts'
+import type { DefinitionWriteResult } from './definition-change.ts'
+import type { Precondition } from '../../precondition.ts'
+import { shadowsOf } from './write-answer.ts'
+import type { Runner } from './runner.ts'
+import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
+import { admitModule } from './admit-module.ts'
+import { contentOf, mapContent, type ModuleContent } from './module-content.ts'
+import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
+import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
+
+type Upload = WriteTarget & ModuleContent<Uint8Array>
+type Rollback = WriteTarget & { readonly choice: ModuleVersionChoice }
+
+type Parts = {
+  readonly store: ModuleStore
+  readonly reader: ModuleReader
+  readonly catalog: Catalog
+  readonly compilers: SchemaCompilers
+  readonly runner: Runner
+}
+
+/** Makes all changes of modules. The caller must have checked the access. */
+export class ModuleWriter {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Writes a module and all of its definitions. Rejects if the runner refuses the module. Then the old version remains. */
+  async put(principal: Principal, { layer, name, precondition, signal, ...content }: Upload) {
+    const { runner, compilers, catalog } = this.#parts
+    const compiler = compilers.forCaller({ user: principal.uid, signal })
+    const check = { name, ...content, tenant: principal.uid, signal }
+    const module = await admitModule(check, { runner, compiler, goOn: compiler.goOn })
+    const view = await catalog.view(principal)
+    refuseSealed(view, layer, module.tools)
+    const { sha256, report } = module
+    const puts = module.tools.map((tool) => putOf(tool))
+    const tools = await withTokens(puts, new Turns(signal))
+    const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
+    return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
+  }
+
+  /** Writes older content again, as a new version. */
+  async rollback(principal: Principal, { choice, ...target }: Rollback) {
+    const { layer, name } = target
+    const content = await this.#parts.reader.contentOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, ...mapContent(content, (text) => Buffer.from(text)) })
+  }
+
+  async delete(principal: Principal, layer: WritableLayer, name: string, precondition: Precondition) {
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_NOT_FOUND')
+    const outcome = await this.#write(principal, layer, { kind: 'delete', name, precondition })
+    return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
+  }
+
+  #write(principal: Principal, layer: WritableLayer, change: ModuleChange) {
+    const { store, catalog, runner } = this.#parts
+    return writeLayer(catalog, principal, layer, async (target, context) => {
+      const result = await store.writeModule(target, change, context)
+      const sha256 = unusedAfter(result)
+      // Modules of a user layer run only in processes of that user. Processes that `forget` does not reach end later.
+      const tenant = target.kind === 'user' ? target.uid : undefined
+      if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
+      return result
+    })
+  }
+}
+
+/** The digest of the content that the write has replaced or deleted, so that no call uses it any more. */
+function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
+  if (outcome === 'deleted') return sha256
+  return replaced === sha256 ? undefined : replaced
+}
+
+function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {
+  const details = tools.flatMap(({ definition }) => {
+    const { name } = definition.function
+    const fault = sealedFault(view, layer, name)
+    return fault ? [{ reason: fault.reason, name, layer: fault.layer, message: fault.message }] : []
+  })
+  const [first] = details
+  if (!first) return
+  const message = `${first.name}: ${first.message}. Nothing was written.`
+  throw new ToolrackError(first.reason, message, { details })
+}
+
+/** The answer to a write of one module. `report` has the result for each spec. A deletion has no report. */
+function moduleAnswer(
+  { name, outcome, sha256, revision, tools }: ModuleWriteResult,
+  layer: WritableLayer,
+  view: CatalogView,
+  report?: JsonObject,
+) {
+  const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
+    tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
+  const present = tools.filter((tool) => tool.outcome !== 'deleted')
+  const shadows = present.flatMap(({ name }) =>
+    shadowsOf(view, layer, name).map((shadow) => ({ name, ...shadow })),
+  )
+  return {
+    name,
+    outcome,
+    sha256,
+    revision,
+    layer,
+    tools: {
+      added: named('created'),
+      changed: named('updated'),
+      removed: named('deleted'),
+      unchanged: named('unchanged'),
+    },
+    shadows,
+    ...(report && { report }),
+  }
+}

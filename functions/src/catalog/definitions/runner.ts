@@ -1,0 +1,139 @@
+import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
+import type { JsonText } from '../../json/json-text.ts'
+import type { CheckReport } from './check-report.ts'
+import type { ModuleContent } from './module-content.ts'
+
+/** The runner that runs tools in isolation, as the service uses it. */
+export type Runner = {
+  /** The present state of the runner. Never rejects. Never takes more time than a caller of `/health` waits. */
+  readonly health: () => Promise<RunnerHealth>
+  /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
+  readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
+  /** Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+  readonly check: (module: ModuleCheck) => Promise<CheckReport>
+  /** Ends the processes that wait for calls of a module. Never rejects. A process that cannot be reached ends by itself later. */
+  readonly forget: (module: ForgottenModule) => Promise<void>
+  /** Closes the connections to the runner, and ends its process if the service started it. */
+  readonly close: () => Promise<void>
+}
+
+/** A module: its name, which is that of its file without `.py` or that of its folder, and its bytes. */
+export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
+
+/** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
+export type ModuleCheck = ModuleSource & {
+  readonly tenant?: string | undefined
+  /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A module that the user `tenant` no longer calls. Without a tenant, no user calls the module any more. */
+export type ForgottenModule = {
+  readonly tenant?: string | undefined
+  readonly module: string
+  readonly sha256: string
+}
+
+/** The levels of isolation that a runner measures. L0 stops no attack. Each level stops more attacks than the level before. */
+export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
+export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
+
+/** The facts of a runner that accepts calls. Facts that are not in this type are shown unchanged. */
+export type RunnerHealth =
+  | { readonly status: 'ready'; readonly isolation: IsolationLevel; readonly [fact: string]: unknown }
+  | RunnerAway
+
+/** The runner does not accept calls: not yet, never, or no longer. The reason is a sentence for the operator. */
+export type RunnerAway = {
+  readonly status: 'starting' | 'absent' | 'unreachable'
+  readonly reason: string
+}
+
+/** What a handler that has a parameter `context` is told about its call. The runner adds the deadline. */
+export type CallContext = {
+  readonly user: string
+  readonly invocationId: string
+  /** The canonical name of the tool. */
+  readonly tool: string
+  readonly session: string | null
+  /** The workflow that a job token names. */
+  readonly workflow: string | null
+  /** The `context` that the caller sent. Nobody has checked that it is true. */
+  readonly caller: JsonObject
+}
+
+export type RunnerCall = {
+  readonly module: string
+  readonly sha256: string
+  readonly tool: string
+  readonly arguments: JsonObject
+  readonly context: CallContext
+  /** The calling user. No process serves two users. */
+  readonly tenant: string
+  readonly invocationId: string
+  /** For the runner's log lines: the valid trace context of the caller, if there is one. */
+  readonly traceparent?: string | undefined
+  readonly deadlineMs: number
+  /** The memory that the call may use. If undefined, the runner decides. */
+  readonly memoryBytes?: number | undefined
+  readonly minIsolation: IsolationLevel | undefined
+  /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
+  readonly resultBytesMax: number
+  /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
+  readonly network: readonly string[]
+  /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
+  readonly source: () => Promise<ModuleContent | undefined>
+  /** Aborted when nobody waits for the call. */
+  readonly signal: AbortSignal
+  /** Receives the events of the call. Without it, the runner sends no values before the outcome. */
+  readonly listen?: RunnerListener | undefined
+}
+
+/** What a tool reports while it runs. A value stays the JSON that its language wrote. */
+export type RunnerEvent =
+  | { readonly type: 'log'; readonly text: string }
+  | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
+  | { readonly type: 'value'; readonly value: JsonText }
+
+/** Receives an event. Returns a promise, which never rejects, if the next event must wait until it resolves. */
+export type RunnerListener = (event: RunnerEvent) => Promise<void> | undefined
+
+export type PrintedLog = { readonly text: string; readonly truncated: boolean }
+
+/** The value that the tool returned, or the reason why there is none. */
+export type RunnerOutcome = RunnerReturn | RunnerFailure
+
+/** The text that the tool returned, or the JSON of another value. The service does not parse it. */
+export type RunnerReturn = ({ readonly text: string } | { readonly json: string }) & {
+  readonly isolation: IsolationLevel
+  readonly usage: ResourceUsage
+  readonly log: PrintedLog
+}
+
+/** If nothing was run, there is no isolation, no usage and no log. A call that was lost can have a log without the others. */
+export type RunnerFailure = {
+  readonly code: ErrorCode
+  readonly error: string
+  readonly isolation?: IsolationLevel
+  readonly usage?: ResourceUsage
+  readonly log?: PrintedLog
+  readonly retryAfterSeconds?: number
+  /** True if the call was CANCELLED after it was sent. */
+  readonly mayHaveRun?: boolean
+}
+
+/** Used in place of a runner if there is none. */
+export function absentRunner(reason: string): Runner {
+  return {
+    health: () => Promise.resolve({ status: 'absent', reason }),
+    invoke: () => Promise.resolve({ code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${reason}` }),
+    check: () => Promise.reject(new ToolrackError('RUNNER_UNAVAILABLE', noCheck(reason))),
+    forget: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  }
+}
+
+/** The message for an upload that no runner can check. */
+export function noCheck(reason: string): string {
+  return `No module can be checked here, so nothing was written. ${reason}`
+}

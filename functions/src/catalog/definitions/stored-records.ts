@@ -1,0 +1,60 @@
+import type { Digest } from '@toolrack/contract'
+import type { Deletion, StoredDefinition } from '../views/layer-source.ts'
+import type { DefinitionVersion } from './definition-store.ts'
+import type { ModuleSummary, ModuleVersion } from './module-store.ts'
+import { revisionText } from './layer-state.ts'
+
+/** The form in which all stores keep a definition. Without text, it is the tombstone of a deleted definition. */
+export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
+  readonly text: string | null
+  readonly digest: Digest
+  /** See `StoredDefinition`. Missing or null if the tokens were not counted. */
+  readonly tokens?: string | null
+}
+
+/** A version of a definition. A deletion has neither text nor digest. */
+export type DefinitionVersionRecord = Pick<ModuleVersionRecord, 'revision' | 'at' | 'by'> & {
+  readonly text: string | null
+  readonly digest: Digest | null
+}
+
+/** The form in which all stores keep a module, without its report. Without a sha256, it is a tombstone. */
+export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'revision'> & {
+  readonly sha256: string | null
+  readonly revision: number
+}
+
+/** A version of a module. A deletion has no sha256. */
+export type ModuleVersionRecord = Omit<ModuleVersion, 'sha256' | 'revision'> &
+  Pick<ModuleRecord, 'sha256' | 'revision'>
+
+/** The definition in a record, or undefined for a tombstone. */
+export function storedDefinition(record: DefinitionRecord, epoch: string): StoredDefinition | undefined {
+  const { name, text, digest, revision, tokens, updatedAt, updatedBy } = record
+  if (text === null) return undefined
+  const stored = { name, text, digest, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+  return typeof tokens === 'string' ? { ...stored, tokens } : stored
+}
+
+/** The deletion in a tombstone. Undefined for a definition. */
+export function deletionOf({ name, text, revision }: DefinitionRecord, epoch: string): Deletion | undefined {
+  return text === null ? { name, revision: revisionText(revision, epoch) } : undefined
+}
+
+export function definitionVersion(record: DefinitionVersionRecord, epoch: string): DefinitionVersion {
+  const { revision, text, digest, at, by } = record
+  const content = text === null || digest === null ? {} : { text, digest }
+  return { revision: revisionText(revision, epoch), ...content, at, by }
+}
+
+/** The module in a record, or undefined for a tombstone. */
+export function moduleSummary(record: ModuleRecord, epoch: string): ModuleSummary | undefined {
+  const { name, sha256, tools, revision, updatedAt, updatedBy } = record
+  if (sha256 === null) return undefined
+  return { name, sha256, tools, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+}
+
+export function moduleVersion(record: ModuleVersionRecord, epoch: string): ModuleVersion {
+  const { revision, sha256, tools, at, by } = record
+  return { revision: revisionText(revision, epoch), ...(sha256 !== null && { sha256 }), tools, at, by }
+}

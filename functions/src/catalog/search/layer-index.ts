@@ -1,0 +1,110 @@
+import type { Pieces } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../views/catalog-entry.ts'
+import type { LayerSnapshot } from '../views/layer-snapshot.ts'
+import { indexedTool, type IndexedTool } from './indexed-tool.ts'
+import type { ToolFacts } from './twins.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
+type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
+
+/** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
+const BYTES = { term: 930, tool: 300 } as const
+
+/** The postings of a tool that the last index has are copied from there. */
+const NOTHING_NEW: IndexedTool['terms'] = new Map()
+
+/** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
+export class LayerIndex {
+  readonly entries: readonly CatalogEntry[]
+  readonly vocabulary: Vocabulary
+  /** For each tool the number of its family: tools whose names differ only in numbers have the same. */
+  readonly families: Uint32Array
+  readonly bytes: number
+  readonly #postings: ReadonlyMap<string, Postings>
+  readonly #facts: readonly ToolFacts[]
+
+  private constructor(
+    entries: readonly CatalogEntry[],
+    postings: ReadonlyMap<string, Postings>,
+    vocabulary: Vocabulary,
+    facts: readonly ToolFacts[],
+    families: Uint32Array,
+  ) {
+    this.entries = entries
+    this.vocabulary = vocabulary
+    this.#postings = postings
+    this.#facts = facts
+    this.families = families
+    let bytes = 0
+    for (const { tools } of postings.values()) bytes += BYTES.term + 8 * tools.length
+    for (const one of facts) bytes += BYTES.tool + one.hashes.byteLength
+    this.bytes = bytes
+  }
+
+  of(term: string): Postings | undefined {
+    return this.#postings.get(term)
+  }
+
+  facts(tool: number): ToolFacts | undefined {
+    return this.#facts[tool]
+  }
+
+  /** The index of a snapshot. Reads only the tools that `previous` does not have; the others are copied. */
+  static *after(previous: LayerIndex | undefined, snapshot: LayerSnapshot): Pieces<LayerIndex> {
+    const entries = snapshot.sorted
+    const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
+    const places = new Int32Array(previous?.entries.length ?? 0).fill(-1)
+    const facts: ToolFacts[] = []
+    const families = new Uint32Array(entries.length)
+    const numbers = new Map<number, number>()
+    const grown = new Map<string, Growing>()
+    for (const [index, entry] of entries.entries()) {
+      yield
+      const before = known.get(entry)
+      const kept = before === undefined ? undefined : previous?.facts(before)
+      if (before !== undefined && kept) places[before] = index
+      const tool = kept ? { facts: kept, terms: NOTHING_NEW } : indexedTool(entry)
+      const { family } = tool.facts
+      facts.push(tool.facts)
+      if (!numbers.has(family)) numbers.set(family, numbers.size)
+      families[index] = numbers.get(family) ?? 0
+      for (const [term, { weight, isHead }] of tool.terms)
+        add(grown, term, 2 * index + (isHead ? 1 : 0), weight)
+    }
+    if (previous) yield* copyPostings(previous.#postings, places, grown)
+    const postings = new Map<string, Postings>()
+    const vocabulary = new Vocabulary(postings)
+    for (const [term, one] of grown) {
+      yield
+      postings.set(term, { tools: Uint32Array.from(one.tools), weights: Float32Array.from(one.weights) })
+      vocabulary.add(term)
+    }
+    return new LayerIndex(entries, postings, vocabulary, facts, families)
+  }
+}
+
+/** Postings while they are collected. */
+type Growing = { readonly tools: number[]; readonly weights: number[] }
+
+function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {
+  const one = grown.get(term) ?? { tools: [], weights: [] }
+  if (one.tools.length === 0) grown.set(term, one)
+  one.tools.push(tool)
+  one.weights.push(weight)
+}
+
+/** Copies the postings of the tools that are still there. `places` has their new numbers, and -1 for the others. */
+function* copyPostings(
+  postings: ReadonlyMap<string, Postings>,
+  places: Int32Array,
+  grown: Map<string, Growing>,
+): Pieces<void> {
+  for (const [term, { tools, weights }] of postings) {
+    yield
+    for (const [at, tool] of tools.entries()) {
+      const place = places[tool >>> 1] ?? -1
+      if (place >= 0) add(grown, term, 2 * place + (tool & 1), weights[at] ?? 0)
+    }
+  }
+}

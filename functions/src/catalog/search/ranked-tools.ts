@@ -1,0 +1,151 @@
+import type { Pieces } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../views/catalog-entry.ts'
+import type { CatalogView } from '../views/catalog-view.ts'
+import { LayerHits, type Hit, type SearchedLayer } from './layer-hits.ts'
+import { shareLeft } from './needs.ts'
+import { readQuery, type ReadQuery } from './read-query.ts'
+import { commonPhrases, groupTwins } from './twins.ts'
+import { splitWords } from './words.ts'
+
+/** A tool with how well it fits. A word that only one tool has is worth about 1. */
+export type ScoredTool = { readonly entry: CatalogEntry; readonly score: number }
+
+/** A tool that stands for its group. Its twins are near-identical tools that fit less. */
+export type FoundTool = ScoredTool & { readonly twins: readonly ScoredTool[] }
+
+export type Wanted = {
+  /** The most groups. */
+  readonly limit?: number | undefined
+  /** False for a tool that must not be found. It makes no difference to the scores of others. */
+  readonly only?: ((entry: CatalogEntry) => boolean) | undefined
+}
+
+/** A view is searched as if it had so many more tools without a word of the query. Without them, the words of a small view would tell nothing. */
+const OTHER_TOOLS = 50
+/** What a word counts that only begins like one of the query, or is nearly the same. At most NEAR_MAX of them are looked up. */
+const NEAR = 0.4
+const NEAR_MAX = 10
+/** What two neighbouring words are worth that the query and the description have in common. */
+const COMMON_PHRASE = 0.7
+/** The score from which a tool fits of which only the arguments have words of the query. */
+const FITTING = 0.4
+/** What it is worth if the query has the exact name of the tool. */
+const NAMED = 10
+/** How many of the best tools are compared with the query word by word. */
+const REFINED = 200
+
+/**
+ * The tools of a view that fit the query, the best first; equally good ones in the order of their names. Of near-identical tools the
+ * best stands for the others. Everything is counted over the tools that the view shows, so the answer tells nothing about others.
+ */
+export function* rankedTools(
+  view: CatalogView,
+  layers: readonly SearchedLayer[],
+  query: string,
+  { limit = Infinity, only = () => true }: Wanted = {},
+): Pieces<readonly FoundTool[]> {
+  const read = readQuery(query)
+  const hits = layers.map((layer) => new LayerHits(layer))
+  const most = yield* lookUp(read, hits)
+  keepFitting(view, hits, read, most, only)
+  for (let count = Math.max(limit, REFINED); ; count *= 4) {
+    yield
+    const best = firstOf(hits, count)
+    const groups = groupTwins(refined(best, read))
+    if (groups.length < limit && best.length === count) continue
+    const scored = ({ entry, score }: Hit): ScoredTool => ({ entry, score: score / most })
+    return groups.slice(0, limit).map(([first, ...twins]) => ({ ...scored(first), twins: twins.map(scored) }))
+  }
+}
+
+/** BM25, with one length for all fields of a tool. Returns the most that one word can be worth. */
+function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Pieces<number> {
+  const tools = OTHER_TOOLS + hits.reduce((sum, { layer }) => sum + layer.shown.count, 0)
+  const worth = (families: number): number => Math.log(1 + (tools - families + 0.5) / (families + 0.5))
+  const used = new Set(terms.map(({ term }) => term))
+
+  /** Returns false if no shown tool has the term. */
+  function* add(term: string, factor: number, isHead: boolean): Pieces<boolean> {
+    // Of 100,000 tools, a common word takes a millisecond.
+    yield
+    const families = hits.reduce((sum, layer) => sum + layer.families(term), 0)
+    if (families > 0) for (const layer of hits) layer.add(term, factor * worth(families), isHead)
+    return families > 0
+  }
+
+  /** Adds the first `max` of these terms that shown tools have. Returns false if there are none. */
+  function* addNear(near: readonly string[], factor: number, max: number, isHead = false): Pieces<boolean> {
+    let left = max
+    for (const term of near) {
+      if (left === 0 || used.has(term) || !(yield* add(term, NEAR * factor, isHead))) continue
+      used.add(term)
+      left -= 1
+    }
+    return left < max
+  }
+
+  const near = (of: 'beginningWith' | 'beginningOf' | 'nearly', term: string): readonly string[] =>
+    hits
+      .flatMap(({ layer }) => layer.index.vocabulary[of](term))
+      .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))
+  for (const { term, factor } of terms) {
+    const isKnown = yield* add(term, factor, true)
+    if ((yield* addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
+    // The longest part says most.
+    const isFound = yield* addNear(near('beginningOf', term).toReversed(), factor, 1)
+    if (!isFound) yield* addNear(near('nearly', term), factor, NEAR_MAX)
+  }
+  for (const { term, factor } of hints) yield* add(term, factor, false)
+  return worth(0)
+}
+
+/** Leaves out what the query does not mean, and puts the tools first whose names it has. */
+function keepFitting(
+  view: CatalogView,
+  hits: readonly LayerHits[],
+  { terms, values, littleTelling, names }: ReadQuery,
+  most: number,
+  only: (entry: CatalogEntry) => boolean,
+): void {
+  // Other aliases would need a map of all names. They have the words of the name too.
+  const exact = names.flatMap((name) => [name, name.replace('__', ':')])
+  const named = new Set(exact.flatMap((name) => view.winner(name) ?? []).filter((entry) => view.shows(entry)))
+  const least = terms.length > 1 ? FITTING * most : 0
+  for (const layer of hits)
+    layer.rescore(named, ({ entry, facts, score }, isHead) => {
+      if (!only(entry)) return 0
+      const left = score * shareLeft(facts.needs, values)
+      if (named.has(entry)) return left + NAMED * most
+      if (littleTelling) return splitWords(entry.name).every((word) => littleTelling.has(word)) ? left : 0
+      return isHead || score >= least ? left : 0
+    })
+}
+
+/** The best, in the order that common phrases give them too. */
+function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
+  const better = best
+    .slice(0, REFINED)
+    .map((one) => ({ ...one, score: one.score + COMMON_PHRASE * commonPhrases(one.facts, phrases) }))
+  return [...better.toSorted(byScore), ...best.slice(REFINED)]
+}
+
+/** The best `count`, in order. Sorts only those that can be among them. */
+function firstOf(layers: readonly LayerHits[], count: number): readonly Hit[] {
+  let size = 0
+  for (const { scores } of layers) size += scores.length
+  const all = new Float64Array(size)
+  let at = 0
+  for (const { scores } of layers) {
+    all.set(scores, at)
+    at += scores.length
+  }
+  const least = size > count ? (all.sort()[size - count] ?? 0) : 0
+  return layers
+    .flatMap((layer) => [...layer.atLeast(least)])
+    .toSorted(byScore)
+    .slice(0, count)
+}
+
+function byScore(a: Hit, b: Hit): number {
+  return b.score - a.score || (a.entry.name < b.entry.name ? -1 : 1)
+}

@@ -1,0 +1,165 @@
+import { parseNameEntry, type DialectRules } from '@toolrack/contract'
+import type { Pieces } from '../../loop-turn.ts'
+import { FRAGMENT_START, fragmentEnd, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
+import type { Rung } from '../tokens/rungs.ts'
+import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
+import type { UsageRank } from './usage-rank.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { CatalogView } from './catalog-view.ts'
+import { isAliasTaken, isOmittedFrom, joinedAnswer, markOf, withSearch, workflowOf } from './list-answer.ts'
+import type { ItemWorkflows, ListAnswer } from './list-answer.ts'
+import type { ListQuery } from './list-query.ts'
+import { placeTools, type PlacedTool, type SizedTool, type ToolBounds } from './place-tools.ts'
+import type { FragmentSize, RungFragments, RungSizes } from './rung-fragments.ts'
+import { selectEntries, type Listed, type Selected } from './select-entries.ts'
+
+/** What a list takes, and how many tools are on each rung. */
+export type TokenBill = { readonly used: number; readonly budget: number | undefined } & {
+  readonly [On in Rung | 'dropped']: number
+}
+
+export type CountedAnswer = ListAnswer & {
+  readonly bill: TokenBill
+  /** All tools that the query asks for and the dialect admits, in the order of the ladder. Empty without a budget. */
+  readonly placed: readonly PlacedTool[]
+}
+
+/** What decides a budgeted list besides its query. */
+export type Counting = {
+  readonly rungs: RungFragments
+  readonly count: TokenCounter
+  readonly pinned: ReadonlySet<string>
+  readonly rank: UsageRank
+  readonly bounds?: ToolBounds | undefined
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Makes a list whose tokens are counted. With a budget, the ladder decides on which rung each tool is; the order of the list stays
+ * the same. Throws ANSWER_TOO_LARGE only without a budget.
+ */
+export function* countedAnswer(
+  view: CatalogView,
+  query: ListQuery,
+  dialect: DialectRules | undefined,
+  workflows: ItemWorkflows,
+  counting: Counting,
+  found?: readonly CatalogEntry[],
+): Pieces<CountedAnswer> {
+  const { rungs, count } = counting
+  const isOmitted = isOmittedFrom(query, workflows)
+  const select = (shape: (entry: CatalogEntry) => Listed | undefined): Pieces<Selected> =>
+    selectEntries(view, query, isOmitted, shape, found)
+  const looked: CatalogEntry[] = []
+  yield* select((entry) => {
+    looked.push(entry)
+    return { fragment: NOTHING, workflowName: undefined, callable: null }
+  })
+  const measured = new Map<CatalogEntry, RungSizes | undefined>()
+  for (const entry of looked) {
+    yield
+    measured.set(entry, yield* rungs.measured(entry, dialect, count))
+  }
+  if (dialect?.usesAliases) yield* view.readAliases()
+  const tools = new Map<Listed, SizedTool>()
+  const selected = yield* select((entry) => {
+    const isRefused = dialect !== undefined && isAliasTaken(view, entry, dialect)
+    const sizes = isRefused ? undefined : measured.get(entry)
+    // With a budget the ladder bounds the bytes.
+    const fragment = query.budget === undefined ? rungs.of(entry, dialect, 'full') : NOTHING
+    if (!sizes || !fragment) return undefined
+    const ending = endingOf(entry, query, workflows)
+    const listed = { fragment, workflowName: entry.workflowName, callable: entry.callable, size: sizes.full }
+    tools.set(listed, { entry, sizes, ending })
+    return listed
+  })
+  const joined = new JoinedTokens(count, jointOf(query, dialect))
+  const placed =
+    query.budget === undefined ? undefined : place(view, selected, query, dialect, tools, joined, counting)
+  const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
+  const rungOf = new Map(placed?.map(({ entry, rung }) => [entry, rung]))
+
+  function* onRungs(list: readonly Listed[]): Pieces<Listed[]> {
+    const kept: Listed[] = []
+    for (const one of list) {
+      yield
+      const tool = tools.get(one)
+      const rung = placed && tool ? rungOf.get(tool.entry) : 'full'
+      numbers[rung ?? 'dropped'] += 1
+      const fragment = rung && tool && rungs.of(tool.entry, dialect, rung)
+      if (fragment) kept.push({ ...one, fragment, size: tool.sizes[rung] })
+    }
+    return kept
+  }
+
+  // The vendor's own search stands in for the tools by which a model finds others.
+  const isDeferred = query.withSearch && dialect?.deferral !== undefined && selected.listed.length > 0
+  const kept = {
+    listed: yield* onRungs(selected.listed),
+    loaded: yield* onRungs(selected.loaded),
+    finders: isDeferred ? [] : yield* onRungs(selected.finders),
+  }
+  const listed = withSearch(kept, query, dialect)
+  const answer = joinedAnswer(view, query, workflows, selected, listed, dialect, found)
+  const counted = listed.map((one) => ({
+    ...(one.size ?? sizeOf(one.fragment, count)),
+    ending: one.ending ?? endingOf(one, query, workflows),
+  }))
+  const bill = { used: joined.of(counted), budget: query.budget, ...numbers }
+  return { ...answer, placed: placed ?? [], bill }
+}
+
+/** The text of `X-Tools-Tokens`. */
+export function billText({ used, budget, full, short, deferred, dropped }: TokenBill): string {
+  return `${used}/${budget ?? '-'}; full=${full}; short=${short}; deferred=${deferred}; dropped=${dropped}`
+}
+
+function place(
+  view: CatalogView,
+  { finders, listed, loaded }: Selected,
+  query: ListQuery,
+  dialect: DialectRules | undefined,
+  tools: ReadonlyMap<Listed, SizedTool>,
+  joined: JoinedTokens,
+  { pinned, rank, count, bounds }: Counting,
+): readonly PlacedTool[] {
+  const deferral = query.withSearch && listed.length > 0 ? dialect?.deferral : undefined
+  const mark = deferral && markOf(deferral)
+  const sized = (list: readonly Listed[], ending?: string): SizedTool[] =>
+    list.flatMap((one) => {
+      const tool = tools.get(one)
+      return tool ? [ending === undefined ? tool : { ...tool, ending }] : []
+    })
+  const first = [...(deferral ? [] : sized(finders)), ...sized(loaded)]
+  const others = sized(listed, mark)
+  const searchTool = deferral && sizeOf(Buffer.from(JSON.stringify(deferral.searchTool)), count)
+  const open = joined.open + (searchTool ? joined.most(searchTool) : 0)
+  // A tool that the model has loaded may be in the list without being asked for.
+  const byName = query.loaded.flatMap((one) => view.resolve(parseNameEntry(one).name)?.name ?? [])
+  const asked = new Set([...pinned, ...byName, ...first.map(({ entry }) => entry.name)])
+  const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)
+  const order = { pinned: asked, rank, search }
+  return placeTools([...first, ...others], order, query.budget ?? 0, open, joined, bounds)
+}
+
+function sizeOf(fragment: Buffer, count: CountTokens): FragmentSize {
+  const text = fragment.toString()
+  return { tokens: count(fragmentEnd(text)), bytes: fragment.length, tail: tailOf(text) }
+}
+
+function endingOf(
+  one: Pick<Listed, 'callable' | 'workflowName'>,
+  { envelope }: ListQuery,
+  workflows: ItemWorkflows,
+): string | undefined {
+  if (envelope !== 'items') return undefined
+  return `,"workflowName":${JSON.stringify(workflowOf(one, workflows))}}`
+}
+
+function jointOf({ envelope }: ListQuery, dialect: DialectRules | undefined): Joint {
+  const key = dialect?.declarationsKey
+  if (envelope === 'items') return { open: `{"items":[${FRAGMENT_START}`, close: ']}', empty: '{"items":[]}' }
+  if (key === undefined) return { open: `[${FRAGMENT_START}`, close: ']', empty: '[]' }
+  return { open: `[{${JSON.stringify(key)}:[${FRAGMENT_START}`, close: ']}]', empty: '[]' }
+}

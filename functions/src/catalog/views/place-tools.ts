@@ -1,0 +1,81 @@
+import type { JoinedTokens } from '../tokens/joined-tokens.ts'
+import { climb, WITHOUT_DEFERRED, type RungCost, type Standing } from '../tokens/ladder.ts'
+import type { Rung } from '../tokens/rungs.ts'
+import type { UsageRank } from './usage-rank.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { RungSizes } from './rung-fragments.ts'
+import { PAGE_BYTES_MAX } from './select-entries.ts'
+
+/** A tool with its size on each rung. `ending` is what replaces the last brace of its fragment. */
+export type SizedTool = {
+  readonly entry: CatalogEntry
+  readonly sizes: RungSizes
+  readonly ending: string | undefined
+}
+
+/** Why a tool has its place, the first reason first. `found` is in place of the last two in a list that is searched. */
+const REASONS = ['pinned', 'found', 'used', 'name'] as const
+
+/** A tool with its place in the order of the ladder. */
+export type PlacedTool = {
+  readonly entry: CatalogEntry
+  readonly because: (typeof REASONS)[number]
+  readonly rung: Rung | undefined
+  /** The smallest budget with which it is on each rung. A rung that is never used is missing. */
+  readonly needs: Standing['needs']
+  /** The most tokens that it adds to the list on each rung. */
+  readonly tokens: { readonly [On in Rung]: number }
+}
+
+export type ToolOrder = {
+  readonly pinned: ReadonlySet<string>
+  readonly rank: UsageRank
+  /** The names that a search has found, the best first. */
+  readonly search: readonly string[] | undefined
+}
+
+/** What a model can do with tools, beside the budget. */
+export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
+
+/** Places the tools of a list. Above `toolsMax`, the last in the order are dropped. `open` is what the list takes without them. The result is in the order of the ladder. */
+export function placeTools(
+  tools: readonly SizedTool[],
+  { pinned, rank, search }: ToolOrder,
+  budget: number,
+  open: number,
+  joined: JoinedTokens,
+  { toolsMax = Infinity, defers = true }: ToolBounds = {},
+): readonly PlacedTool[] {
+  const found = new Map(search?.map((name, at) => [name, at]))
+  const ordered = tools
+    .map((tool) => {
+      const { name } = tool.entry
+      const isUsed = rank.places.has(name)
+      const because = pinned.has(name) ? 'pinned' : search ? 'found' : isUsed ? 'used' : 'name'
+      const at = (search ? found : rank.places).get(name) ?? Infinity
+      const group = REASONS.indexOf(because)
+      return { entry: tool.entry, because, group, at, costs: costsOf(tool, joined) } as const
+    })
+    .toSorted((a, b) => a.group - b.group || compare(a.at, b.at) || compare(a.entry.name, b.entry.name))
+  const room = { tokens: budget, bytes: PAGE_BYTES_MAX }
+  const admitted = ordered.slice(0, toolsMax)
+  const standings = climb(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
+  return ordered.map(({ entry, because, costs: { full, short, deferred } }, index) => {
+    const tokens = { full: full.tokens, short: short.tokens, deferred: deferred.tokens }
+    const { rung, needs = {} } = standings[index] ?? {}
+    return { entry, because, rung, needs, tokens }
+  })
+}
+
+function costsOf({ sizes, ending }: SizedTool, joined: JoinedTokens): { readonly [On in Rung]: RungCost } {
+  const more = ending === undefined ? 1 : Buffer.byteLength(ending)
+  const cost = (rung: Rung): RungCost => ({
+    tokens: joined.most({ ...sizes[rung], ending }),
+    bytes: sizes[rung].bytes + more,
+  })
+  return { full: cost('full'), short: cost('short'), deferred: cost('deferred') }
+}
+
+function compare<Value extends number | string>(a: Value, b: Value): number {
+  return a === b ? 0 : a < b ? -1 : 1
+}

@@ -1,0 +1,52 @@
+import { ToolReadings, type JsonObject, type RuledTool, type ToolDefinition } from '@toolrack/contract'
+import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
+
+/** How each tool that was called reads its arguments. An entry that is no longer in the catalog takes its readings along. */
+const CALLED = new WeakMap<CatalogEntry, ToolReadings>()
+
+/** How a tool that is called reads its arguments. It is read from the definition once. */
+export function readingsOfCalled(entry: CatalogEntry): ToolReadings {
+  let readings = CALLED.get(entry)
+  if (!readings) CALLED.set(entry, (readings = new ToolReadings(new EntryTool(entry)).whole()))
+  return readings
+}
+
+/** The tool as rules see it. Its definition is parsed only if a rule about it has arguments. */
+export function ruledTool(entry: CatalogEntry): RuledTool {
+  return new EntryTool(entry)
+}
+
+class EntryTool implements RuledTool {
+  readonly #entry: CatalogEntry
+  #definition: ToolDefinition | undefined
+  #readings: ToolReadings | undefined
+
+  constructor(entry: CatalogEntry) {
+    this.#entry = entry
+  }
+
+  get name(): string {
+    return this.#entry.name
+  }
+
+  get classes(): RuledTool['classes'] {
+    return this.#entry.classes
+  }
+
+  get parameters(): JsonObject {
+    return this.#parsed.function.parameters ?? {}
+  }
+
+  get runner(): RuledTool['runner'] {
+    return this.#parsed.runner
+  }
+
+  /** A list looks at many tools that nobody calls, so what it reads of them is not kept. */
+  get readings(): ToolReadings {
+    return (this.#readings ??= CALLED.get(this.#entry) ?? new ToolReadings(this))
+  }
+
+  get #parsed(): ToolDefinition {
+    return (this.#definition ??= definitionOf(this.#entry))
+  }
+}

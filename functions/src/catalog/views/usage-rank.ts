@@ -1,0 +1,10 @@
+/** The order of one user's tools by their use, for one UTC day. */
+export type UsageRank = {
+  /** Equal for equal orders. Empty if no tool was used. */
+  readonly revision: string
+  /** The places of the tools that are used and work. The first place is 0. */
+  readonly places: ReadonlyMap<string, number>
+}
+
+/** The rank of a user whose use is not known: all tools are ordered by name. */
+export const NO_RANK: UsageRank = { revision: '', places: new Map() }

@@ -1,0 +1,136 @@
+import { toolFailure, ToolrackError } from '@toolrack/contract'
+import { outcomeOf } from '../../calls/call.ts'
+import type { AskingRule, Authorised, CallOutcome, Resolved } from '../../calls/call.ts'
+import { canonicalArgumentsOf } from '../../calls/canonical-arguments.ts'
+import { hasRunNothing } from '../../calls/nothing-run.ts'
+import { marksOf } from '../../redaction/sensitive.ts'
+import type { Next, Step } from '../../calls/onion.ts'
+import { isOperator } from '../rules/kept-rules.ts'
+import { newMark } from '../rules/rule-marks.ts'
+import { storedMark } from '../../catalog/views/stored-mark.ts'
+import type { AskedCall } from './answers.ts'
+import { argumentsHash, keptRule, type Approval, type BoundCall } from './approval.ts'
+import type { AskedFiles, FileMarks, FoundMarks } from './file-marks.ts'
+import type { Approvals, ForeseenApproval } from './approvals.ts'
+
+export type ApprovalStepParts = {
+  /** Undefined where no rules exist. Then no rule can ask. */
+  readonly approvals?: Approvals | undefined
+  /** Undefined where nothing comes from files. Then no answer for always is for a tool of the file layer. */
+  readonly fileMarks?: Pick<FileMarks, 'find' | 'make'> | undefined
+}
+
+/** Replaces the arguments by those of the approval, if it has others. The inner steps authorise and validate them like any others. */
+export function takeEditedArguments({ approvals }: ApprovalStepParts): Step<Resolved> {
+  return (call, next) =>
+    approvals && call.request.approval !== undefined
+      ? withEditedArguments(approvals, call, call.request.approval, next)
+      : next(call)
+}
+
+async function withEditedArguments(
+  approvals: Approvals,
+  call: Resolved,
+  id: string,
+  next: Next<Resolved>,
+): Promise<CallOutcome> {
+  const { request, principal } = call
+  const edited = await approvals.editedArguments(principal.uid, id, boundTo(call))
+  if (!edited) return next(call)
+  const args = canonicalArgumentsOf(call.entry, edited)
+  return next({ ...call, request: { ...request, arguments: args, sentArguments: request.arguments } })
+}
+
+/** Runs a call that a rule asks about only with an approval, which it uses up. The service asks only for tools that it runs itself. */
+export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
+  return (call, next) => {
+    const { decision, entry, request } = call
+    const isAsked = decision.effect === 'ask' && entry.callable === 'service'
+    if (!isAsked && request.approval === undefined && decision.effect !== 'deny') return next(call)
+    return ruled(parts, call, next)
+  }
+}
+
+/**
+ * What `awaitApproval` would make of a call that the service runs. Nothing is asked and nothing is used up. Undefined if the call
+ * needs no approval and names none. Throws as `awaitApproval` does.
+ */
+export async function foreseeApproval(
+  { approvals, fileMarks }: ApprovalStepParts,
+  call: Authorised,
+): Promise<ForeseenApproval | undefined> {
+  const { decision, request } = call
+  if (!approvals || (decision.effect !== 'ask' && request.approval === undefined)) return undefined
+  const asked = await askedCall(call, (files) => fileMarks?.find(files))
+  return approvals.foresee(asked, request.approval)
+}
+
+async function ruled(
+  { approvals, fileMarks }: ApprovalStepParts,
+  call: Authorised,
+  next: Next<Authorised>,
+): Promise<CallOutcome> {
+  const { decision, principal, request, entry, invocationId } = call
+  // The rules refuse such a call further out. An approval must not lift a refusal if that step has a mistake.
+  if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
+  if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
+  const { uid } = principal
+  const asked = await askedCall(call, (files) => fileMarks?.make(files))
+  if (request.approval === undefined) {
+    const marks = marksOf(entry.stored)
+    const found = await approvals.ask({ ...asked, arguments: request.arguments, marks })
+    return found?.state === 'pending' ? waiting(call, found) : next(answeredBy(call, found))
+  }
+  const approval = await approvals.take(request.approval, asked, invocationId)
+  if (approval.state === 'pending') return waiting(call, approval)
+  const outcome = await next(answeredBy(call, approval))
+  if (hasRunNothing(outcome) && entry.callable === 'service')
+    await approvals.giveBack(uid, approval.id, invocationId)
+  return outcome
+}
+
+function answeredBy(call: Authorised, approval: Approval | undefined): Authorised {
+  return approval ? { ...call, usedApproval: approval.id } : call
+}
+
+type MarksOf = (files: AskedFiles) => Promise<FoundMarks> | undefined
+
+/** The call with the rules that ask about it. There are none if it has an approval that it does not need. */
+async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall> {
+  const { decision, entry, view, principal } = call
+  const { uid, workflowId: workflow = null } = principal
+  const asks = decision.effect === 'ask' ? (call.asks ?? [{ ...decision, says: decision.reason }]) : []
+  const tool = entry.layer === 'file' ? entry : undefined
+  const ofOperator = asks.filter(isOfOperator)
+  const hasFiles = tool !== undefined || ofOperator.length > 0
+  const found = hasFiles ? await marksOf({ tool, rules: ofOperator.map(({ says }) => says) }) : undefined
+  const stored = storedMark(view, entry.name)
+  const mark = tool && stored !== undefined ? found?.tool && `${stored} ${found.tool}` : stored
+  const keys = asks.map((rule) => {
+    if (!isOfOperator(rule)) return keptRule(rule)
+    // Without a mark nothing answers the rule.
+    const ruleMark = found?.rules[ofOperator.indexOf(rule)] ?? newMark()
+    return keptRule({ ...rule, says: `${ruleMark} ${rule.says}` })
+  })
+  return { ...boundTo(call), uid, mark, asks: keys, workflow }
+}
+
+function isOfOperator({ owner }: AskingRule): boolean {
+  return owner !== null && isOperator(owner)
+}
+
+/** The call as it was sent: its tool, and the arguments before the approval has replaced them. */
+function boundTo({ entry, request, session }: Resolved): BoundCall {
+  const { name: tool, digest } = entry
+  return {
+    session: session ? { id: session.id, key: session.key } : null,
+    tool,
+    digest,
+    argumentsHash: argumentsHash(request.sentArguments ?? request.arguments),
+  }
+}
+
+function waiting(call: Authorised, { id, expiresAt, asked }: Approval): CallOutcome {
+  const message = `${call.entry.name} waits for the approval of a user, until ${expiresAt}; nothing was run yet. ${asked.reason}`
+  return { ...outcomeOf(call, toolFailure('APPROVAL_REQUIRED', message)), approval: { id, expiresAt } }
+}

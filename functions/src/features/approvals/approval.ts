@@ -1,0 +1,148 @@
+import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { AskingRule } from '../../calls/call.ts'
+
+/** The time in which an approval can be decided, and then the time in which the approved call can be made. */
+export const APPROVAL_MS = 15 * 60 * 1_000
+
+/** The time for which an approval that has ended is still shown. */
+export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
+
+/**
+ * The time for which the arguments of an approval are kept after they were written: with the question, and with edited arguments. An
+ * approval has APPROVAL_MS to be decided and APPROVAL_MS to be used. An `always` and a `session` live longer than their arguments.
+ */
+export const ARGUMENTS_KEPT_MS = 2 * APPROVAL_MS + APPROVAL_KEPT_MS
+
+/** The time for which an answer for a session is kept, if the session does not end earlier. Then the rule asks again. */
+export const SESSION_ANSWER_MS = 30 * 24 * 60 * 60 * 1_000
+
+/** The most approvals of one user that are kept. Those that have ended are erased first, the oldest of them before the others. */
+export const APPROVALS_MAX = 200
+
+/** The most bytes of the arguments in one user's approvals. A call may have 256 KB of them. */
+export const APPROVALS_BYTES_MAX = 8 * 1024 * 1024
+
+export const APPROVAL_STATES = [
+  'pending',
+  'approved',
+  'denied',
+  'used',
+  'always',
+  'session',
+  'expired',
+] as const
+
+/**
+ * - `pending`: nobody has decided.
+ * - `approved`: the call may be made once, and was not made yet.
+ * - `denied`: the call may not be made.
+ * - `used`: the approved call was made.
+ * - `always`: the rule that asked is answered for the tool, until the tool or the rule is changed, for good.
+ * - `session`: like `always`, but only for calls through the session of the call.
+ * - `expired`: the time to decide or to make the call is over. It is not stored.
+ */
+export type ApprovalState = (typeof APPROVAL_STATES)[number]
+
+/** The rule that asked. `key` is equal for equal rules of the same owner only. */
+export type KeptRule = Omit<AskingRule, 'says'> & { readonly key: string }
+
+/** An approval, as it is stored. Times are ISO 8601, UTC. */
+export type Approval = {
+  readonly id: string
+  readonly state: Exclude<ApprovalState, 'expired'>
+  readonly tool: string
+  readonly digest: Digest
+  /**
+   * A text for the definition that was called, which never comes back after somebody has changed or deleted a definition of the name.
+   * Missing if a layer could not be read: then the approval answers only its own call.
+   */
+  readonly mark?: string | undefined
+  /** The sha256 of the arguments' canonical JSON. */
+  readonly argumentsHash: string
+  /** The UTF-8 bytes of the arguments, before they are sealed. */
+  readonly bytes: number
+  readonly asked: KeptRule
+  /** The session through which the call was made. Its key differs if the session was deleted and made again. */
+  readonly session?: ApprovedSession | null
+  /** The workflow whose job token made the call. */
+  readonly workflow: string | null
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly decidedAt: string | null
+  /** The invocationId of the call that has used it. */
+  readonly usedBy: string | null
+  /** True if the user who approved has replaced the arguments. */
+  readonly isEdited: boolean
+}
+
+/** The arguments of an approval: as the call was made, and as they were replaced. */
+export type ApprovalArguments = {
+  readonly sent: JsonObject
+  readonly edited?: JsonObject | undefined
+  /** True if the service had no key and has kept `sent` without its secrets. */
+  readonly isRedacted?: boolean
+}
+
+/** What an approval is bound to. */
+export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash' | 'session'>
+
+export type ApprovedSession = { readonly id: string; readonly key: string }
+
+export function argumentsHash(args: JsonObject): string {
+  return sha256(canonicalJson(args))
+}
+
+export function stateAt(approval: Approval, nowMs: number): ApprovalState {
+  const { state } = approval
+  return (state === 'pending' || state === 'approved') && isOver(approval, nowMs) ? 'expired' : state
+}
+
+/**
+ * True outside the time of an approval. The end is not enough: if the clock that set it was ahead, the approval would be valid for
+ * longer. So a time that begins in the future is over as well.
+ */
+function isOver({ expiresAt }: Approval, nowMs: number): boolean {
+  const endMs = Date.parse(expiresAt)
+  return nowMs >= endMs || nowMs < endMs - 2 * APPROVAL_MS
+}
+
+export function isErased(approval: Approval, nowMs: number): boolean {
+  return nowMs >= eraseAt(approval)
+}
+
+/** The time after which an approval is not shown any more, in milliseconds since 1970. An `always` has no end. */
+function eraseAt({ state, expiresAt }: Approval): number {
+  if (state === 'always') return Infinity
+  return Date.parse(expiresAt) + (state === 'session' ? SESSION_ANSWER_MS : APPROVAL_KEPT_MS)
+}
+
+/** The time after which none of the approvals is shown any more, in milliseconds since 1970. Null if one of them has no end. */
+export function eraseAtMs(approvals: readonly Approval[]): number | null {
+  const endMs = Math.max(0, ...approvals.map(eraseAt))
+  return endMs === Infinity ? null : endMs
+}
+
+export function isFor(approval: Approval, call: BoundCall): boolean {
+  const { tool, digest, argumentsHash: hash } = call
+  const isEqual = approval.tool === tool && approval.digest === digest && approval.argumentsHash === hash
+  return isEqual && isOfSession(approval, call)
+}
+
+export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'session'>): boolean {
+  return approval.session?.key === session?.key
+}
+
+/** The bytes of the arguments of an approval that the store still has. */
+export function keptBytes({ bytes, createdAt, decidedAt, isEdited }: Approval, nowMs: number): number {
+  const writtenAt = Date.parse((isEdited && decidedAt) || createdAt)
+  return nowMs >= writtenAt + ARGUMENTS_KEPT_MS ? 0 : bytes
+}
+
+export function keptRule({ says, ...rule }: AskingRule): KeptRule {
+  return { ...rule, key: sha256(JSON.stringify([rule.owner?.kind, rule.owner?.id, says])) }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

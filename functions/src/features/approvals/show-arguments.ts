@@ -1,0 +1,27 @@
+import type { JsonObject } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import { redact, REDACTED, redactText } from '../../redaction/redact.ts'
+import { marksOf } from '../../redaction/sensitive.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import type { Approval, ApprovalArguments } from './approval.ts'
+
+export type ShowArguments = (
+  principal: Principal,
+  approval: Pick<Approval, 'tool' | 'digest'> & { readonly arguments: ApprovalArguments },
+) => Promise<{ readonly arguments: JsonObject; readonly editedArguments?: JsonObject }>
+
+/** Returns a function that gives the arguments of an approval without their secrets, as the user who decides sees them. */
+export function showArguments({ catalog }: { readonly catalog: ListedCatalog }): ShowArguments {
+  return async (principal, { tool, digest, arguments: { sent, edited } }) => {
+    const entry = (await catalog.view(principal)).meaning(tool)
+    const marks = entry?.digest === digest ? marksOf(entry.stored) : undefined
+    // Without the definition for which the call was made, nobody knows which arguments it marks as sensitive.
+    const shown = (args: JsonObject): JsonObject =>
+      marks ? (redact(args, marks) as JsonObject) : allRedacted(args)
+    return { arguments: shown(sent), ...(edited && { editedArguments: shown(edited) }) }
+  }
+}
+
+function allRedacted(args: JsonObject): JsonObject {
+  return Object.fromEntries(Object.keys(args).map((name) => [redactText(name), REDACTED]))
+}

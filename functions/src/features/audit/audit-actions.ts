@@ -1,0 +1,40 @@
+import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
+
+const NO_JOB = 'Only a user may read the audit trail, not a job.'
+
+/** Records of the user `uid`, or of all users whom the principal may see. */
+export function readAudit(uid: string | undefined): Action {
+  return {
+    verb: 'read-audit',
+    decide(principal) {
+      if (principal.grant) return deny('A job token cannot read the audit trail.')
+      if (principal.kind !== 'user') return deny(NO_JOB)
+      if (principal.isAdmin || uid === undefined || uid === principal.uid) return ALLOWED
+      return deny("Only an admin may read others' records.")
+    },
+  }
+}
+
+const ADMINS_ONLY = 'Only an admin may verify or erase the audit trail.'
+
+/** Checking the records of everybody. */
+export const VERIFY_AUDIT: Action = {
+  verb: 'verify-audit',
+  decide({ grant, kind, isAdmin }) {
+    if (grant) return deny('A job token cannot verify the audit trail.')
+    if (kind !== 'user') return deny(NO_JOB)
+    return isAdmin ? ALLOWED : deny(ADMINS_ONLY)
+  },
+}
+
+/** Erasing the records of one user. */
+export const ERASE_AUDIT: Action = {
+  verb: 'erase-audit',
+  decide({ grant, kind, isAdmin, mayApprove }) {
+    if (grant) return deny('A job token never erases anything.')
+    if (kind !== 'user') return deny(NO_JOB)
+    if (!isAdmin) return deny(ADMINS_ONLY)
+    // Who holds the token that models get must not remove what the records say of them.
+    return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)
+  },
+}

@@ -1,0 +1,112 @@
+import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
+import type { CallOutcome, Known, Received, Resolved } from '../../calls/call.ts'
+import type { Next, Step } from '../../calls/onion.ts'
+import type { AuditTrail } from './audit-trail.ts'
+import type { AuditEvent } from './record.ts'
+import { redactText } from '../../redaction/redact.ts'
+import { toolFacts } from './tool-facts.ts'
+
+/** Records every call when it has ended, also a call that was refused. */
+export function auditCall(trail: AuditTrail): Step<Received> {
+  return async (call, next) => {
+    const startedMs = performance.now()
+    const outcome = await next(call)
+    const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000
+    await trail.record(() => endOf(outcome, durationMs))
+    return outcome
+  }
+}
+
+/** Records that a call is about to run. If this cannot be recorded, the call does not run. Only for TOOLRACK_AUDIT=required. */
+export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
+  return async (call, next) => {
+    const started = withFacts(call)
+    await trail.begin(() => startOf(started))
+    return next(started)
+  }
+}
+
+/**
+ * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that the
+ * service runs itself has mostly ended in the same turn of the event loop, and is noted only if it has not.
+ */
+export function noteStart<Call extends Resolved>(trail: AuditTrail, run: Next<Call>): Next<Call> {
+  // Not a step of its own, because a step would take more time than the note.
+  return (call) => {
+    const started = withFacts(call)
+    const event = (): AuditEvent => startOf(started)
+    if (call.howRun.by === 'builtin') trail.noteSoon(call.invocationId, event)
+    else void trail.begin(event)
+    return run(started)
+  }
+}
+
+function startOf(call: Resolved & Added): AuditEvent {
+  return { ...knownOf(call), phase: 'start', outcome: 'started' }
+}
+
+/** The call with what its record will have. Nothing is added to it before it runs, so this is computed once for both records. */
+function withFacts<Call extends Resolved>(call: Call): Call & Added {
+  let facts: Facts | undefined
+  return { ...call, recorded: () => (facts ??= factsOf(call)) }
+}
+
+function knownOf(call: Known & Added): Facts {
+  return call.recorded?.() ?? factsOf(call)
+}
+
+function endOf(
+  { call, result, usage, isolation, replayed, approval }: CallOutcome,
+  durationMs: number,
+): AuditEvent {
+  const outcome = result.resultType === 'success' ? 'ok' : result.code
+  const facts = knownOf(call)
+  return {
+    ...facts,
+    approval: approval?.id ?? facts.approval ?? null,
+    outcome,
+    durationMs,
+    usage,
+    isolation,
+    replayed,
+  }
+}
+
+type Facts = Omit<AuditEvent, 'outcome'>
+
+/** Facts that other steps may add to a call. */
+type Added = { readonly isDryRun?: boolean; readonly recorded?: () => Facts }
+
+/**
+ * What is known of a call. The error and the result are not recorded. The arguments of a call whose tool was not found are not recorded
+ * either: which of them are sensitive is not known without its schema.
+ */
+function factsOf(call: Known & Added): Facts {
+  const { principal, entry, request, view, decision, session, isDryRun } = call
+  const { workflowId = null } = principal
+  return {
+    kind: 'call',
+    principal,
+    workflow: workflowId,
+    session: call.sessionId ?? null,
+    agent: session?.agent ?? null,
+    ...(entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) }),
+    revision: view?.revision ?? null,
+    ...(decision && { rule: recordedRule(decision) }),
+    decision: decision?.effect ?? null,
+    approval: call.usedApproval ?? null,
+    isDryRun,
+    invocationId: call.invocationId,
+    parentInvocationId: call.parentInvocationId,
+    traceparent: call.headers.traceparent ?? null,
+  }
+}
+
+export function askedName(name: string | undefined): string | null {
+  return name !== undefined && isToolName(name) ? redactText(name) : null
+}
+
+/** The rule that has decided, as in a record. Its index is null for the default of its owner. */
+export function recordedRule({ owner, rule }: Pick<RuleDecision, 'owner' | 'rule'>): JsonValue {
+  return owner && { owner: { ...owner }, index: rule }
+}

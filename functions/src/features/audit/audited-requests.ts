@@ -1,0 +1,61 @@
+import { isToolrackError, type JsonObject } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import type { AuditTrail } from './audit-trail.ts'
+import type { AuditEvent } from './record.ts'
+import { redact, redactText } from '../../redaction/redact.ts'
+import { validTraceparent } from './traceparent.ts'
+import type { Noted, RecordedRequest } from '../../http/route.ts'
+import { requestError } from '../../http/send-error.ts'
+
+/**
+ * Runs the handler of a request that is recorded, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required it is recorded before
+ * too, and is not done if it cannot be recorded.
+ */
+export async function audited(
+  trail: AuditTrail,
+  { principal, route, found }: RecordedRequest,
+  act: (note: (noted: Noted) => void) => void | Promise<void>,
+): Promise<void> {
+  const { req, res, params, search } = found
+  const { workflowId = null } = principal
+  const { kind = 'write', names: named, layer } = typeof route.audit === 'object' ? route.audit : {}
+  const names = Object.values<string>(params)
+  let noted: Noted = {}
+  // Pairs the record of the start with that of the end.
+  const invocationId = randomUUID()
+  const event = (phase: 'start' | 'end', outcome: string): AuditEvent => ({
+    kind,
+    phase,
+    principal,
+    workflow: workflowId,
+    outcome,
+    tool: named === 'tool' && names[0] !== undefined ? redactText(names[0]) : null,
+    layer: layer === 'query' ? layerIn(search) : null,
+    invocationId,
+    traceparent: validTraceparent(req.headers.traceparent?.toString()) ?? null,
+    ...noted,
+    subject: {
+      route: `${route.method} ${route.path}`,
+      names: names.map((name) => redactText(name.slice(0, 256))),
+      ...(redact(noted.subject ?? {}) as JsonObject),
+    },
+  })
+  await trail.begin(() => event('start', 'started'))
+  const startedMs = performance.now()
+  const end = (outcome: string): Promise<void> => {
+    const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000
+    return trail.record(() => ({ ...event('end', outcome), durationMs }))
+  }
+  try {
+    await act((told) => (noted = { ...noted, ...told, subject: { ...noted.subject, ...told.subject } }))
+  } catch (error) {
+    const known = requestError(error) ?? error
+    await end(isToolrackError(known) ? known.code : 'INTERNAL')
+    throw error
+  }
+  await end(res.statusCode < 400 ? 'ok' : String(res.statusCode))
+}
+
+function layerIn(search: string): 'global' | 'user' {
+  return new URLSearchParams(search).get('layer') === 'global' ? 'global' : 'user'
+}

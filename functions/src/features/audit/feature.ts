@@ -1,0 +1,17 @@
+import type { RecordRequest } from '../../http/route.ts'
+import { auditRoutes } from './audit-routes.ts'
+import type { AuditTrail } from './audit-trail.ts'
+import { audited } from './audited-requests.ts'
+
+/** Without a trail, the operator has switched it off. */
+type Needs = { readonly audit?: AuditTrail | undefined }
+
+/** The audit trail: what records every request that changes something. */
+export const audit = {
+  name: 'audit',
+  create({ audit: trail }: Needs): { readonly record: RecordRequest | undefined } {
+    return { record: trail && ((request, act) => audited(trail, request, act)) }
+  },
+  routes: auditRoutes,
+  close: ({ audit: trail }: Needs) => trail?.close(),
+}

@@ -1,0 +1,26 @@
+import type { JsonObject } from '@toolrack/contract'
+import type { AuditEvent } from './record.ts'
+import { redact, redactText } from '../../redaction/redact.ts'
+
+/** Fields that callers choose. The others are made by the service, or were redacted with what is known of their schema. */
+const CHOSEN = ['agent', 'session', 'workflow', 'tool', 'parentInvocationId'] as const
+
+/**
+ * The event without the secrets that can be recognised in any of its texts: a name or an id can have the shape of a key. The uid of
+ * the principal stays, because records are found and erased by it.
+ */
+export function redactedEvent(event: AuditEvent): AuditEvent {
+  const texts = CHOSEN.flatMap((field) => {
+    const text = event[field]
+    return typeof text === 'string' ? [[field, redactText(text)] as const] : []
+  })
+  const { rule, subject, kind } = event
+  // What an erasure and a removal of days say is made by the service, and a verification reads it.
+  const isRead = kind === 'erasure' || kind === 'retention'
+  return {
+    ...event,
+    ...Object.fromEntries(texts),
+    ...(rule !== undefined && { rule: redact(rule) }),
+    ...(subject !== undefined && !isRead && { subject: redact(subject) as JsonObject }),
+  }
+}

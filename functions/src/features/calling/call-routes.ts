@@ -1,0 +1,214 @@
+import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
+import { CALL } from '../../access/action.ts'
+import type { JsonObject, ToolCall } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
+import { auditReported, refusedReport } from '../audit/audit-reported.ts'
+import { validTraceparent } from '../audit/traceparent.ts'
+import { completeCalls } from './complete-calls.ts'
+import { dispatch, parseCalls, requestOf } from './dispatcher.ts'
+import { HeldResults } from './held-results.ts'
+import type { CallEvent, CallHeaders, Pipeline } from '../../calls/call.ts'
+import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
+import { callAnswer } from '../../http/accept.ts'
+import { callerGone, eventOrEnd } from '../../http/caller.ts'
+import { EventStream } from '../../http/event-stream.ts'
+import { Query, refuseParameters } from '../../http/query.ts'
+import { readBody } from '../../http/read-body.ts'
+import { route, type KnownRequest, type Route } from '../../http/route.ts'
+import { isBodyRefused, requestError } from '../../http/send-error.ts'
+import { sendInTurns, sendJson } from '../../http/send-json.ts'
+import { sessionIn } from '../sessions/asked-session.ts'
+import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+
+type Parts = {
+  readonly invoker: Invoker
+  readonly heldResults?: HeldResults | undefined
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+  /** The catalog without the tools that rules hide. */
+  readonly listed: ListedCatalog
+  readonly audit?: AuditTrail | undefined
+}
+
+const NOT_STORED = { 'Cache-Control': 'private, no-store' }
+
+export function callRoutes({
+  invoker,
+  heldResults = new HeldResults(),
+  isBehindBuffer = () => false,
+  listed,
+  audit,
+}: Parts): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/tools/invoke',
+      takesBody: true,
+      action: CALL,
+      audit: 'none',
+      handle: (request) => invokeTool(invoker, request, isBehindBuffer(request.req)),
+    }),
+    route({
+      method: 'POST',
+      path: '/tools/dispatch',
+      takesBody: true,
+      action: CALL,
+      audit: 'none',
+      handle: (request) => dispatchCalls(invoker, heldResults, request),
+    }),
+    route({
+      method: 'POST',
+      path: '/tools/dispatch/complete',
+      ask: refuseParameters,
+      takesBody: true,
+      action: CALL,
+      audit: 'none',
+      async handle(request) {
+        const { principal, req, res } = request
+        const { traceparent } = callHeaders(req)
+        const { answer, reported } = await readBody(request, 'results', CALL_DEPTH_MAX)
+          .then(completeCalls)
+          .catch(async (error: unknown) => {
+            const refused = requestError(error) ?? error
+            const code = isToolrackError(refused) ? refused.code : 'INTERNAL'
+            await audit?.record(() => refusedReport(principal, traceparent, code))
+            throw error
+          })
+        if (audit) {
+          const reporter = { principal, traceparent, view: await listed.view(principal) }
+          const calls = reported.map(({ call, result }) => ({ call, result, arguments: readArguments(call) }))
+          await auditReported(audit, reporter, calls)
+        }
+        await sendInTurns(res, answer, NOT_STORED)
+      },
+    }),
+  ]
+}
+
+/**
+ * Runs one call. The answer is a ToolResult that a model can read, as JSON or as the last of several events. A call that is
+ * refused before it starts is always answered with JSON.
+ */
+async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered: boolean): Promise<void> {
+  const { principal, req, res } = request
+  const { wants, takesJson } = callAnswer(req.headers.accept)
+  const stream = wants === 'events' && !isBuffered ? new EventStream(res) : undefined
+  const asked = askedOptions(request)
+  const dryRun = !isToolrackError(asked) && asked.dryRun
+  const { result, retryAfterSeconds } = await pipeline.invoke({
+    principal,
+    isDryRun: dryRun,
+    sessionId: isToolrackError(asked) ? undefined : asked.sessionId,
+    headers: callHeaders(req),
+    signal: callerGone(res),
+    listen: stream && ((event) => sendEvent(stream, event)),
+    async read() {
+      try {
+        if (wants === 'events' && isBuffered && !takesJson)
+          throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
+        if (isToolrackError(asked)) throw asked
+        checkIdempotencyKey(req)
+        return parseCallRequest(await readBody(request, 'call', CALL_DEPTH_MAX))
+      } catch (error) {
+        throw requestError(error) ?? error
+      }
+    },
+  })
+  const replayed = result.meta.replayed ? { 'Idempotent-Replay': 'true' } : {}
+  if (stream && (stream.isOpen || result.meta.replayed)) return stream.end('result', result, replayed)
+  if (result.resultType === 'success')
+    return sendJson(res, 200, dryRun ? result.data : result, { ...NOT_STORED, ...replayed })
+  const { httpStatus, retry } = ERROR_CODES[result.code]
+  const again = retryAfterSeconds ?? (retry ? 1 : undefined)
+  sendJson(res, httpStatus, result, {
+    ...NOT_STORED,
+    ...replayed,
+    ...(isBodyRefused(result.code, res.req) && { Connection: 'close' }),
+    ...(again !== undefined && { 'Retry-After': String(again) }),
+  })
+}
+
+type CallOptions = { readonly dryRun: boolean; readonly sessionId: string | undefined }
+
+/** What the query says, or the error of a query that is not valid. The call itself is then refused with this error. */
+function askedOptions({ search }: KnownRequest): CallOptions | ToolrackError {
+  if (search === '') return NO_OPTIONS
+  try {
+    const query = new Query(search, ['dryRun', 'session'])
+    return { dryRun: query.flag('dryRun'), sessionId: sessionIn(query) }
+  } catch (error) {
+    if (isToolrackError(error)) return error
+    throw error
+  }
+}
+
+const NO_OPTIONS: CallOptions = { dryRun: false, sessionId: undefined }
+
+const NO_STREAM =
+  "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
+
+/** Progress that a slow reader would get too late is left out. Lines and values are not: the tool waits for the reader. */
+function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<void> | undefined {
+  return type === 'progress' && stream.isBehind ? undefined : stream.send(type, data)
+}
+
+/** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
+async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
+  const { principal, req, res } = request
+  const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
+  const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
+    // One call of which nothing is known. So the refusal is recorded, kept and shown as that of a single call is.
+    await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
+    throw error
+  })
+  try {
+    const answer = await dispatch(pipeline, { ...caller, sessionId }, calls, held)
+    const over = eventOrEnd(res, 'finish')
+    await sendInTurns(res, answer, NOT_STORED)
+    // Waits until the client has read the answer, because the answer is in memory until then.
+    await over
+  } finally {
+    held.giveBack()
+  }
+}
+
+async function readDispatch(request: KnownRequest, results: HeldResults) {
+  const sessionId = sessionIn(new Query(request.search, ['session']))
+  checkIdempotencyKey(request.req)
+  const calls = parseCalls(await readBody(request, 'calls', CALL_DEPTH_MAX))
+  return { sessionId, calls, held: results.begin(request.principal.uid) }
+}
+
+/** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call all the same. */
+function readArguments(call: ToolCall): JsonObject | undefined {
+  try {
+    return requestOf(call).arguments
+  } catch (error) {
+    if (isToolrackError(error)) return undefined
+    throw error
+  }
+}
+
+/** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
+const CALL_DEPTH_MAX = 64
+
+/** The most characters of an `Idempotency-Key`. It must be printable ASCII. */
+const KEY_LENGTH_MAX = 255
+const KEY_CHARACTERS = /^[ -~]+$/
+
+/** Throws HEADER_INVALID. A key that is not valid must not be ignored, because its caller relies on it. */
+function checkIdempotencyKey({ headers }: IncomingMessage): void {
+  const key = headers['idempotency-key']?.toString()
+  if (key === undefined || (key.length <= KEY_LENGTH_MAX && KEY_CHARACTERS.test(key))) return
+  const rule = `must be 1 to ${KEY_LENGTH_MAX} printable ASCII characters`
+  throw new ToolrackError('HEADER_INVALID', `The Idempotency-Key ${rule}; nothing was run.`)
+}
+
+function callHeaders({ headers }: IncomingMessage): CallHeaders {
+  return {
+    idempotencyKey: headers['idempotency-key']?.toString(),
+    traceparent: validTraceparent(headers.traceparent?.toString()),
+  }
+}

@@ -1,0 +1,184 @@
+import type {
+  AnsweredCall,
+  CallFormatName,
+  ErrorCode,
+  InvocationResult,
+  JsonObject,
+  JsonValue,
+  Layer,
+  ReadCalls,
+  ToolCall,
+} from '@toolrack/contract'
+import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
+import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../../calls/call.ts'
+import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
+import type { Holding } from './held-results.ts'
+import { Turns } from '../../loop-turn.ts'
+import { JsonText } from '../../json/json-text.ts'
+import { readJson } from '../../json/read-json.ts'
+
+/** How many calls of one request run at the same time. A runner has the same number of slots. */
+export const AT_ONCE = 8
+
+/** The UTF-8 bytes that the arguments of one call may have. A call that is sent alone has the same limit. */
+const ARGUMENTS_BYTES_MAX = 256 * 1024
+
+type DispatchAnswer = {
+  readonly format: CallFormatName
+  /** The messages to append to the conversation, without answers to calls that run at the client. */
+  readonly messages: readonly JsonObject[]
+  /** One entry for each call, in the order of the calls. The result is null for a pending call. */
+  readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
+  /** The calls of tools that run at the client, and those that wait for an approval, with their canonical names. */
+  readonly pending: readonly PendingCall[]
+}
+
+type PendingCall = Identity & {
+  /** The layer of the definition. Its writer has chosen `workflowName`: of the layer `user` the user, and not the operator. */
+  readonly layer: Layer
+  readonly kind: 'client' | 'workflow' | 'approval'
+  readonly workflowName?: string
+  /** The approval that the call waits for. `invoke` makes the call when it is approved. */
+  readonly approval?: NonNullable<Invocation['approval']>
+  /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
+  readonly arguments: JsonObject
+  readonly call: JsonObject
+}
+
+type Identity = { readonly index: number; readonly id: string | null; readonly name: string }
+
+/** Reads a model's raw calls before any of them runs. Throws CALLS_INVALID if one of them cannot be read. */
+export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
+  const read = readCalls(body, CALL_FORMATS)
+  if ('fault' in read) throw new ToolrackError('CALLS_INVALID', `The body ${read.fault}.`)
+  return read
+}
+
+/** Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results. */
+export async function dispatch(
+  pipeline: Pipeline,
+  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>> & Pick<Asked, 'sessionId'>,
+  { format, calls }: ReadCalls<CallFormatName>,
+  held: Holding,
+): Promise<DispatchAnswer> {
+  const outcomes = await eachInTurn(calls, async (call) => {
+    const headers = headersOf(call, sender.headers)
+    const asked = { ...sender, headers, read: () => requestOf(call, format.dialect) }
+    const invocation = await invokeHeld(pipeline, asked, held)
+    const { result } = invocation
+    const { index, id = null, name } = call
+    if (result.resultType === 'failure' && PENDING.has(result.code))
+      return {
+        result: { index, id, name, result: null },
+        pending: [pendingCall(call, invocation)],
+        answered: [],
+      }
+    // `forModel` takes a fraction of a millisecond for a large result. So each result is prepared here, and not all in one turn.
+    return { result: { index, id, name, result }, pending: [], answered: [forModel({ call, result })] }
+  })
+  return {
+    format: format.name,
+    messages: format.messages(outcomes.flatMap((one) => one.answered)),
+    results: outcomes.map((one) => one.result),
+    pending: outcomes.flatMap((one) => one.pending),
+  }
+}
+
+/** The codes of calls that are left to the caller. */
+const PENDING = new Set<ErrorCode>(['RUNS_AT_CLIENT', 'APPROVAL_REQUIRED'])
+
+function pendingCall(
+  { index, id, name, item }: ToolCall,
+  { call, result, approval }: Invocation,
+): PendingCall {
+  const workflowName = call.howRun?.by === 'client' ? call.howRun.workflowName : undefined
+  return {
+    index,
+    id: id ?? null,
+    name: result.meta.tool ?? name,
+    layer: call.entry?.layer ?? 'user',
+    ...kindOf(workflowName, approval),
+    arguments: call.request?.arguments ?? {},
+    call: item,
+  }
+}
+
+function kindOf(workflowName: string | undefined, approval: Invocation['approval']) {
+  if (approval) return { kind: 'approval', approval } as const
+  return workflowName === undefined
+    ? ({ kind: 'client' } as const)
+    : ({ kind: 'workflow', workflowName } as const)
+}
+
+/** Runs a call. If there is no room for its result, the call is not run, and the model reads a failure. */
+async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
+  try {
+    return await held.run(() => pipeline.invoke(asked))
+  } catch (error) {
+    return pipeline.invoke({ ...asked, read: () => Promise.reject(error) })
+  }
+}
+
+/** The call with its result for the model. If JavaScript cannot read the value exactly, the model gets only the value's text. */
+function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
+  const { call, result } = answered
+  if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
+  return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
+}
+
+/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id, or its index if it has none. */
+function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
+  const key = headers.idempotencyKey
+  if (key === undefined) return headers
+  return { ...headers, idempotencyKey: `${key}\n${id === undefined ? `index ${index}` : `id ${id}`}` }
+}
+
+/** The request of a model's call. Throws if its arguments cannot be read. */
+export function requestOf(
+  { name, arguments: sent, nullMeansOmitted }: ToolCall,
+  dialect?: string,
+): CallRequest {
+  const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted, dialect }
+}
+
+/** The arguments in a model's text, which is not always JSON. An empty text means no arguments. */
+function argumentsIn(text: string): JsonObject {
+  if (text.trim() === '') return {}
+  // Encoding would replace a lone surrogate by U+FFFD, and the tool would get another text.
+  if (!text.isWellFormed()) throw new ToolrackError('ARGUMENTS_INVALID', LONE_SURROGATE)
+  const bytes = Buffer.from(text)
+  if (bytes.length > ARGUMENTS_BYTES_MAX)
+    throw new ToolrackError(
+      'BODY_TOO_LARGE',
+      `The arguments have ${bytes.length} bytes; at most ${ARGUMENTS_BYTES_MAX} are allowed. Let the tool work on a part of the data at a time, or read it from a place that the arguments name.`,
+    )
+  const json = readJson(bytes, Infinity)
+  if ('value' in json) return callArguments(json.value)
+  const { pointer, message } = json.fault
+  const fault = `The arguments are a JSON text that ${message}${pointer && ` (at ${pointer})`}`
+  throw new ToolrackError('ARGUMENTS_INVALID', `${fault}; send it again as one whole JSON object.`)
+}
+
+const LONE_SURROGATE =
+  'The arguments hold a lone surrogate, which is not valid text; send the whole character.'
+
+/** Runs `act` for each call, at most AT_ONCE at a time. The results are in the order of the calls. */
+async function eachInTurn<Result>(
+  calls: readonly ToolCall[],
+  act: (call: ToolCall) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  const waiting = calls.entries()
+  // Each call knows whether its caller has left: one with an Idempotency-Key goes on.
+  const turns = new Turns()
+  async function work(): Promise<void> {
+    for (const [index, call] of waiting) {
+      // Other requests get a turn: reading large arguments takes time, and the first calls all begin in the same turn.
+      if (turns.isDue) await turns.give()
+      results[index] = await act(call)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, calls.length) }, work))
+  return results
+}

@@ -1,0 +1,239 @@
+import { isToolrackError, ToolrackError } from '@toolrack/contract'
+import { asPart } from '../../running-work.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import type { PastViews, Viewer } from './past-views.ts'
+
+/** How many feeds one user may have at once, and how many all users may have on one instance. */
+export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
+/** Milliseconds between two looks at the views. A layer is still read once a second at most, however many feeds there are. */
+export const LOOK_MS = 250
+/** Milliseconds between two looks after writes of this instance, so that many writes do not cost many looks. */
+const LOOK_AGAIN_MS = 20
+
+export type Bounds = { readonly perUser: number; readonly all: number }
+
+type Parts<Sees extends Viewer> = {
+  readonly views: Pick<PastViews<Sees>, 'present'>
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly bounds?: Bounds | undefined
+}
+
+/** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
+type Group<Sees> = {
+  readonly viewer: Sees
+  view: CatalogView | undefined
+  lookedAt: number
+  readonly feeds: Set<Feed>
+  /** True as long as a look at the view is not done. */
+  isLooking: boolean
+}
+
+type Look = () => CatalogView | Promise<CatalogView>
+
+/** A place that somebody has who waits for changes. */
+export class Feed {
+  /** What the viewer sees now. No later view of the feed is older. */
+  readonly look: Look
+  readonly endsAt: number
+  readonly #present: () => CatalogView | undefined
+  readonly #leave: (feed: Feed) => void
+  #wake: (() => void) | undefined
+  #isEnded = false
+  #why: ToolrackError | undefined
+
+  constructor(
+    look: Look,
+    present: () => CatalogView | undefined,
+    leave: (feed: Feed) => void,
+    endsAt: number,
+  ) {
+    this.look = look
+    this.#present = present
+    this.#leave = leave
+    this.endsAt = endsAt
+  }
+
+  /**
+   * Resolves to the newest view when it is another one than `last`, or to undefined when the feed has ended. Rejects with the reason
+   * if it has ended because its session or a scope is gone.
+   */
+  async after(last: CatalogView): Promise<CatalogView | undefined> {
+    while (!this.#isEnded) {
+      const view = this.#present()
+      if (view && view !== last) return view
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+    if (this.#why) throw this.#why
+    return undefined
+  }
+
+  wake(): void {
+    this.#wake?.()
+  }
+
+  /** Gives the place back. May be called again. */
+  end(why?: ToolrackError): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#why = why
+    this.#leave(this)
+    this.wake()
+  }
+}
+
+/**
+ * Wakes everybody who waits for changes. It looks at the view of each group of equal viewers, at once after a write of this
+ * instance, and otherwise again and again while there are feeds. It has no timer while there are none.
+ */
+export class ChangeFeeds<Sees extends Viewer = Viewer> {
+  readonly #parts: Parts<Sees>
+  readonly #bounds: Bounds
+  readonly #groups = new Map<string, Group<Sees>>()
+  readonly #byUser = new Map<string, number>()
+  #open = 0
+  #clock: NodeJS.Timeout | undefined
+  #isLooking = false
+  #isWoken = false
+  #isClosed = false
+  #looks = 0
+
+  constructor(parts: Parts<Sees>) {
+    this.#parts = parts
+    this.#bounds = parts.bounds ?? FEEDS_MAX
+  }
+
+  get state(): { readonly feeds: number; readonly groups: number; readonly isWaiting: boolean } {
+    return { feeds: this.#open, groups: this.#groups.size, isWaiting: this.#clock !== undefined }
+  }
+
+  /** Opens a feed that ends at `endsAt`, in milliseconds since 1970. Throws SERVICE_BUSY if there are too many. */
+  open(viewer: Sees, endsAt = Infinity): Feed {
+    const { perUser, all } = this.#bounds
+    const { uid } = viewer
+    const ofUser = this.#byUser.get(uid) ?? 0
+    if (ofUser >= perUser) throw new ToolrackError('SERVICE_BUSY', tooManyOfYours(perUser))
+    if (this.#open >= all) throw new ToolrackError('SERVICE_BUSY', TOO_MANY)
+    const group = this.#group(viewer)
+    const feed = new Feed(
+      () => this.#see(group),
+      () => group.view,
+      (ended) => this.#left(ended, group),
+      endsAt,
+    )
+    group.feeds.add(feed)
+    this.#byUser.set(uid, ofUser + 1)
+    this.#open += 1
+    if (this.#isClosed) feed.end()
+    else this.#clock ??= this.#later(LOOK_MS)
+    return feed
+  }
+
+  /** To be called after a write, so that the feeds show it at once. */
+  wake(): void {
+    if (this.#open === 0 || this.#isWoken) return
+    this.#isWoken = true
+    if (this.#isLooking) return
+    clearTimeout(this.#clock)
+    this.#clock = this.#later(LOOK_AGAIN_MS)
+  }
+
+  /** Ends all feeds, and those that are opened later at once. */
+  close(): void {
+    this.#isClosed = true
+    for (const { feeds } of this.#groups.values()) for (const feed of feeds) feed.end()
+  }
+
+  #later(ms: number): NodeJS.Timeout {
+    return setTimeout(() => void asPart('the change feeds', () => this.#look()), ms).unref()
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    this.#isWoken = false
+    const now = this.#parts.now()
+    const looks: Promise<void>[] = []
+    for (const group of this.#groups.values()) {
+      const look = this.#lookAt(group, now)
+      // A session or a scope that is read slowly delays only the feeds that are narrowed by it.
+      if (!group.viewer.narrowed) looks.push(look)
+    }
+    await Promise.all(looks)
+    this.#isLooking = false
+    this.#clock = this.#open > 0 ? this.#later(this.#isWoken ? LOOK_AGAIN_MS : LOOK_MS) : undefined
+  }
+
+  async #lookAt(group: Group<Sees>, now: number): Promise<void> {
+    for (const feed of group.feeds) if (feed.endsAt <= now) feed.end()
+    if (group.feeds.size === 0 || group.isLooking) return
+    group.isLooking = true
+    try {
+      const seen = this.#see(group)
+      if (seen instanceof Promise) await seen
+    } catch (error) {
+      // What cannot be read now is no change. The next look tries again.
+      if (isGone(error)) for (const feed of group.feeds) feed.end(error)
+    } finally {
+      group.isLooking = false
+    }
+  }
+
+  /** Looks at the view of a group, and wakes its feeds if it is another one. A look that began earlier cannot replace it. */
+  #see(group: Group<Sees>): CatalogView | Promise<CatalogView> {
+    this.#looks += 1
+    const look = this.#looks
+    const seen = (view: CatalogView): CatalogView => {
+      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
+      if (!view.isWhole || look < group.lookedAt) return view
+      group.lookedAt = look
+      if (view === group.view) return view
+      group.view = view
+      for (const feed of group.feeds) feed.wake()
+      return view
+    }
+    const present = this.#parts.views.present(group.viewer)
+    return present instanceof Promise ? present.then(seen) : seen(present)
+  }
+
+  #group(viewer: Sees): Group<Sees> {
+    const key = keyOf(viewer)
+    const known = this.#groups.get(key)
+    if (known) return known
+    const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>(), isLooking: false }
+    this.#groups.set(key, group)
+    return group
+  }
+
+  #left(feed: Feed, group: Group<Sees>): void {
+    const { uid } = group.viewer
+    group.feeds.delete(feed)
+    const key = keyOf(group.viewer)
+    if (group.feeds.size === 0 && this.#groups.get(key) === group) this.#groups.delete(key)
+    const ofUser = (this.#byUser.get(uid) ?? 1) - 1
+    if (ofUser > 0) this.#byUser.set(uid, ofUser)
+    else this.#byUser.delete(uid)
+    this.#open -= 1
+    if (this.#open > 0 || this.#isLooking) return
+    clearTimeout(this.#clock)
+    this.#clock = undefined
+    this.#isWoken = false
+  }
+}
+
+function keyOf({ uid, grant, workflowId = '', narrowed }: Viewer): string {
+  return [uid, grant?.id ?? '', workflowId, narrowed?.key ?? ''].join('\n')
+}
+
+/** True if what a feed is narrowed by does not exist any more. */
+export function isGone(error: unknown): error is ToolrackError {
+  return isToolrackError(error) && (error.code === 'SESSION_NOT_FOUND' || error.code === 'SCOPE_NOT_FOUND')
+}
+
+const TOO_MANY =
+  'As many change feeds are open as this instance takes; list the tools now and then, or try again later.'
+
+function tooManyOfYours(max: number): string {
+  return `You have ${max} change feeds open, and may not have more; close one, or share one between your programs.`
+}

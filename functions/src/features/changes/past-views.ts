@@ -1,0 +1,229 @@
+import type { Layer } from '@toolrack/contract'
+import { LRUCache } from 'lru-cache'
+import type { Grant } from '../../access/principal.ts'
+import { catalogEntry } from '../../catalog/views/catalog-entry.ts'
+import { CatalogView, type HidingRules } from '../../catalog/views/catalog-view.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { LayerState } from '../../catalog/views/layer-cache.ts'
+import { LayerSnapshot } from '../../catalog/views/layer-snapshot.ts'
+import type { StoredLayer } from '../../catalog/views/layer-source.ts'
+import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
+import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+
+/** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
+export const PAST_NAMES_MAX = 200
+/** How many versions are read from the store at the same time. */
+const READS_AT_ONCE = 10
+/** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
+export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
+/** The most bytes of the narrowings that are remembered. */
+export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
+/** How many past layers are kept, because many feeds go on from the same revision after a change. */
+const PAST_LAYERS_MAX = 32
+
+/** Somebody who has asked for a narrowed view. */
+export type Narrowed = {
+  readonly narrowed?:
+    | {
+        /** Equal for equal requests. */
+        readonly key: string
+        /** What narrows now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
+        readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
+      }
+    | undefined
+}
+
+export type Viewer = Narrowed & {
+  readonly uid: string
+  readonly grant?: Grant | undefined
+  readonly workflowId?: string | undefined
+}
+
+type Parts<Sees extends Viewer> = {
+  readonly catalog: Pick<Catalog, 'view'>
+  readonly store: Pick<DefinitionStore, 'layer' | 'versions'>
+  readonly rulesFor: (viewer: Sees, session: ViewNarrowing['session']) => HidingRules | Promise<HidingRules>
+}
+
+/** The views of the present, and those of the past that memory or the store still has. */
+export class PastViews<Sees extends Viewer = Viewer> {
+  readonly #parts: Parts<Sees>
+  readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
+  readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
+  /** By user and revision. Views are made once for each filter, so that a view stays the same object while nothing changes. */
+  readonly #narrowings = new LRUCache<string, ViewNarrowing>({
+    max: PAST_STATES_MAX.narrowings,
+    maxSize: PAST_NARROWING_BYTES_MAX,
+    sizeCalculation: ({ bytes }, key) => 1_024 + key.length + bytes,
+  })
+  readonly #layers = new LRUCache<string, Promise<LayerSnapshot | undefined>>({ max: PAST_LAYERS_MAX })
+
+  constructor(parts: Parts<Sees>) {
+    this.#parts = parts
+  }
+
+  /** What the viewer sees now. It is the same object as before if nothing has changed. */
+  present(viewer: Sees): CatalogView | Promise<CatalogView> {
+    const narrowing = viewer.narrowed?.present()
+    return narrowing instanceof Promise
+      ? narrowing.then((read) => this.#present(viewer, read))
+      : this.#present(viewer, narrowing)
+  }
+
+  /**
+   * What the viewer saw at a revision. Undefined if that cannot be known: the revision is of another store or another grant, is
+   * newer than the store, had a layer that could not be read, is older than the versions that are kept, or was narrowed by what
+   * this instance does not remember.
+   */
+  async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
+    const [whole = '', narrowedBy] = revision.split(':')
+    const view = await this.#wholeAt(viewer, whole)
+    if (!view || narrowedBy === undefined) return view
+    const present = await viewer.narrowed?.present()
+    const isPresent = present?.filter.revision === narrowedBy
+    const then = isPresent ? present : this.#narrowings.get(`${viewer.uid} ${narrowedBy}`)
+    return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
+  }
+
+  /** Remembers what has narrowed a list of the user, so that a feed can go on from that list. */
+  know(uid: string, revision: string, narrowing: () => ViewNarrowing): void {
+    const key = `${uid} ${revision}`
+    if (!this.#narrowings.get(key)) this.#narrowings.set(key, narrowing())
+  }
+
+  #present(viewer: Sees, narrowing: ViewNarrowing | undefined): CatalogView | Promise<CatalogView> {
+    const view = this.#parts.catalog.view(viewer)
+    const rules = this.#parts.rulesFor(viewer, narrowing?.session)
+    if (view instanceof Promise || rules instanceof Promise)
+      return Promise.all([view, rules]).then(([read, inForce]) =>
+        this.#seen(read, inForce, viewer, narrowing),
+      )
+    return this.#seen(view, rules, viewer, narrowing)
+  }
+
+  async #wholeAt(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
+    const { uid, grant } = viewer
+    const present = await this.#parts.catalog.view({ uid })
+    const [userThen = '', globalThen = '', fileThen = '', ...ids] = revision.replaceAll('~', '').split('.')
+    if (grant && ids.shift() !== grant.id) return undefined
+    const rules = this.#rulesAt(ids)
+    if (!rules) return undefined
+    const { layers } = present
+    const [user, global] = await Promise.all([
+      this.#layerAt({ kind: 'user', uid }, layers.user, userThen),
+      this.#layerAt({ kind: 'global' }, layers.global, globalThen),
+    ])
+    const file =
+      layers.file.snapshot?.revision === fileThen ? layers.file.snapshot : this.#files.get(fileThen)
+    if (!user || !global || !file) return undefined
+    const view = new CatalogView({ user: fresh(user), global: fresh(global), file: fresh(file) })
+    return (grant ? view.narrowedTo(grant) : view).ruledBy(rules)
+  }
+
+  #seen(
+    view: CatalogView,
+    rules: HidingRules,
+    { uid, grant }: Sees,
+    narrowing: ViewNarrowing | undefined,
+  ): CatalogView {
+    const { snapshot } = view.layers.file
+    // The layers of the view of a grant have only its tools.
+    if (snapshot && !grant) this.#files.set(snapshot.revision, snapshot)
+    this.#rules.set(rules.revision, rules)
+    const ruled = view.ruledBy(rules)
+    return narrowing ? ruled.filteredBy(this.#remember(uid, narrowing).filter) : ruled
+  }
+
+  /** The narrowing, or an equal one of the same user which is remembered. */
+  #remember(uid: string, narrowing: ViewNarrowing): ViewNarrowing {
+    const key = `${uid} ${narrowing.filter.revision}`
+    const known = this.#narrowings.get(key)
+    if (known) return known
+    this.#narrowings.set(key, narrowing)
+    return narrowing
+  }
+
+  #rulesAt([revision, ...more]: readonly string[]): HidingRules | undefined {
+    if (more.length > 0) return undefined
+    return revision === undefined ? NO_RULES : this.#rules.get(revision)
+  }
+
+  #layerAt(
+    layer: StoredLayer,
+    { snapshot }: LayerState,
+    revision: string,
+  ): Promise<LayerSnapshot | undefined> {
+    if (!snapshot) return Promise.resolve(undefined)
+    if (snapshot.revision === revision) return Promise.resolve(snapshot)
+    const { layer: name } = snapshot
+    if (revision === NEVER_WRITTEN) return Promise.resolve(layerOf(name, revision))
+    if (!isBefore(revision, snapshot.revision)) return Promise.resolve(undefined)
+    const key = `${layer.kind === 'user' ? layer.uid : ''} ${snapshot.revision} ${revision}`
+    const known = this.#layers.get(key)
+    if (known) return known
+    const made = this.#made(layer, snapshot, revision)
+    this.#layers.set(key, made)
+    made.catch(() => this.#layers.delete(key))
+    return made
+  }
+
+  /** The layer at a revision: the present one, with the past versions of the names that have changed since. */
+  async #made(
+    layer: StoredLayer,
+    present: LayerSnapshot,
+    revision: string,
+  ): Promise<LayerSnapshot | undefined> {
+    const { store } = this.#parts
+    const source = store.layer(layer)
+    await source.open?.()
+    const { whole, definitions, deleted } = await source.read(revision)
+    const names = [...definitions.map(({ name }) => name), ...deleted]
+    if (whole || names.length > PAST_NAMES_MAX) return undefined
+    const gone = new Set(deleted)
+    const byName = new Map(present.byName)
+    for (let begin = 0; begin < names.length; begin += READS_AT_ONCE) {
+      const some = names.slice(begin, begin + READS_AT_ONCE)
+      const found = await Promise.all(some.map((name) => store.versions(layer, name)))
+      for (const [index, name] of some.entries()) {
+        const past = found[index]?.find((version) => numberIn(version.revision) <= numberIn(revision))
+        // A name that is gone was in the older list, unless it was created later too. Without a version nobody can tell.
+        if (!past && gone.has(name)) return undefined
+        if (past?.text === undefined || past.digest === undefined) byName.delete(name)
+        else {
+          const { text, digest, revision: written } = past
+          byName.set(name, catalogEntry({ name, text, digest, revision: written }, present.layer))
+        }
+      }
+    }
+    return layerOf(present.layer, revision, byName)
+  }
+}
+
+const NO_RULES: HidingRules = { owned: [], isWhole: true, revision: '', hides: () => undefined }
+
+/** The revision of a layer in a store that has never written it. */
+const NEVER_WRITTEN = '0'
+
+function layerOf(layer: Layer, revision: string, byName: LayerSnapshot['byName'] = new Map()): LayerSnapshot {
+  return new LayerSnapshot(layer, byName, { revision, skipped: [] })
+}
+
+function fresh(snapshot: LayerSnapshot): LayerState {
+  return { status: 'fresh', snapshot }
+}
+
+/** True for two revisions of one store, the first before the second. */
+function isBefore(first: string, second: string): boolean {
+  return numberIn(first) < numberIn(second) && first.replace(/^\d+/, '') === second.replace(/^\d+/, '')
+}
+
+function numberIn(revision: string): number {
+  return Number(/^\d+/.exec(revision)?.[0] ?? Number.NaN)
+}
+
+/** True for a text of the form of `X-Tools-Revision`. */
+export function isRevision(text: string): boolean {
+  return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
+}
+
+const REVISION_LENGTH_MAX = 512

@@ -1,0 +1,52 @@
+import type { LayerSource } from '../../catalog/views/layer-source.ts'
+import type { Runner } from '../../catalog/definitions/runner.ts'
+import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
+import type { Log } from '../../log.ts'
+import type { Signal } from '../../signal.ts'
+import { logged } from '../definitions/layer-log.ts'
+import { FolderLayers } from './folder-layers.ts'
+import type { FolderNews } from './folder-news.ts'
+import { folderRoutes } from './folder-routes.ts'
+import { ModuleFolder } from './module-folder.ts'
+
+type Needs = {
+  readonly log: Log
+  readonly compilers: SchemaCompilers
+  readonly runner: Runner
+  /** Opens the layer of the files with definitions. */
+  readonly files: (compilers: SchemaCompilers) => LayerSource
+  /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+  readonly toolsFolders?: readonly string[] | undefined
+  /** Shows the operator what has happened to a file of a folder. By default, the log says it. */
+  readonly showModule?: ((news: FolderNews) => void) | undefined
+  readonly signals: { readonly filesChanged: Signal; readonly filesNews: Signal }
+}
+
+/** The layer of files: definitions, and watched folders of modules. */
+export const folder = {
+  name: 'folder',
+  create({ log, compilers, runner, files, toolsFolders = [], showModule, signals }: Needs) {
+    const definitions = logged(files(compilers), log)
+    if (toolsFolders.length === 0) return { folder: undefined, fileLayer: definitions }
+    const modules = { runner, compiler: compilers.own, log, changed: signals.filesChanged.tell }
+    const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
+    const layers = new FolderLayers(definitions, watched, (news) => {
+      if (showModule) showModule(news)
+      else logModule(log, news)
+      // What was answered for always about a changed module ends now, and not with the next list.
+      signals.filesNews.tell()
+    })
+    // The operator reads of the change now, and not with the next list.
+    signals.filesChanged.listen(() => layers.look())
+    return { folder: layers, fileLayer: layers }
+  },
+  routes: folderRoutes,
+  close({ folder: layers }: { readonly folder: FolderLayers | undefined }): void {
+    layers?.close()
+  },
+}
+
+function logModule(log: Log, { kind, ...news }: FolderNews): void {
+  if ('faults' in news && news.faults.length > 0) log.warn(`module ${kind}, with faults`, news)
+  else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
+}

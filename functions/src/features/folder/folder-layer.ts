@@ -1,0 +1,218 @@
+import type { ErrorDetail } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type {
+  LayerRead,
+  LayerSource,
+  SkippedItem,
+  StoredDefinition,
+} from '../../catalog/views/layer-source.ts'
+import type { AdmittedDefinition } from '../../catalog/definitions/admit-definition.ts'
+import { faultDetail } from '../../catalog/definitions/admit-module.ts'
+import { asPart } from '../../running-work.ts'
+import { contentOf, type ModuleContent } from '../../catalog/definitions/module-content.ts'
+import type { FolderFile, LoadedModule } from './folder-file.ts'
+import { FolderReporter, type FolderNews } from './folder-news.ts'
+import type { ModuleFolder } from './module-folder.ts'
+import { FILES_MAX } from './scan-folder.ts'
+
+/** A tool of the folder, and its place. */
+export type FolderTool = {
+  readonly name: string
+  readonly file: string
+  /** The key of its module in the folder: the file itself, or the `__init__.py` of its folder. */
+  readonly mainFile: string
+  readonly line: number | null
+  readonly module: LoadedModule
+  readonly admitted: AdmittedDefinition
+}
+
+/** A file, or one of its specs, that is not in the layer. */
+export type FolderSkip = {
+  readonly file: string
+  /** As in a FolderTool. */
+  readonly mainFile: string
+  readonly detail: ErrorDetail
+  /** The sha256 of the older content that is used instead. Null if there is none. */
+  readonly serving: string | null
+}
+
+export type MergedModules = { readonly tools: readonly FolderTool[]; readonly skipped: readonly FolderSkip[] }
+
+type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
+type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
+
+/** Milliseconds from a change to its report. The operator does not notice them. */
+const LOOK_MS = 20
+
+const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
+
+/** Joins the definition files with a folder of modules. If both have a tool with the same name, the definition files win. */
+export class FolderLayer implements LayerSource {
+  readonly folder: ModuleFolder
+  readonly #files: LayerSource
+  #filesRead = NOTHING_READ
+  readonly #report: (news: FolderNews) => void
+  readonly #reporter = new FolderReporter()
+  #willLook = false
+  #joined: Joined | undefined
+  #readLast: Sources | undefined
+  /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
+  #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
+
+  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
+  constructor(
+    files: LayerSource,
+    folder: ModuleFolder,
+    report: (news: FolderNews) => void = () => undefined,
+  ) {
+    this.#files = files
+    this.folder = folder
+    this.#report = report
+  }
+
+  /** False as long as modules may come that were not read or checked yet. */
+  get isComplete(): boolean {
+    const { state, checking } = this.folder
+    return state.status !== 'starting' && checking.length === 0
+  }
+
+  async open(): Promise<void> {
+    await this.#files.open?.()
+  }
+
+  /** Returns the whole layer if anything has changed. Rejects if the definition files cannot be read. */
+  async read(since?: string): Promise<LayerRead> {
+    await this.#readFiles()
+    const { read, tools, of } = this.#current()
+    if (of !== this.#readLast) {
+      this.#readLast = of
+      const sources = new Map(tools.map(({ module }) => [module.sha256, contentOf(module)]))
+      this.#sources = [sources, ...this.#sources.slice(0, 1)]
+    }
+    return read.revision === since ? { ...read, whole: false, definitions: [] } : read
+  }
+
+  /**
+   * The tools that the folder adds to the layer, and its skipped files and specs. If the definition files cannot be read, uses
+   * their last read.
+   */
+  async modules(): Promise<MergedModules> {
+    await this.#readFiles().catch(() => undefined)
+    return this.#current()
+  }
+
+  source(sha256: string): ModuleContent | undefined {
+    return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
+  }
+
+  /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
+  look(): void {
+    if (this.#willLook) return
+    this.#willLook = true
+    setTimeout(() => {
+      this.#willLook = false
+      void asPart('the tools folder', () => this.modules())
+    }, LOOK_MS).unref()
+  }
+
+  async #readFiles(): Promise<void> {
+    const since = this.#filesRead === NOTHING_READ ? undefined : this.#filesRead.revision
+    const read = await this.#files.read(since)
+    if (read.whole) this.#filesRead = read
+  }
+
+  /** The places of the tools of the folders that come before this one. Two folders can have a file of the same name. */
+  #placesBelow(): ReadonlyMap<string, string> {
+    const below = this.#files
+    if (!(below instanceof FolderLayer)) return new Map()
+    const places = below.#current().tools.map((tool) => {
+      return [tool.name, `${placeOf(tool)}, in ${below.folder.path}`] as const
+    })
+    return new Map([...below.#placesBelow(), ...places])
+  }
+
+  #current(): Joined {
+    const of = { files: this.#filesRead, modules: this.folder.files }
+    const { files, modules } = this.#joined?.of ?? {}
+    if (!this.#joined || files !== of.files || modules !== of.modules) {
+      this.#joined = join(of, this.folder.surplus, this.#placesBelow())
+      const checking = new Set(this.folder.checking.map(({ file }) => file))
+      this.#reporter.news({ ...this.#joined, files: of.modules, checking }).forEach(this.#report)
+    }
+    return this.#joined
+  }
+}
+
+/**
+ * The tools of all files, in the order of the file names. If several tools have the same name, the first one has it and the
+ * others are skipped, with a fault that names the place of the first. The names in `taken` belong to the definition files. The
+ * map has the places of these definitions.
+ */
+export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<string, string>): MergedModules {
+  const tools = new Map<string, FolderTool>()
+  const skipped: FolderSkip[] = []
+  for (const { file, loaded, faults } of files) {
+    for (const detail of faults)
+      skipped.push({ file, mainFile: file, detail, serving: loaded?.sha256 ?? null })
+    for (const { spec, admitted, faults } of loaded?.specs ?? []) {
+      const place = { file: spec.file ?? file, mainFile: file, line: spec.line }
+      const skip = { file: place.file, mainFile: file, serving: null }
+      for (const fault of faults) skipped.push({ ...skip, detail: faultDetail(fault, spec.name) })
+      if (!admitted || !loaded) continue
+      const { name } = admitted.definition.function
+      const first = tools.get(name)
+      const owner = taken.get(name) ?? (first && placeOf(first))
+      if (owner === undefined) tools.set(name, { name, ...place, module: loaded, admitted })
+      else skipped.push({ ...skip, detail: nameTaken(place, name, owner) })
+    }
+  }
+  return { tools: [...tools.values()], skipped }
+}
+
+type Place = { readonly file: string; readonly line: number | null }
+
+/** For example `weather.py, line 16`. Messages about modules begin with this text. */
+function placeOf({ file, line }: Place): string {
+  return line === null ? file : `${file}, line ${line}`
+}
+
+function nameTaken(place: Place, name: string, owner: string): ErrorDetail {
+  const { line } = place
+  const message = `${placeOf(place)}: the name '${name}' is taken by ${owner}. Names are unique in the file layer; rename one of them.`
+  return { reason: 'NAME_TAKEN', kind: 'name_taken', name, message, ...(line !== null && { line }) }
+}
+
+function join(of: Sources, surplus: number, placesBelow: ReadonlyMap<string, string>): Joined {
+  const { files, modules } = of
+  const taken = files.definitions.map(({ name, source = 'the definitions files' }) => [name, source] as const)
+  const merged = mergeModules(modules.values(), new Map([...taken, ...placesBelow]))
+  const definitions = merged.tools.map(stored)
+  const skipped = [...files.skipped, ...merged.skipped.map(skippedItem), ...surplusItem(surplus)]
+  const hash = createHash('sha256').update(files.revision)
+  for (const { text, source } of definitions) hash.update(`${source}\n${text}\n`)
+  const revision = hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
+  const all = [...files.definitions, ...definitions]
+  return { ...merged, of, read: { revision, whole: true, definitions: all, deleted: [], skipped } }
+}
+
+function stored(tool: FolderTool): StoredDefinition {
+  const { text, digest } = tool.admitted
+  const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return { name: tool.name, text, digest, revision, source: placeOf(tool) }
+}
+
+function skippedItem({ file, detail }: FolderSkip): SkippedItem {
+  const { name, message } = detail
+  return {
+    source: file,
+    pointer: '',
+    message: typeof message === 'string' ? message : 'is left out',
+    ...(typeof name === 'string' && { name }),
+  }
+}
+
+function surplusItem(surplus: number): readonly SkippedItem[] {
+  if (surplus === 0) return []
+  const message = `${surplus} more modules are in the folder; ${FILES_MAX} are taken, the first by name. Keep fewer in it.`
+  return [{ source: '*.py', pointer: '', message }]
+}

@@ -1,0 +1,72 @@
+import type { LayerRead, LayerSource } from '../../catalog/views/layer-source.ts'
+import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
+import { FolderLayer, type MergedModules } from './folder-layer.ts'
+import type { FolderNews } from './folder-news.ts'
+import type { ModuleFolder } from './module-folder.ts'
+
+/**
+ * The definition files with several watched folders of modules. Of tools with the same name, that of the definition files wins, then that
+ * of the first folder.
+ */
+export class FolderLayers implements LayerSource {
+  readonly layers: readonly FolderLayer[]
+  readonly #whole: LayerSource
+
+  constructor(files: LayerSource, folders: readonly ModuleFolder[], report?: (news: FolderNews) => void) {
+    const layers: FolderLayer[] = []
+    for (const folder of folders) layers.push(new FolderLayer(layers.at(-1) ?? files, folder, report))
+    this.layers = layers
+    this.#whole = layers.at(-1) ?? files
+  }
+
+  async open(): Promise<void> {
+    await this.#whole.open?.()
+  }
+
+  read(since?: string): Promise<LayerRead> {
+    return this.#whole.read(since)
+  }
+
+  /** The tools that the folders add to the layer, and their skipped files and specs. */
+  async modules(): Promise<MergedModules> {
+    const all = await Promise.all(this.layers.map((layer) => layer.modules()))
+    return { tools: all.flatMap(({ tools }) => tools), skipped: all.flatMap(({ skipped }) => skipped) }
+  }
+
+  source(sha256: string): ModuleContent | undefined {
+    for (const layer of this.layers) {
+      const source = layer.source(sha256)
+      if (source) return source
+    }
+    return undefined
+  }
+
+  /** False as long as modules may come that were not read or checked yet. */
+  get isComplete(): boolean {
+    return this.layers.every(({ isComplete }) => isComplete)
+  }
+
+  /** Reports soon what has changed in the folders. */
+  look(): void {
+    for (const layer of this.layers) layer.look()
+  }
+
+  /** Begins to watch. Resolves at the end of the first scans. Never rejects. */
+  async start(): Promise<void> {
+    await Promise.all(this.layers.map(({ folder }) => folder.start()))
+  }
+
+  /** Resolves when all modules are checked, or after this time. */
+  async settled(waitMsMax: number): Promise<void> {
+    await Promise.all(this.layers.map(({ folder }) => folder.settled(waitMsMax)))
+  }
+
+  /** Reads every file of each folder again, and waits for the checks. */
+  async refresh(waitMsMax: number): Promise<void> {
+    await Promise.all(this.layers.map(({ folder }) => folder.refresh(waitMsMax)))
+  }
+
+  close(): void {
+    for (const { folder } of this.layers) folder.close()
+  }
+}

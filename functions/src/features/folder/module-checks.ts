@@ -1,0 +1,129 @@
+import { withinMs } from '../../within-ms.ts'
+import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
+import type { CheckOutcome, NotChecked } from './check-file.ts'
+
+/** How many files are checked at once. Each check takes a place of the runner, and uploads need places too. */
+export const CHECKS_AT_ONCE = 4
+
+/** The pause after the runner refused a check, in milliseconds. It doubles after each refusal, from `least` to `most`. */
+const PAUSE_MS = { least: 100, most: 1_000 } as const
+
+export type Unchecked = ModuleContent<Uint8Array> & {
+  readonly sha256: string
+  /** Milliseconds since 1970. */
+  readonly changedMs: number
+}
+
+type Waiting = Unchecked & { tries: number }
+
+type Parts = {
+  readonly check: (file: string, content: ModuleContent<Uint8Array>) => Promise<CheckOutcome>
+  /** Called with the outcome of a check. Not called if newer content of the file waits, which is then checked next. */
+  readonly ended: (file: string, content: Unchecked, outcome: Exclude<CheckOutcome, NotChecked>) => void
+}
+
+/** Checks a few files at a time, but never two contents of one file. Repeats a check until the runner does not refuse it. */
+export class ModuleChecks {
+  readonly #parts: Parts
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #running = new Set<string>()
+  #pauseMs: number = PAUSE_MS.least
+  #pause: NodeJS.Timeout | undefined
+  #notChecked: NotChecked | undefined
+  #turn = Promise.withResolvers<void>()
+  #closed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** The files that wait for a check or are being checked, by name. `reason` says why the runner checks nothing. */
+  get pending(): readonly { readonly file: string; readonly reason: string | null }[] {
+    const reason = this.#notChecked?.refusal ?? null
+    return [...this.#waiting.keys()].toSorted().map((file) => ({ file, reason }))
+  }
+
+  isPending(file: string): boolean {
+    return this.#waiting.has(file)
+  }
+
+  /** Requests a check of this content, which replaces older content of the file that waits. */
+  want(file: string, content: Unchecked): void {
+    this.#waiting.set(file, { ...content, tries: 0 })
+    this.#next()
+  }
+
+  forget(file: string): void {
+    if (this.#waiting.delete(file)) this.#notify()
+  }
+
+  /** Ends the pause after a refusal, and continues with the checks at once. */
+  hurry(): void {
+    clearTimeout(this.#pause)
+    this.#pause = undefined
+    if (this.#notChecked) this.#notChecked = { ...this.#notChecked, isLasting: false }
+    this.#next()
+  }
+
+  /** Resolves when nothing waits, when a refusal is lasting (`isLasting`), or after `waitMsMax` milliseconds. */
+  async settled(waitMsMax: number): Promise<void> {
+    await withinMs(waitMsMax, this.#settled(), () => undefined)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#pause)
+    this.#notify()
+  }
+
+  async #settled(): Promise<void> {
+    while (this.#waiting.size > 0 && !this.#notChecked?.isLasting && !this.#closed) await this.#turn.promise
+  }
+
+  #next(): void {
+    if (this.#pause || this.#closed) return
+    const ready = [...this.#waiting].filter(([file]) => !this.#running.has(file)).toSorted(byTurn)
+    const free = Math.max(0, CHECKS_AT_ONCE - this.#running.size)
+    for (const [file, waiting] of ready.slice(0, free)) void this.#run(file, waiting)
+  }
+
+  async #run(file: string, waiting: Waiting): Promise<void> {
+    this.#running.add(file)
+    const outcome = await this.#parts.check(file, waiting)
+    this.#running.delete(file)
+    if (this.#closed) return
+    if ('refusal' in outcome) {
+      waiting.tries += 1
+      this.#notChecked = outcome
+      this.#startPause()
+    } else {
+      this.#pauseMs = PAUSE_MS.least
+      this.#notChecked = undefined
+      if (this.#waiting.get(file) === waiting) {
+        this.#waiting.delete(file)
+        this.#parts.ended(file, waiting, outcome)
+      }
+    }
+    this.#notify()
+    this.#next()
+  }
+
+  #startPause(): void {
+    if (this.#pause) return
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined
+      this.#next()
+    }, this.#pauseMs).unref()
+    this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS.most)
+  }
+
+  #notify(): void {
+    this.#turn.resolve()
+    this.#turn = Promise.withResolvers<void>()
+  }
+}
+
+/** Content that the runner has refused to check comes last. Other content: the newest first, because its author waits. */
+function byTurn([fileA, a]: readonly [string, Waiting], [fileB, b]: readonly [string, Waiting]): number {
+  return a.tries - b.tries || b.changedMs - a.changedMs || (fileA < fileB ? -1 : 1)
+}

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto'
+import type { Dirent } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { contentSha256, filesOf, INIT_FILE } from '../../catalog/definitions/module-content.ts'
+import {
+  filesTooLarge,
+  isModuleSegment,
+  MODULE_FILES_BYTES_MAX,
+  MODULE_FILES_MAX,
+  MODULE_FOLDERS_MAX,
+  MODULE_PATH_LENGTH_MAX,
+} from '../../catalog/definitions/module-files.ts'
+import type { FileFault, FileRead } from './folder-file.ts'
+import { faulty, followed, lookAtFile, orFault, readFileBytes } from './read-module-file.ts'
+import type { FileLook, Place } from './read-module-file.ts'
+
+type ReadParts = {
+  readonly stamp?: string | undefined
+  /** Called with each subfolder before it is read. */
+  readonly watch: (path: string) => void
+}
+
+type Looked = { readonly place: Place; readonly look: FileLook }
+
+/**
+ * Reads the module in the folder `entry` of the watched folder `root`, with its subfolders, unless its stamp is still `stamp`. A
+ * folder without `__init__.py` is `gone`: it is no module. Never rejects.
+ */
+export async function readModuleFolder(
+  root: string,
+  entry: Dirent,
+  { stamp = '', watch }: ReadParts,
+): Promise<FileRead> {
+  const folder = placeOf(root, '', entry)
+  const places = await orFault(folder, () => findFiles(folder, watch))
+  if ('found' in places) return places
+  const looked: Looked[] = []
+  for (const place of places) {
+    const look = await lookAtFile(place)
+    // A file that has just been removed causes another scan.
+    if (look.found === 'gone') return { found: 'same' }
+    if (look.found === 'fault') return look
+    looked.push({ place, look })
+  }
+  const now = stampOf(looked)
+  if (stamp !== '' && now.stamp === stamp) return { found: 'same' }
+  return readFiles(folder, looked, now)
+}
+
+/** The files of a module. Names that no file of a module can have are left out, such as temporary files of editors. */
+async function findFiles(
+  folder: Place,
+  watch: ReadParts['watch'],
+): Promise<readonly Place[] | FileFault | { found: 'gone' }> {
+  const outside = await followed(folder)
+  const { root, path } = folder
+  const folders = [folder]
+  const files: Place[] = []
+  for (const inner of folders) {
+    if (inner !== folder) watch(join(root, inner.path))
+    const entries = await readdir(join(root, inner.path), { withFileTypes: true })
+    if (inner === folder && !entries.some(({ name }) => name === INIT_FILE)) return { found: 'gone' }
+    if ('fault' in outside) return outside
+    for (const entry of entries.filter(({ name }) => isPart(name))) {
+      const place = placeOf(root, `${inner.path}/`, entry)
+      if (place.path.length - path.length - 1 > MODULE_PATH_LENGTH_MAX) return pathTooLong(folder, place)
+      if (await isFolder(place, entry)) folders.push(place)
+      else files.push(place)
+    }
+    if (files.length > MODULE_FILES_MAX) return tooMany(folder, `${MODULE_FILES_MAX} files`)
+    if (folders.length > MODULE_FOLDERS_MAX) return tooMany(folder, `${MODULE_FOLDERS_MAX} folders`)
+  }
+  return files
+}
+
+async function readFiles(
+  folder: Place,
+  looked: readonly Looked[],
+  now: ReturnType<typeof stampOf>,
+): Promise<FileRead> {
+  const size = looked.reduce((sum, { look }) => sum + look.size, 0)
+  if (size > MODULE_FILES_BYTES_MAX) return tooLarge(folder, size, now)
+  const byPath = new Map<string, Uint8Array>()
+  let bytes = 0
+  for (const { place, look } of looked) {
+    const read = await readFileBytes(place, look, MODULE_FILES_BYTES_MAX)
+    if (read.found === 'gone') return { found: 'same' }
+    if (read.found === 'fault') return read
+    bytes += read.bytes.length
+    byPath.set(place.path.slice(folder.path.length + 1), read.bytes)
+  }
+  if (bytes > MODULE_FILES_BYTES_MAX) return tooLarge(folder, bytes, now)
+  const content = { files: filesOf(byPath) }
+  return { found: 'content', ...content, sha256: contentSha256(content), ...now }
+}
+
+function isPart(name: string): boolean {
+  return isModuleSegment(name) && name !== '__pycache__' && !name.endsWith('.pyc')
+}
+
+function placeOf(root: string, before: string, entry: Dirent): Place {
+  return { root, path: `${before}${entry.name}`, isLink: entry.isSymbolicLink() }
+}
+
+/** True also for a link to a folder inside the watched folder. */
+async function isFolder(place: Place, entry: Dirent): Promise<boolean> {
+  if (!place.isLink) return entry.isDirectory()
+  const found = await orFault(place, async () => {
+    const target = await followed(place)
+    return 'real' in target && (await stat(target.real)).isDirectory()
+  })
+  return found === true
+}
+
+/** Changes if a file is added, removed or changed. */
+function stampOf(looked: readonly Looked[]) {
+  const changedMs = Math.max(...looked.map(({ look }) => look.changedMs))
+  if (looked.some(({ look }) => look.stamp === '')) return { stamp: '', changedMs }
+  const all = looked.map(({ place, look }) => `${place.path} ${look.stamp}`)
+  return { stamp: hash('sha256', all.join('\n')), changedMs }
+}
+
+/** The messages are those of the runner for an upload, except that not all files are counted. */
+function tooMany({ path }: Place, most: string): FileFault {
+  const sentence = `the module has more than ${most}; at most that many are allowed. Join some, or split the module.`
+  return faulty({ path: `${path}/` }, 'files_too_many', sentence)
+}
+
+function tooLarge({ path }: Place, bytes: number, now: ReturnType<typeof stampOf>): FileFault {
+  return { found: 'fault', fault: filesTooLarge(path, bytes), ...now }
+}
+
+function pathTooLong({ path }: Place, long: Place): FileFault {
+  const shown = `${long.path.slice(path.length + 1, path.length + 1 + PATH_SHOWN)}…`
+  const sentence = `'${shown}' has more than ${MODULE_PATH_LENGTH_MAX} characters. Give it shorter names, or fewer folders.`
+  return faulty({ path: `${path}/` }, 'path_invalid', sentence)
+}
+
+/** The characters of a path that is too long for a message. */
+const PATH_SHOWN = 64

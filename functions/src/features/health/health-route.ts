@@ -1,0 +1,109 @@
+import { LAYERS, type Layer } from '@toolrack/contract'
+import type { RulesStatus } from '../rules/rule-book.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import type { PublicRoute } from '../../http/route.ts'
+import { sendJson } from '../../http/send-json.ts'
+import type { IsolationLevel, RunnerHealth } from '../../catalog/definitions/runner.ts'
+import { VERSION } from '../../version.ts'
+import type { QueueState } from '../../fair-queue.ts'
+import type { LoopWatch } from '../../loop-watch.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { Runner } from '../../catalog/definitions/runner.ts'
+import type { Agents } from '../agents/agents.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { RuleBook } from '../rules/rule-book.ts'
+
+/** What everybody may ask after. */
+export type PublicHealthParts = {
+  readonly catalog: Catalog
+  readonly ruleBook: RuleBook
+  readonly runner: Runner
+}
+
+type HealthParts = PublicHealthParts & {
+  readonly compilers: { readonly state: QueueState }
+  readonly argumentValidator: { readonly state: QueueState }
+  readonly audit?: AuditTrail | undefined
+  readonly agents: Agents
+  readonly loopWatch: Pick<LoopWatch, 'delays'>
+}
+
+/**
+ * `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. An admin also reads
+ * whose work has delayed the others.
+ */
+export function healthRoute({
+  catalog,
+  ruleBook,
+  runner,
+  compilers,
+  argumentValidator,
+  audit,
+  agents,
+  loopWatch,
+}: HealthParts): PublicRoute {
+  return {
+    method: 'GET',
+    path: '/health',
+    isRoot: true,
+    action: 'anybody',
+    async handle({ principal, res, bodies, unread }) {
+      const [view, known, rules] = await Promise.all([
+        principal ? catalog.view(principal) : catalog.shared(),
+        runner.health(),
+        ruleBook.status(principal),
+      ])
+      const head = headOf(view, known, rules)
+      if (!principal) return sendJson(res, 200, head)
+      const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
+      const files = await agents.files.read()
+      const queues = {
+        schemas: compilers.state,
+        arguments: argumentValidator.state,
+        bodies: bodies.state,
+        answers: unread.state,
+      }
+      const records = audit
+        ? { ...audit.state, ...(principal.isAdmin && { fault: audit.fault }) }
+        : { mode: 'off' }
+      sendJson(res, 200, {
+        ...head,
+        revision: view.revision,
+        layers,
+        rules,
+        agents: { inFiles: files.agents.size, skipped: files.skipped },
+        queues,
+        runner: known,
+        audit: records,
+        ...(principal.isAdmin && { delays: loopWatch.delays }),
+      })
+    },
+  }
+}
+
+/** The part of the health that everybody may know. */
+export type PublicHealth = ReturnType<typeof headOf>
+
+export async function publicHealth({ catalog, ruleBook, runner }: PublicHealthParts): Promise<PublicHealth> {
+  return headOf(...(await Promise.all([catalog.shared(), runner.health(), ruleBook.status()])))
+}
+
+function headOf(view: CatalogView, runner: RunnerHealth, rules: RulesStatus) {
+  const isolation: IsolationLevel = runner.status === 'ready' ? runner.isolation : 'L0'
+  return { status: statusOf(view, runner, rules), version: VERSION, isolation }
+}
+
+/** A runner that is absent or still starting is not a fault. */
+function statusOf({ layers }: CatalogView, runner: RunnerHealth, rules: RulesStatus): 'ok' | 'degraded' {
+  const isLost = rules !== 'fresh' || layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
+  return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'
+}
+
+function layerHealth({ status, snapshot }: CatalogView['layers'][Layer]) {
+  return {
+    status,
+    definitions: snapshot?.byName.size ?? 0,
+    revision: snapshot?.revision ?? null,
+    skipped: snapshot?.skipped ?? [],
+  }
+}

@@ -1,0 +1,92 @@
+import type { OwnedRules } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
+import type { SignJobToken } from '../access/job-token.ts'
+import type { InvocationLogs } from '../calls/invocation-logs.ts'
+import type { RunParts, SourceOf } from '../calls/pipeline/run-tool.ts'
+import type { ShowCall } from '../calls/pipeline/steps.ts'
+import type { Sealing } from '../calls/sealing.ts'
+import type { DefinitionStore } from '../catalog/definitions/definition-store.ts'
+import type { Runner } from '../catalog/definitions/runner.ts'
+import type { SchemaCompilers } from '../catalog/schemas/schema-compilers.ts'
+import type { LayerRead, LayerSource } from '../catalog/views/layer-source.ts'
+import type { ItemWorkflows } from '../catalog/views/list-answer.ts'
+import type { Envelope, ItemNames } from '../catalog/views/list-query.ts'
+import type { Documents } from '../documents/documents.ts'
+import type { Log } from '../log.ts'
+import type { Signal } from '../signal.ts'
+import type { AgentFiles } from './agents/agent-files.ts'
+import type { Announce } from './approvals/approvals.ts'
+import type { AuditTrail } from './audit/audit-trail.ts'
+import type { HeldResults } from './calling/held-results.ts'
+import type { Bounds } from './changes/change-feeds.ts'
+import type { FolderNews } from './folder/folder-news.ts'
+
+/** Where a host keeps what features keep. */
+export type Governance = {
+  /** The documents, by this clock: milliseconds since 1970. */
+  readonly documents: (now: () => number) => Documents
+  /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
+  readonly sealing?: Sealing | undefined
+  /** An id of this process, if no other process uses the documents. */
+  readonly process?: string | undefined
+  readonly close: () => Promise<void>
+}
+
+/** What one feature tells others, so that it need not know them. */
+export type Signals = {
+  /** The modules of a watched folder have changed. */
+  readonly filesChanged: Signal
+  /** A watched folder has news, which are shown to the operator. */
+  readonly filesNews: Signal
+  /** The file layer was read. */
+  readonly filesRead: Signal<LayerRead>
+  /** This instance has written something that lists depend on. */
+  readonly written: Signal
+}
+
+/** The parts that differ between hosts, and between hosts and tests. */
+export type HostParts = ItemWorkflows & {
+  readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
+  /** Opens the layer of the files with definitions. */
+  readonly files: (compilers: SchemaCompilers) => LayerSource
+  readonly governance: Governance
+  /** The documents of all features. */
+  readonly documents: Documents
+  readonly logs: InvocationLogs
+  readonly runner: Runner
+  readonly log: Log
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly signals: Signals
+  /** Undefined if the operator has switched it off. */
+  readonly audit?: AuditTrail | undefined
+  /** The agents in files. */
+  readonly agentFiles?: AgentFiles | undefined
+  /** Tells the operator about new approvals. */
+  readonly webhook?: { readonly announce: Announce; close(): void } | undefined
+  /** The operator's rules for everybody. */
+  readonly operatorRules?: OwnedRules | undefined
+  /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+  readonly toolsFolders?: readonly string[] | undefined
+  /** Replaces the lookup of sources in the store and the folder. */
+  readonly sourceOf?: SourceOf | undefined
+  /** Shows each call to the operator. Only the embedded server has a terminal. */
+  readonly showCall?: ShowCall | undefined
+  /** Shows the operator what has happened to a file of a folder. By default, the log says it. */
+  readonly showModule?: ((news: FolderNews) => void) | undefined
+  /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
+  readonly deadlineMsMax?: number | undefined
+  /** The limits of a call whose definition has none. */
+  readonly callLimits?: RunParts['callLimits']
+  readonly heldResults?: HeldResults | undefined
+  /** How many change feeds may be open. */
+  readonly feedBounds?: Bounds | undefined
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+  /** The envelope of a list whose query names none. */
+  readonly envelope: Envelope
+  /** Which names the items of a list have. By default the canonical ones. */
+  readonly itemNames?: ItemNames | undefined
+}

@@ -1,0 +1,41 @@
+import type { HostParts } from './host-parts.ts'
+import { agents } from './agents/feature.ts'
+import { approvals } from './approvals/feature.ts'
+import { audit } from './audit/feature.ts'
+import { calling } from './calling/feature.ts'
+import { changes } from './changes/feature.ts'
+import { definitions } from './definitions/feature.ts'
+import { Features } from './feature.ts'
+import { folder } from './folder/feature.ts'
+import { health } from './health/feature.ts'
+import { invocations } from './invocations/feature.ts'
+import { jobTokens } from './job-tokens/feature.ts'
+import { list } from './list/feature.ts'
+import { modules } from './modules/feature.ts'
+import { rules } from './rules/feature.ts'
+import { schemas } from './schemas/feature.ts'
+import { scopes } from './scopes/feature.ts'
+import { sessions } from './sessions/feature.ts'
+import { usage } from './usage/feature.ts'
+import { wrap } from './wrap/feature.ts'
+
+/** All features. Each may use the parts of those above it. */
+export const FEATURES = Features.of<HostParts>()
+  .add(schemas)
+  .add(folder)
+  .add(definitions)
+  .add(modules)
+  .add(agents)
+  .add(rules)
+  .add(sessions)
+  .add(scopes)
+  .add(usage)
+  .add(audit)
+  .add(approvals)
+  .add(calling)
+  .add(changes)
+  .add(list)
+  .add(wrap)
+  .add(invocations)
+  .add(jobTokens)
+  .add(health)

@@ -1,0 +1,217 @@
+import { formatScope } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { Principal } from '../../access/principal.ts'
+import type { Pieces } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { CatalogView, LeftOut, ListFilter } from '../../catalog/views/catalog-view.ts'
+import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+import { scopeFilter, unmatchedItems, type AppliedScope } from '../scopes/scope-filter.ts'
+import type { ScopeOwner } from '../scopes/kept-scope.ts'
+import { scopeNotFound } from '../scopes/stored-scopes.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import { isSelected, whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
+import { invalidParameter, type Query } from '../../http/query.ts'
+import { askedScopes, isOwner, isWritten, REF, scopeOwner } from '../scopes/asked-scopes.ts'
+import { sessionIn } from '../sessions/asked-session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { StoredScopes } from '../scopes/stored-scopes.ts'
+
+/** What a list can be narrowed by. */
+export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
+
+/**
+ * What narrows a list, beside the principal's view and the filters of the address. The order is: the view (with rules), the
+ * session's selection, the scopes, then the search and the budget. Each of them only leaves tools out or orders them.
+ */
+export type ListNarrowing = {
+  /** Equal for equal contents. It is part of the key under which a list is kept, and of its entity tag. */
+  readonly revision: string
+  readonly session?: SessionSelection
+  /** A tool must be in all of them. */
+  readonly scopes: readonly AppliedScope[]
+  /** The names of tools that stay in the list whatever the scopes say. They do not get past the view and the selection. */
+  readonly pinned: ReadonlySet<string>
+}
+
+/** The parameters that `narrowingOf` reads. */
+export const NARROWING_PARAMETERS = ['scope', 'session'] as const
+
+const MAY_NARROW = new RegExp(`(?:^|&)(?:${NARROWING_PARAMETERS.join('|')}|[^=&]*%)`)
+
+/** False if the query certainly has no parameter of `narrowingOf`, so that most lists do not parse it. */
+export function mayNarrow(search: string): boolean {
+  return MAY_NARROW.test(search)
+}
+
+/** What a query says of the narrowing of its list. */
+export type AskedNarrowing = {
+  readonly session: string | undefined
+  readonly scopes: readonly (AppliedScope | ScopeOwner)[]
+}
+
+/** Undefined if the query has none of these parameters. `pathSession` is the session that the path of the request names. */
+export function askedNarrowing(query: Query, pathSession?: string): AskedNarrowing | undefined {
+  const asked = sessionIn(query)
+  if (asked !== undefined && pathSession !== undefined)
+    throw invalidParameter('session', 'is named by the path already; leave it out')
+  const scopes = askedScopes(query.all('scope'))
+  const session = asked ?? pathSession
+  return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
+}
+
+/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
+export function narrowingOf(
+  parts: NarrowingParts,
+  { uid }: Principal,
+  query: Query,
+  pathSession?: string,
+): ListNarrowing | undefined | Promise<ListNarrowing> {
+  const asked = askedNarrowing(query, pathSession)
+  return asked && presentNarrowing(parts, uid, asked)
+}
+
+/** What narrows the list now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
+export function presentNarrowing(
+  parts: NarrowingParts,
+  uid: string,
+  { session, scopes }: AskedNarrowing,
+): ListNarrowing | Promise<ListNarrowing> {
+  if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
+  return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
+}
+
+/**
+ * Reads the stored scopes of the query, which must exist, and those of the session's room, session, agent and workflow, which apply
+ * if they exist.
+ */
+async function readNarrowing(
+  { sessions, scopes: stored }: NarrowingParts,
+  uid: string,
+  asked: readonly (AppliedScope | ScopeOwner)[],
+  sessionId: string | undefined,
+): Promise<ListNarrowing> {
+  const session = sessionId === undefined ? undefined : await sessions.selectionOf(uid, sessionId)
+  const named = asked.filter(isOwner)
+  const owners = [...named, ...(session ? ownersOf(session) : [])]
+  const found = await Promise.all(
+    owners.map(async (owner, index) => {
+      const kept = await stored.find(uid, owner)
+      if (!kept && index < named.length) throw scopeNotFound(owner)
+      const from = `${REF}${owner.kind}/${owner.id}`
+      return kept ? [{ from, scope: kept.scope, pinned: kept.present.pinned }] : []
+    }),
+  )
+  return narrowing({
+    ...(session && { session }),
+    scopes: [...asked.filter(isWritten), ...found.flat()],
+    pinned: new Set(found.flat().flatMap(({ pinned }) => pinned)),
+  })
+}
+
+/** The owners of scopes that a session names. An id that no stored scope can have is left out. */
+function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly ScopeOwner[] {
+  return Object.entries({ room, session: id, agent, workflow }).flatMap(
+    ([kind, owner]) => (owner === undefined ? undefined : scopeOwner(kind, owner)) ?? [],
+  )
+}
+
+/** The view without what the narrowing leaves out. The same view if there is no narrowing. */
+export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
+  return by ? view.filteredBy(filterOf(by)) : view
+}
+
+/** What `narrowing` makes of a view. `unmatched` is the text of a header, or undefined if every item matches a tool. */
+export type NarrowedList = {
+  readonly view: CatalogView
+  readonly revision: string
+  readonly unmatched: string | undefined
+  /** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
+  readonly changed: readonly string[]
+}
+
+/**
+ * As `narrowedView`, in pieces. Finds the items of scopes that match no tool, so that a misspelled one is noticed. A job token may
+ * use a stored scope, but not read it, so its items are not shown to the token's holder.
+ */
+export function* narrowedList(
+  view: CatalogView,
+  by: ListNarrowing,
+  { grant }: Principal,
+): Pieces<NarrowedList> {
+  const { leavesOut } = filterOf(by)
+  const leftOut = new Map<CatalogEntry, LeftOut>()
+  const selected: CatalogEntry[] = []
+  for (const entry of yield* view.shown()) {
+    yield
+    const reason = leavesOut(entry)
+    if (reason) leftOut.set(entry, reason)
+    if (reason !== NOT_SELECTED) selected.push(entry)
+  }
+  const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
+  const scopes = shown.map(({ scope }) => scope)
+  const items = yield* unmatchedItems(selected, scopes)
+  const narrowed = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
+  return {
+    view: narrowed,
+    changed: changedTools(narrowed, by),
+    revision: by.revision,
+    unmatched: items.length === 0 ? undefined : headerOf(items),
+  }
+}
+
+export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): ListFilter {
+  const outOfScope = scopeFilter(scopes, pinned)
+  return {
+    revision,
+    leavesOut: (entry) => (session && !isSelected(session, entry.name) ? NOT_SELECTED : outOfScope(entry)),
+  }
+}
+
+/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
+const BYTES = { name: 300, character: 50 } as const
+
+/** The narrowing as feeds remember it. */
+export function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
+  const { session, scopes, pinned } = narrowing
+  const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
+  const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
+  const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
+  return { filter: filterOf(narrowing), session, bytes }
+}
+
+function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
+  if (!session?.digests) return []
+  return [...session.digests.keys()].filter((name) => {
+    const entry = view.resolve(name)
+    return entry && whyNotInSession(session, entry)?.reason === 'DIGEST_CHANGED'
+  })
+}
+
+const ITEMS_IN_HEADER = 20
+
+function headerOf(items: readonly string[]): string {
+  const more = items.length - ITEMS_IN_HEADER
+  const texts = items.slice(0, ITEMS_IN_HEADER).map(headerText)
+  return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
+}
+
+/** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
+function headerText(item: string): string {
+  return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
+}
+
+function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
+  const contents = [
+    session?.revision ?? null,
+    scopes.map(({ from, scope }) => [from, formatScope(scope)]),
+    [...pinned].toSorted(),
+  ]
+  const revision = createHash('sha256').update(JSON.stringify(contents)).digest('base64url').slice(0, 22)
+  return { revision, ...(session && { session }), scopes, pinned }
+}
+
+const NOT_SELECTED: LeftOut = {
+  reason: 'NOT_SELECTED',
+  message:
+    'The tool is not in the selection of the session, so it is not listed and cannot be called through it. Choose it for the session; if the session is locked, fork it.',
+}

@@ -1,0 +1,132 @@
+import { dialectRules, DIALECTS, parseNameFilter, type Dialect } from '@toolrack/contract'
+import {
+  ENVELOPES,
+  FILTER_VALUES_MAX,
+  PAGE_MAX,
+  readCursor,
+  type Envelope,
+  type ListDefaults,
+  type ListQuery,
+} from '../../catalog/views/list-query.ts'
+import { invalidParameter, Query } from '../../http/query.ts'
+import { countingIn } from './list-budget.ts'
+import { NARROWING_PARAMETERS } from './list-narrowing.ts'
+import { explainsScoresIn } from './list-search.ts'
+
+const FILTERS = [
+  'names',
+  'name',
+  'only',
+  'tags',
+  'category',
+  'q',
+  'with',
+  'loaded',
+  'dialect',
+  'envelope',
+  'strict',
+] as const
+/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
+export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
+export const LIST_PARAMETERS = [
+  ...FILTERS,
+  ...NARROWING_PARAMETERS,
+  'limit',
+  'cursor',
+  'budget',
+  'tokens',
+  'explain',
+]
+
+/** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
+export function parseListQuery(search: string, defaults: ListDefaults): ListQuery {
+  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], defaults)
+}
+
+/** Reads the query of a list whose names are in these parameters. */
+export function listQueryIn(
+  query: Query,
+  nameParameters: readonly string[],
+  { envelope, itemNames = 'canonical' }: ListDefaults,
+): ListQuery {
+  const cursor = query.one('cursor')
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  if (cursor !== undefined && !after)
+    throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
+  const dialect = query.optional('dialect', DIALECTS)
+  const q = parseSearchText(query)
+  if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
+  const limit = query.integer('limit', 1, PAGE_MAX)
+  const loaded = parseLoaded(query)
+  if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
+    throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
+  const shape = {
+    dialect,
+    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
+    q,
+    ...countingIn(query),
+  }
+  return {
+    ...shape,
+    names: parseNames(query, nameParameters),
+    tags: query.set('tags', FILTER_VALUES_MAX),
+    categories: query.set('category', FILTER_VALUES_MAX),
+    itemNames,
+    strict: query.flag('strict'),
+    limit,
+    explainsScores: explainsScoresIn(query, shape),
+    withSearch: parseWithSearch(query),
+    loaded,
+    after,
+  }
+}
+
+/** What a list can have only if it is asked for. */
+const WITH = ['search'] as const
+
+/** True if the query asks for the tools by which a model finds others. Throws PARAMETER_INVALID. */
+export function parseWithSearch(query: Query): boolean {
+  return query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search'
+}
+
+const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'
+
+function parseSearchText(query: Query): string | undefined {
+  const q = query.one('q')
+  if (q === undefined) return undefined
+  if (q.trim() === '') throw invalidParameter('q', 'is empty; say what the tool should do, or leave it out')
+  return q
+}
+
+function parseLoaded(query: Query): readonly string[] {
+  const names = parseNameFilter(query.all('loaded'))
+  if (names === 'all') return []
+  if ('fault' in names) throw invalidParameter('loaded', names.fault)
+  return [...names]
+}
+
+/** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */
+function envelopeIn(dialect: Dialect, query: Query): Envelope {
+  const envelope = query.choice('envelope', ENVELOPES, 'array')
+  if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
+    const allowed = DIALECTS.filter((one) => dialectRules(one).allowsItems)
+    const fault = `must be array in this dialect; items go with ${allowed.join(' and ')}`
+    throw invalidParameter('envelope', fault)
+  }
+  return envelope
+}
+
+/** The names that a query asks for. Throws PARAMETER_INVALID. */
+export function parseNames(
+  query: Query,
+  parameters: readonly string[] = ['names', 'name', 'only'],
+): ListQuery['names'] {
+  const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
+  if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
+  return names
+}
+
+/** False if the query certainly has no `q`, so that most lists do not parse it here. */
+export function mayRank(search: string): boolean {
+  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
+}

@@ -1,0 +1,28 @@
+import type { ToolSearch } from '../../catalog/search/tool-search.ts'
+import type { Catalog } from '../../catalog/views/catalog.ts'
+import type { ItemWorkflows } from '../../catalog/views/list-answer.ts'
+import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
+import type { UsageRank } from '../../catalog/views/usage-rank.ts'
+import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+import type { NarrowingParts } from './list-narrowing.ts'
+
+/** What a list is made of. */
+export type ListParts = ItemWorkflows &
+  NarrowingParts & {
+    readonly catalog: Catalog
+    /** The catalog without the tools that rules hide. */
+    readonly listed: ListedCatalog
+    readonly search: ToolSearch
+    readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
+    /** Remembers what has narrowed a list, so that a change feed can go on from it. */
+    readonly changes: {
+      readonly views: {
+        readonly know: (uid: string, revision: string, narrowing: () => ViewNarrowing) => void
+      }
+    }
+    /** The envelope of a list whose query names none. */
+    readonly envelope: Envelope
+    /** Which names the items of a list have. By default the canonical ones. */
+    readonly itemNames?: ItemNames | undefined
+  }

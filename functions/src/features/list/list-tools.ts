@@ -1,0 +1,311 @@
+import { isToolName, ToolrackError } from '@toolrack/contract'
+import { READ } from '../../access/action.ts'
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+import { dialectAnswer, layersText, listAnswer, namesText } from '../../catalog/views/list-answer.ts'
+import type { ListAnswer } from '../../catalog/views/list-answer.ts'
+import type { ListQuery } from '../../catalog/views/list-query.ts'
+import { listRules } from '../../catalog/views/list-rules.ts'
+import { FairQueue } from '../../fair-queue.ts'
+import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../../loop-turn.ts'
+import { SharedWork } from '../../shared-work.ts'
+import { callerGone } from '../../http/caller.ts'
+import { isNotModified } from '../../http/entity-tag.ts'
+import { invalidParameter, Query } from '../../http/query.ts'
+import { billText } from '../../catalog/views/counted-answer.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
+import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
+import { VERSION } from '../../version.ts'
+import { explainName } from '../../catalog/views/explain-name.ts'
+import { JSON_HEADERS, sendJson } from '../../http/send-json.ts'
+import {
+  mayNarrow,
+  narrowedView,
+  narrowedList,
+  narrowingOf,
+  NARROWING_PARAMETERS,
+  viewNarrowing,
+  type ListNarrowing,
+  type NarrowedList,
+} from './list-narrowing.ts'
+import { checkedSession } from '../sessions/asked-session.ts'
+import { countedAnswerOf, explainBudget, MAY_HAVE_BUDGET } from './list-budget.ts'
+import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, parseListQuery } from './list-parameters.ts'
+import { foundList, type FoundList } from './list-search.ts'
+import type { ListParts } from './list-parts.ts'
+
+/** A list in the form in which it is sent. It is made once for each revision and address. */
+type SentList = {
+  readonly etag: string
+  readonly body: Buffer
+  readonly headers: string[]
+  readonly bodyHeaders: string[]
+}
+
+/** The most bytes of ready lists that a server keeps. The list of the whole catalog always fits. */
+const SENT_BYTES_MAX = 64 * 1024 * 1024
+
+/**
+ * The lists that are made at the same time, each in turns, so that many long ones delay a short one little. Each may hold an answer of
+ * 25 MB and the definitions of its user.
+ */
+const LISTS_AT_ONCE = 32
+/** The most lists of one user that may wait to be made. */
+const WAITING_MAX = 100
+const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
+
+/**
+ * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
+ * own definitions share lists. A ready list is found by its address. The query is read only when a list is made.
+ */
+export function listRoutes(parts: ListParts): readonly Route[] {
+  const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
+  /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
+  const queue = new FairQueue(
+    { places: LISTS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
+  )
+  /** By user and key: a user who asks twice for a list that is not ready waits for the same work. */
+  const making = new SharedWork<string, SentList>()
+
+  function respond(request: KnownRequest, session?: string): void | Promise<void> {
+    const { principal, search } = request
+    if (session === undefined && !mayNarrow(search)) return viewed(request)
+    const query = new Query(search, LIST_PARAMETERS)
+    const narrowing = narrowingOf(parts, principal, query, session)
+    return narrowing instanceof Promise
+      ? narrowing.then((read) => viewed(request, read))
+      : viewed(request, narrowing)
+  }
+
+  function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+    // A feed that goes on from this list must know what has narrowed it, also after the next change.
+    if (narrowing)
+      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
+    const view = parts.listed.view(request.principal, narrowing?.session)
+    return view instanceof Promise
+      ? view.then((read) => ranked(request, read, narrowing))
+      : ranked(request, view, narrowing)
+  }
+
+  function ranked(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
+    if (!MAY_HAVE_BUDGET.test(request.search)) return send(request, view, narrowing)
+    const rank = parts.usageRanks.of(request.principal.uid)
+    return rank instanceof Promise
+      ? rank.then((read) => send(request, view, narrowing, read))
+      : send(request, view, narrowing, rank)
+  }
+
+  function send(
+    request: KnownRequest,
+    view: CatalogView,
+    narrowing?: ListNarrowing,
+    rank: UsageRank = NO_RANK,
+  ): void | Promise<void> {
+    const { principal, req, res } = request
+    const owner = view.hasOwn ? `${principal.uid} ` : ''
+    const revisions = [narrowing?.revision, rank.revision].filter((revision) => revision)
+    const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
+    const ready = lists.get(key)
+    if (ready) return sendList(request, ready)
+    const asked = { view, request, narrowing, rank }
+    return making
+      .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
+        const make = async (): Promise<SentList> => {
+          // Who has waited may find the list that somebody else has made.
+          const list = lists.get(key) ?? (await made(asked, new Turns(allLeft), allLeft))
+          lists.set(key, list)
+          return list
+        }
+        return queue.run(principal.uid, make, allLeft)
+      })
+      .then((list) => sendList(request, list))
+  }
+
+  /** Makes a list. `allLeft` is aborted when nobody waits for it any more. */
+  async function made(asked: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
+    const { view: whole, request, narrowing, rank } = asked
+    const { principal } = request
+    const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
+    const list = askedList(parts, whole, request, narrowing, narrowed, rank)
+    const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
+    const sent = list.query.countsTokens
+      ? await countedList(parts, list, found, turns)
+      : sentList(parts, list, await turns.run(answerTo(parts, list, found)))
+    const pauseMs = pauseMsAfter(turns.longestMs - 2 * STRETCH_MS)
+    if (pauseMs > 0) queue.pause(principal.uid, pauseMs)
+    return sent
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: '/tools/list',
+      action: READ,
+      handle: (request) => respond(request),
+    }),
+    route({
+      method: 'GET',
+      path: '/sessions/:id/tools',
+      action: READ,
+      handle: (request) => respond(request, checkedSession(request.params.id)),
+    }),
+  ]
+}
+
+/** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
+export function explainRoute(parts: ListParts): Route {
+  return route({
+    method: 'GET',
+    path: '/tools/explain',
+    ask({ search }) {
+      const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
+      const name = query.required('name')
+      if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
+      return { name, query, list: listQueryIn(query, ['names', 'only'], parts) }
+    },
+    action: READ,
+    async handle({ principal, asked: { name, query, list }, res }) {
+      const gone = callerGone(res)
+      const turns = new Turns(gone)
+      const narrowing = await narrowingOf(parts, principal, query)
+      const view = await parts.listed.view(principal, narrowing?.session)
+      const asksOfAll = list.budget !== undefined || list.q !== undefined
+      const listed =
+        narrowing && asksOfAll
+          ? (await turns.run(narrowedList(view, narrowing, principal))).view
+          : narrowedView(view, narrowing)
+      const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
+      const found = await foundList(parts, listed, principal.uid, list, gone)
+      const asked = { view: listed, query: list, narrowing, rank }
+      const budget = await explainBudget(parts, asked, found?.entries, name, turns)
+      const explained = await turns.run(explainName(narrowedView(view, narrowing), name))
+      const refused = whyRefused(view.meaning(name), narrowing?.session)
+      sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
+    },
+  })
+}
+
+/** Why a selected tool cannot be called through the session: its definition has changed since the lock. */
+function whyRefused(entry: CatalogEntry | undefined, session: SessionSelection | undefined) {
+  const why = entry && session && whyNotInSession(session, entry)
+  return why?.reason === 'DIGEST_CHANGED' ? why : undefined
+}
+
+function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
+  if (isNotModified(req.headers['if-none-match'], list.etag))
+    return void res.writeHead(304, list.headers).end()
+  unread.hold(principal.uid, res, list.body.length)
+  res.writeHead(200, list.bodyHeaders).end(list.body)
+}
+
+/** The bytes that a list takes. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
+function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
+  const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
+  return body.length + 2 * key.length + texts + 1_024
+}
+
+/** A request for a list that is not ready. */
+type NewList = {
+  readonly view: CatalogView
+  readonly request: KnownRequest
+  readonly narrowing: ListNarrowing | undefined
+  readonly rank: UsageRank
+}
+
+/** A list that is to be made. */
+type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
+  readonly view: CatalogView
+  readonly query: ListQuery
+  readonly narrowing: ListNarrowing | undefined
+  /** Texts of headers. */
+  readonly unmatched: string | undefined
+  readonly changed: string | undefined
+  readonly rank: UsageRank
+}
+
+function askedList(
+  defaults: ListParts,
+  whole: CatalogView,
+  { path, search }: FoundRequest,
+  narrowing: ListNarrowing | undefined,
+  narrowed: NarrowedList | undefined,
+  rank: UsageRank,
+): AskedList {
+  const { view = whole, unmatched, changed = [] } = narrowed ?? {}
+  const query = parseListQuery(search, defaults)
+  if (query.strict && !view.isWhole) {
+    const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
+    throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
+  }
+  return { view, query, narrowing, unmatched, changed: namesText(changed), rank, path, search }
+}
+
+function answerTo(
+  parts: ListParts,
+  { view, query }: AskedList,
+  found: FoundList | undefined,
+): Pieces<ListAnswer> {
+  const rules = listRules(query)
+  if (!rules) return listAnswer(view, query, parts, found?.entries, found?.notes)
+  return dialectAnswer(view, query, rules, parts, parts.catalog.fragments, found?.entries)
+}
+
+async function countedList(
+  parts: ListParts,
+  asked: AskedList,
+  found: FoundList | undefined,
+  turns: Turns,
+): Promise<SentList> {
+  const answer = await countedAnswerOf(parts, asked, found?.entries, turns)
+  return sentList(parts, asked, answer, billText(answer.bill))
+}
+
+function sentList(
+  { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: ListParts,
+  { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
+  { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
+  tokens?: string,
+): SentList {
+  const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
+  const settings = [envelope, itemNames, defaultWorkflow, invokeWorkflow ?? '']
+  const version = [VERSION, ...revisions, ...settings, search].join('\n')
+  const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
+  const headers = {
+    ETag: etag,
+    'Cache-Control': 'private, no-cache',
+    'X-Tools-Revision': view.listRevision,
+    'X-Tools-Layers': layers,
+    ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(leftOut !== undefined && { 'X-Tools-Left-Out': leftOut }),
+    ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
+    ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
+    ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
+    ...(changed !== undefined && { 'X-Tools-Changed': changed }),
+    ...(tokens !== undefined && { 'X-Tools-Tokens': tokens }),
+    ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
+  }
+  const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
+  return {
+    etag,
+    body,
+    headers: Object.entries(headers).flat(),
+    bodyHeaders: Object.entries(bodyHeaders).flat(),
+  }
+}
+
+/** The longest address in a `Link` header. HTTP clients may refuse headers above 16 KB. */
+const LINK_LENGTH_MAX = 8_192
+
+function nextLink(path: string, search: string, cursor: string): string {
+  const next = new URLSearchParams(search)
+  next.set('cursor', cursor)
+  // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
+  const link = `<${/^\/(?:tools|sessions)\//.test(path) ? '' : path}?${next.toString()}>; rel="next"`
+  if (link.length <= LINK_LENGTH_MAX) return link
+  throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
+}

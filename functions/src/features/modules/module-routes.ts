@@ -1,0 +1,149 @@
+import { ToolrackError } from '@toolrack/contract'
+import { onLayer, type Action } from '../../access/action.ts'
+import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
+import { contentSha256 } from '../../catalog/definitions/module-content.ts'
+import { isModuleName } from '../../catalog/definitions/module-reader.ts'
+import { invalidParameter } from '../../http/query.ts'
+import { readObject } from '../../http/read-body.ts'
+import { route, type FoundRequest, type Route } from '../../http/route.ts'
+import { sendJson, sendTagged } from '../../http/send-json.ts'
+import {
+  askedLayer,
+  askedWrite,
+  nextPage,
+  pageQuery,
+  targetOf,
+  versionChoice,
+  write,
+  writtenLayer,
+} from '../definitions/layer-requests.ts'
+import { readModule } from './module-body.ts'
+import type { ModuleReader } from '../../catalog/definitions/module-reader.ts'
+import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
+
+/** Modules that a caller may not read are hidden, as if there were none. */
+type Parts = { readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter } }
+
+export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly Route[] {
+  return [
+    // One page of a layer's modules, in the order of their names, without their sources and reports.
+    route({
+      method: 'GET',
+      path: '/tools/modules',
+      ask: askedPage,
+      action: readModules,
+      hide: ({ asked: { layer }, res }) => sendJson(res, 200, { layer, items: [] }),
+      async handle({ principal, asked: { layer, limit, after }, path, res }) {
+        // One module more than the page is read, because it shows whether there is another page.
+        const found = await reader.modules(principal, layer, { after, limit: limit + 1 })
+        const items = found.slice(0, limit)
+        const cursor = found.length > limit ? items.at(-1)?.name : undefined
+        sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
+      },
+    }),
+    // A module with its source or files, and the report of its check. Its entity tag is the module's sha256.
+    route({
+      method: 'GET',
+      path: '/tools/modules/:name',
+      ask: askedLayer,
+      action: readModules,
+      hide: notFound,
+      async handle({ principal, asked: { layer }, params: { name }, res }) {
+        const module = await reader.module(principal, layer, name)
+        sendTagged(res, module.sha256, () => ({ ...module, layer }))
+      },
+    }),
+    // Checks a Python file, or the files of a module, and makes its tools the module's definitions.
+    route({
+      method: 'PUT',
+      path: '/tools/modules/:name',
+      takesBody: true,
+      ask: askedWrite,
+      action: write,
+      audit: { layer: 'query' },
+      async handle(request) {
+        const { principal, res } = request
+        const content = await readModule(request, request.params.name)
+        // Also the record of a refused upload says which content it was.
+        request.note?.({ digest: digestOf(contentSha256(content)) })
+        const answer = await writer.put(principal, { ...targetOf(request), ...content })
+        noteWrite(request, answer)
+        sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
+      },
+    }),
+    // Removes a module and all of its tools. Its versions are kept, and a rollback can restore one of them.
+    route({
+      method: 'DELETE',
+      path: '/tools/modules/:name',
+      ask: askedWrite,
+      action: write,
+      audit: { layer: 'query' },
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const { layer, precondition } = asked
+        const answer = await writer.delete(principal, layer, params.name, precondition)
+        noteWrite(request, answer)
+        sendJson(res, 200, answer)
+      },
+    }),
+    // The versions of a module, the newest first. A deletion is a version without content.
+    route({
+      method: 'GET',
+      path: '/tools/modules/:name/versions',
+      ask: askedLayer,
+      action: readModules,
+      hide: notFound,
+      async handle({ principal, asked: { layer }, params: { name }, res }) {
+        const versions = await reader.versions(principal, layer, name)
+        const items = versions.map(({ sha256, ...version }) => ({
+          ...version,
+          deleted: sha256 === undefined,
+          sha256,
+        }))
+        sendJson(res, 200, { name, layer, items })
+      },
+    }),
+    // Checks older content again and makes it the present one, also after a deletion.
+    route({
+      method: 'POST',
+      path: '/tools/modules/:name/rollback',
+      takesBody: true,
+      ask: askedWrite,
+      action: write,
+      audit: { layer: 'query' },
+      async handle(request) {
+        const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
+        const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
+        noteWrite(request, answer)
+        sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
+      },
+    }),
+  ]
+}
+
+type Written = Awaited<ReturnType<ModuleWriter['put']>>
+
+/** Adds the module, its tools that have changed, and the new revision of its layer to the record of the write. */
+function noteWrite({ note }: FoundRequest, { outcome, sha256, revision, tools }: Written): void {
+  const { added, changed, removed } = tools
+  note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })
+}
+
+function digestOf(sha256: string): string {
+  return `sha256:${sha256}`
+}
+
+function readModules({ layer }: { readonly layer: WritableLayer }): Action {
+  return onLayer('read-modules', layer)
+}
+
+function notFound(): never {
+  throw new ToolrackError('MODULE_NOT_FOUND')
+}
+
+function askedPage(request: FoundRequest) {
+  const { layer, limit, cursor: after } = pageQuery(request, writtenLayer)
+  if (after !== undefined && !isModuleName(after))
+    throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
+  return { layer, limit, after }
+}

@@ -1,0 +1,120 @@
+import { canonicalJson, toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { outcomeOf, type CallOutcome, type Resolved } from '../../calls/call.ts'
+import type { Next, Step } from '../../calls/onion.ts'
+import { deadlineOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
+import type { CallKey, CallKeys, Claim, KeptCall } from './idempotency-keys.ts'
+import type { Sealing } from '../../calls/sealing.ts'
+import { outcomeIn, outcomeToKeep, type ResultPlace } from './kept-outcome.ts'
+import { resultOf, storedOutcome } from './stored-outcome.ts'
+
+export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
+  readonly keys: CallKeys
+  /** Seals the results. Without it, a result with a recognised secret is not kept. */
+  readonly sealing?: Sealing | undefined
+}
+
+/**
+ * Added to the deadline of a call: a runner that starts may take 10 s, its answer 3 s more, and the store several times 2 s. If a
+ * call takes longer nevertheless, it does not run twice, because an ended lease frees no key.
+ */
+const LEASE_GRACE_MS = 30_000
+
+/** The pause that a caller is told to make while its call runs. */
+const IN_FLIGHT_SECONDS = 1
+
+/**
+ * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin, and the outcome is kept for
+ * the next call with the key. A call without a key, and one that the service does not run, pass.
+ */
+export function atMostOnce<Call extends Resolved>(parts: OnceParts): Step<Call> {
+  return (call, next) =>
+    call.headers.idempotencyKey === undefined || call.entry.callable !== 'service'
+      ? next(call)
+      : runOnce(call, next, call.headers.idempotencyKey, parts)
+}
+
+async function runOnce<Call extends Resolved>(
+  call: Call,
+  next: Next<Call>,
+  header: string,
+  { keys, sealing, deadlineMsMax, callLimits }: OnceParts,
+): Promise<CallOutcome> {
+  const { invocationId: owner, limits, principal } = call
+  const hash = hashOf(call)
+  // Keys of users and of jobs are apart, as their routes are.
+  const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
+  const leaseMs = deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) + LEASE_GRACE_MS
+  const kept = await claimed(keys, key, { hash, owner, leaseMs })
+  const place = { uid: key.uid, id: key.id, hash }
+  if (kept) return answerKept(call, hash, opened(kept, place, sealing))
+  // A caller who has a key comes back for the result. So the call is not ended when the connection is lost.
+  const outcome = await next({ ...call, signal: new AbortController().signal })
+  const stored = storedOutcome(outcome)
+  await (stored
+    ? keys.complete(key, owner, outcomeToKeep(stored, call, place, sealing))
+    : keys.release(key, owner))
+  return outcome
+}
+
+async function claimed(keys: CallKeys, key: CallKey, claim: Claim): Promise<KeptCall | undefined> {
+  try {
+    return await keys.claim(key, claim)
+  } catch (error) {
+    // The claim may have been made although its answer was lost. Nobody waits for the attempt to take it back.
+    void keys.release(key, claim.owner).catch(() => undefined)
+    throw error
+  }
+}
+
+function opened(kept: KeptCall, place: ResultPlace, sealing: Sealing | undefined): KeptCall {
+  return kept.state === 'ended' ? { ...kept, outcome: outcomeIn(kept.outcome, place, sealing) } : kept
+}
+
+/** The answer to a call whose key is not free. Nothing is run. */
+function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
+  if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
+  if (kept.state === 'ended') {
+    const result = resultOf(kept.outcome)
+    // This code says something of the key. It is no result of the earlier call.
+    const isUnknown = result.resultType === 'failure' && result.code === 'UNKNOWN_OUTCOME'
+    return { ...outcomeOf(call, result), replayed: !isUnknown }
+  }
+  const [code, text, retryAfterSeconds] = UNENDED[kept.state]
+  return { ...outcomeOf(call, toolFailure(code, text)), retryAfterSeconds }
+}
+
+const OTHER_CALL =
+  'The Idempotency-Key was used for another tool, other arguments or another session; nothing was run. Use a new key for a new call.'
+
+const UNENDED: Readonly<
+  Record<
+    'running' | 'lost' | 'dropped',
+    readonly [code: ErrorCode, text: string, retryAfterSeconds: number | null]
+  >
+> = {
+  running: [
+    'CALL_IN_FLIGHT',
+    'The call with this Idempotency-Key still runs. Ask again with the same key for its result.',
+    IN_FLIGHT_SECONDS,
+  ],
+  lost: [
+    'UNKNOWN_OUTCOME',
+    'The service was lost during the call with this Idempotency-Key, so its outcome is not known; the tool may have run. Look before you repeat it with a new key.',
+    null,
+  ],
+  dropped: [
+    'UNKNOWN_OUTCOME',
+    'The call with this Idempotency-Key has ended, but its result is no longer kept, because newer results took its room. Nothing was run again.',
+    null,
+  ],
+}
+
+/** A hash of what is called: the tool's name, the arguments, and the session, if there is one. */
+function hashOf({ entry, request, session }: Resolved): string {
+  return sha256(canonicalJson([entry.name, request.arguments, session?.id ?? null]))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,29 @@
+import type { RuleOwner } from '@toolrack/contract'
+import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
+
+/** Rules of these owners are kept with the user who writes them, and apply to that user's calls only. */
+const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])
+
+const WHY_NOT_BY_JOB_TOKEN = {
+  rules: 'A job token may not read rules.',
+  'write-rules': 'A job token may not write rules.',
+} as const
+
+/** Reading the rules of an owner, whose id is `id`, or writing them, for which the token must be one that may approve. */
+export function onRules(
+  verb: keyof typeof WHY_NOT_BY_JOB_TOKEN,
+  owner: RuleOwner['kind'],
+  id: string,
+): Action {
+  return {
+    verb,
+    decide({ grant, kind, uid, isAdmin, mayApprove }) {
+      if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[verb])
+      if (kind !== 'user') return deny('Only a user may read and write rules, not a job.')
+      if (verb === 'write-rules' && !mayApprove) return deny(NOT_AN_APPROVER)
+      if (isAdmin || OWN_KINDS.has(owner) || (owner === 'user' && id === uid)) return ALLOWED
+      const whose = owner === 'everybody' ? 'for everybody' : 'of another user'
+      return deny(`Only an admin may read and write the rules ${whose}.`)
+    },
+  }
+}

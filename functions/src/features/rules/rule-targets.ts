@@ -1,0 +1,68 @@
+import { GlobSet, NO, type Rule, type RuleSet } from '@toolrack/contract'
+import type { Turns } from '../../loop-turn.ts'
+import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { CatalogView } from '../../catalog/views/catalog-view.ts'
+
+/** The most tools of one rule whose schemas are read. Of a rule with more tools the arguments are not checked. */
+export const SCHEMAS_READ_MAX = 2_000
+
+/** The most tools that an answer lists. The others are counted. */
+export const TOOLS_SHOWN_MAX = 200
+
+/** The tools that one rule is about. */
+export type RuleTargets = {
+  /** All of them, or one more than SCHEMAS_READ_MAX. Of a rule without arguments the first one. */
+  readonly tools: CatalogEntry[]
+  /** True if there is a tool of that name, also one without the class of the rule. */
+  isNamed: boolean
+}
+
+/** The tools of a view that rules are about: of each rule, and of any of them. */
+export type Targets = {
+  readonly byRule: readonly RuleTargets[]
+  readonly shown: readonly CatalogEntry[]
+  readonly more: number
+}
+
+/** Compares each tool with each rule. Other requests get turns, because there can be many of both. */
+export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
+  const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
+  const met = new Set<CatalogEntry>()
+  const globs: Search[] = []
+  for (const [at, rule] of rules.entries()) {
+    const targets = byRule[at]
+    if (!targets) continue
+    if (/[*?]/.test(rule.tool)) globs.push({ rule, targets })
+    else meet(view.winner(rule.tool), rule, targets, met)
+  }
+  const names = new GlobSet(
+    globs.map(({ rule }) => rule.tool),
+    'name',
+  )
+  for (const entry of globs.length > 0 ? view.candidates() : []) {
+    if (turns.isDue) await turns.give()
+    if (!view.shows(entry)) continue
+    const answers = names.answers(entry.name)
+    for (const [at, { rule, targets }] of globs.entries())
+      if (answers[at] !== NO) meet(entry, rule, targets, met)
+  }
+  const shown = [...met].slice(0, TOOLS_SHOWN_MAX)
+  return { byRule, shown, more: met.size - shown.length }
+}
+
+/** A rule whose tools are searched. */
+type Search = { readonly rule: Rule; readonly targets: RuleTargets }
+
+function meet(
+  entry: CatalogEntry | undefined,
+  { class: toolClass, args }: Rule,
+  targets: RuleTargets,
+  met: Set<CatalogEntry>,
+): void {
+  if (!entry) return
+  targets.isNamed = true
+  if (toolClass !== undefined && entry.classes.every((one) => one !== toolClass)) return
+  met.add(entry)
+  const most = args === undefined ? 1 : SCHEMAS_READ_MAX + 1
+  if (targets.tools.length < most) targets.tools.push(entry)
+}

@@ -1,0 +1,70 @@
+import {
+  alwaysDenied,
+  decideBy,
+  decideCall,
+  matchedRules,
+  type JsonObject,
+  type RuledTool,
+  type RuleDecision,
+} from '@toolrack/contract'
+import type { AskingRule } from '../../calls/call.ts'
+import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import type { HidingRules } from '../../catalog/views/catalog-view.ts'
+import { sha256 } from './kept-rules.ts'
+import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
+import { ruledTool } from '../../catalog/views/ruled-tool.ts'
+
+/** The rules that apply to the calls of one principal. They never change: other rules are another object. */
+export class RulesInForce implements HidingRules {
+  readonly owned: readonly MarkedRules[]
+  /** False if there may be more rules, which could not be read. Then no call is allowed. */
+  readonly isWhole: boolean
+  /** Equal for equal rules of the same owners. */
+  readonly revision: string
+  readonly #known = new WeakMap<CatalogEntry, RuleDecision | null>()
+
+  constructor(owned: readonly MarkedRules[], isWhole = true) {
+    this.owned = owned
+    this.isWhole = isWhole
+    const content = owned.map(({ owner, set }) => ({ owner, set }))
+    this.revision = `${sha256(JSON.stringify(content)).slice(0, 16)}${isWhole ? '' : '-lost'}`
+  }
+
+  hides(entry: CatalogEntry): RuleDecision | undefined {
+    const known = this.#known.get(entry)
+    if (known !== undefined) return known ?? undefined
+    const decision = alwaysDenied(this.owned, ruledTool(entry))
+    this.#known.set(entry, decision ?? null)
+    return decision
+  }
+
+  /** Every rule that asks about a call which no rule denies, in the order of the owners. */
+  asks(entry: CatalogEntry, args: JsonObject): readonly AskingRule[] {
+    const tool = ruledTool(entry)
+    return this.owned.flatMap((one) => asksOfOwner(one, tool, args))
+  }
+
+  decide(entry: CatalogEntry, args: JsonObject): RuleDecision {
+    return decideCall(this.owned, ruledTool(entry), args)
+  }
+}
+
+/** Nobody's rules. Every call is allowed, and a view of the catalog stays as it is. */
+export const NO_RULES = new RulesInForce([])
+
+/** A book without any rules, for calls outside of a service. */
+export const EMPTY_BOOK = { of: () => NO_RULES }
+
+function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
+  const { owner, set, marks } = one
+  const matched = matchedRules(set, tool, args)
+  const { effect, ...decision } = decideBy([one], tool, (rule) => matched.has(rule))
+  if (effect !== 'ask') return []
+  if (decision.rule === null) return [{ ...decision, says: markedText(marks, 'default', 'default') }]
+  return set.rules.flatMap((rule, index) => {
+    if (rule.effect !== 'ask' || !matched.has(rule)) return []
+    // Only this rule matches. The others stay in the list, so that the decision has the index of the rule.
+    const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
+    return own === 'ask' ? [{ ...asked, says: markedText(marks, index, ruleText(rule)) }] : []
+  })
+}

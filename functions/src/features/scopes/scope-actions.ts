@@ -1,0 +1,8 @@
+import { notByJobTokens } from '../../access/action.ts'
+
+/** The stored scopes of the principal's user. Lists by reference need `READ` only. */
+export const READ_SCOPES = notByJobTokens(
+  'read-scopes',
+  'A job token may list by a stored scope (scope=ref:KIND/ID), but not read the scope.',
+)
+export const WRITE_SCOPES = notByJobTokens('write-scopes', 'A job token never writes scopes.')

@@ -1,0 +1,274 @@
+import { ToolrackError, type Digest } from '@toolrack/contract'
+import { LRUCache } from 'lru-cache'
+import type { Log } from '../../log.ts'
+import { withinMs } from '../../within-ms.ts'
+import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../catalog/views/layer-cache.ts'
+import type { SessionStore } from './session-store.ts'
+import { isChildOf, isOver, SESSION_DEPTH_MAX, USE_WRITTEN_MS, type Session } from './session.ts'
+import type { SessionSelection } from '../../catalog/views/session-selection.ts'
+
+/** The most sessions in memory, and the most bytes of their tools. */
+const SESSIONS_CACHED_MAX = 10_000
+const SESSIONS_CACHED_BYTES_MAX = 32 * 1024 * 1024
+
+/** Bytes that are counted for a tool in memory: its name, its digest, and its places in a map. */
+const TOOL_BYTES = 300
+
+export type SessionsParts = {
+  readonly store: Pick<SessionStore, 'open' | 'read' | 'change'>
+  readonly log: Log
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Milliseconds of a clock that never goes back. */
+  readonly clock?: () => number
+}
+
+/** A session in memory. `session` is undefined as long as it was not read. */
+type Cached = {
+  session: Session | undefined
+  checkedAt: number
+  /** Counts the own writes, because a read that began before one of them is older. */
+  written: number
+  reading: Promise<void> | undefined
+  /** What the session allows, as long as it and its parents are these. */
+  joined: { readonly chain: readonly Session[]; readonly selection: SessionSelection } | undefined
+}
+
+/**
+ * What each session allows. Sessions are in memory, and the store is asked for each at most once a second. If this fails, the last
+ * known state remains.
+ */
+export class Sessions {
+  readonly #parts: SessionsParts
+  readonly #cache: LRUCache<string, Cached>
+  #isLost = false
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts
+    this.#cache = new LRUCache({
+      max: SESSIONS_CACHED_MAX,
+      maxSize: SESSIONS_CACHED_BYTES_MAX,
+      sizeCalculation: ({ session }) => 2_048 + (session?.tools.length ?? 0) * TOOL_BYTES,
+    })
+  }
+
+  /**
+   * What the session and its parents allow together. Not a promise if nothing has to be read or written. Throws SESSION_NOT_FOUND
+   * if there is none, if it is over, or if one of its parents is gone.
+   */
+  selectionOf(uid: string, id: string): SessionSelection | Promise<SessionSelection> {
+    const known = this.#knownChain(uid, id)
+    if (!known) return this.#readChain(uid, id).then((chain) => this.#use(uid, chain))
+    return this.#use(uid, known)
+  }
+
+  /** The session as the store has it now; the next list and the next call obey it. Throws SESSION_NOT_FOUND. */
+  async find(uid: string, id: string): Promise<Session> {
+    const cached = this.#cached(uid, id)
+    const { written } = cached
+    const session = await this.#parts.store.read(uid, id)
+    // A write meanwhile may be newer than what was read.
+    if (written === cached.written) this.written(uid, id, session)
+    if (!session || isOver(session, this.#parts.now())) throw noSession()
+    return session
+  }
+
+  /** To be called after a change, with the new session, so that the next list and the next call obey it. */
+  written(uid: string, id: string, session: Session | undefined): void {
+    const cached = this.#cached(uid, id)
+    cached.written += 1
+    this.#take(uid, id, cached, session)
+  }
+
+  /** The session and its parents, if all of them were checked a moment ago. */
+  #knownChain(uid: string, id: string): readonly Session[] | undefined {
+    const chain: Session[] = []
+    const since = this.#now() - REVISION_CHECK_MS
+    for (let next: string | null = id; next !== null && chain.length <= SESSION_DEPTH_MAX;) {
+      const cached = this.#cache.get(keyOf(uid, next))
+      if (!cached?.session || cached.checkedAt <= since) return undefined
+      const child = chain.at(-1)
+      if (child && !isChildOf(child, cached.session.key)) return undefined
+      chain.push(cached.session)
+      next = cached.session.parent
+    }
+    return chain
+  }
+
+  async #readChain(uid: string, id: string): Promise<readonly Session[]> {
+    const chain: Session[] = []
+    for (let next: string | null = id; next !== null && chain.length <= SESSION_DEPTH_MAX;) {
+      const session: Session | undefined = await this.#current(uid, next)
+      const child = chain.at(-1)
+      if (!session) throw child ? noParent() : noSession()
+      if (child && !isChildOf(child, session.key)) throw noParent()
+      chain.push(session)
+      next = session.parent
+    }
+    return chain
+  }
+
+  /** The selection of a chain. If no use was written for an hour, writes it first. */
+  #use(uid: string, chain: readonly Session[]): SessionSelection | Promise<SessionSelection> {
+    const nowMs = this.#parts.now()
+    const over = chain.findIndex((session) => isOver(session, nowMs))
+    if (over >= 0) throw over === 0 ? noSession() : noParent()
+    if (chain.length > SESSION_DEPTH_MAX) throw tooDeep()
+    const stale = chain.filter(({ usedAtMs }) => nowMs - usedAtMs >= USE_WRITTEN_MS)
+    const selection = this.#join(uid, chain)
+    if (stale.length === 0) return selection
+    return Promise.all(stale.map((session) => this.#writeUse(uid, session, nowMs))).then(() => selection)
+  }
+
+  #join(uid: string, chain: readonly Session[]): SessionSelection {
+    const [session] = chain
+    if (!session) throw noSession()
+    const cached = this.#cached(uid, session.id)
+    const { joined } = cached
+    if (joined?.chain.length === chain.length && joined.chain.every((one, at) => one === chain[at]))
+      return joined.selection
+    const selection = selectionOfChain(session, chain)
+    cached.joined = { chain, selection }
+    return selection
+  }
+
+  /** A use that cannot be written is written with the use after the next hour. The session lasts much longer. */
+  async #writeUse(uid: string, session: Session, nowMs: number): Promise<void> {
+    const { id, key } = session
+    const cached = this.#cached(uid, id)
+    if (cached.session === session) cached.session = { ...session, usedAtMs: nowMs }
+    try {
+      await this.#parts.store.change(uid, id, (present) =>
+        present?.key === key && present.usedAtMs < nowMs
+          ? { result: undefined, session: { ...present, usedAtMs: nowMs } }
+          : { result: undefined },
+      )
+    } catch (error) {
+      this.#parts.log.warn('the use of a session could not be written', { reason: reasonOf(error) })
+    }
+  }
+
+  async #current(uid: string, id: string): Promise<Session | undefined> {
+    const cached = this.#cached(uid, id)
+    if (cached.session && this.#now() - cached.checkedAt < REVISION_CHECK_MS) return cached.session
+    const reading = (cached.reading ??= this.#read(uid, id, cached).finally(
+      () => (cached.reading = undefined),
+    ))
+    if (!cached.session) await reading
+    else
+      await withinMs(READ_DEADLINE_MS.withLastGood, reading, () => {
+        cached.checkedAt = this.#now()
+      })
+    return cached.session
+  }
+
+  /** Rejects only if the session was never read. */
+  async #read(uid: string, id: string, cached: Cached): Promise<void> {
+    const { store, log } = this.#parts
+    try {
+      await store.open?.()
+      for (;;) {
+        const { written } = cached
+        const session = await store.read(uid, id)
+        if (this.#isLost) log.info('sessions can be read again', {})
+        this.#isLost = false
+        if (written === cached.written) return this.#take(uid, id, cached, session)
+      }
+    } catch (error) {
+      if (!cached.session) throw error
+      cached.checkedAt = this.#now()
+      if (!this.#isLost) log.error('sessions could not be read', { reason: reasonOf(error) })
+      this.#isLost = true
+    }
+  }
+
+  #take(uid: string, id: string, cached: Cached, session: Session | undefined): void {
+    cached.checkedAt = this.#now()
+    const known = cached.session
+    // The same object stays, so that what was made for it can be used again.
+    if (known && known.digest === session?.digest && known.usedAtMs >= session.usedAtMs) return
+    cached.session = session
+    cached.joined = undefined
+    // The cache measures the size of a value only when it is new. So the entry is removed first.
+    this.#cache.delete(keyOf(uid, id))
+    // Nothing is kept of a session that does not exist, because anybody can invent ids.
+    if (session) this.#cache.set(keyOf(uid, id), cached)
+  }
+
+  #cached(uid: string, id: string): Cached {
+    const key = keyOf(uid, id)
+    const known = this.#cache.get(key)
+    if (known) return known
+    const cached: Cached = {
+      session: undefined,
+      checkedAt: -Infinity,
+      written: 0,
+      reading: undefined,
+      joined: undefined,
+    }
+    this.#cache.set(key, cached)
+    return cached
+  }
+
+  #now(): number {
+    return (this.#parts.clock ?? (() => performance.now()))()
+  }
+}
+
+/** Neither part can have a blank. */
+function keyOf(uid: string, id: string): string {
+  return `${uid} ${id}`
+}
+
+/** The names that all sessions of a chain allow, and the digests that any of them has locked. */
+function selectionOfChain(session: Session, chain: readonly Session[]): SessionSelection {
+  let names: SessionSelection['names'] = 'all'
+  const digests = new Map<string, Digest>()
+  for (const { selection, lockedAt, lockDigests, tools } of chain) {
+    if (selection === 'all' && lockedAt === null) continue
+    names = namesWithin(
+      names,
+      tools.map(({ name }) => name),
+    )
+    if (lockDigests) for (const { name, digest } of tools) if (digest !== null) digests.set(name, digest)
+  }
+  const { id, key, lockedAt, agent, workflow, room } = session
+  return {
+    id,
+    key,
+    names,
+    ...(digests.size > 0 && { digests }),
+    revision: chain.map(({ digest }) => digest.slice('sha256:'.length, 23)).join('.'),
+    lockedAt,
+    lineage: chain.map((one) => ({ id: one.id, agent: one.agent })),
+    ...(agent !== null && { agent }),
+    ...(workflow !== null && { workflow }),
+    ...(room !== null && { room }),
+  }
+}
+
+function namesWithin(outer: SessionSelection['names'], own: readonly string[]): ReadonlySet<string> {
+  return new Set(outer === 'all' ? own : own.filter((name) => outer.has(name)))
+}
+
+export function noSession(): ToolrackError {
+  return new ToolrackError('SESSION_NOT_FOUND')
+}
+
+export function noParent(): ToolrackError {
+  return new ToolrackError(
+    'SESSION_NOT_FOUND',
+    'A parent of the session was deleted or has ended, and so has the session. Make a new session.',
+  )
+}
+
+/** Such a chain cannot be written, unless several of its sessions are written at once. */
+function tooDeep(): ToolrackError {
+  return new ToolrackError('SESSION_NOT_FOUND', `The parents of the session ${PARENTS_RULE}.`)
+}
+
+export const PARENTS_RULE = `may be at most ${SESSION_DEPTH_MAX - 1}, and must not lead back to it`
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown'
+}

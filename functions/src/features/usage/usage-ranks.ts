@@ -1,0 +1,85 @@
+import { LRUCache } from 'lru-cache'
+import type { Log } from '../../log.ts'
+import { withinMs } from '../../within-ms.ts'
+import { countUsage, readUsage, usageText, type EndedCall } from './usage-count.ts'
+import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
+import { rankOf } from './rank-of.ts'
+import type { UsageStore } from './usage-store.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** The calls of one user that are read for a day, the newest first. In Firestore each of them is one read. */
+const CALLS_READ_MAX = 1_000
+const USERS_MAX = 10_000
+/** Milliseconds that a list waits for the rank. Then it is ordered by name. */
+const READ_DEADLINE_MS = 1_500
+/** Milliseconds after which a rank that could not be read is read again. */
+const RETRY_MS = 60_000
+
+type Parts = {
+  readonly store: Pick<UsageStore, 'read' | 'keepFirst'>
+  /** The newest calls of a user since a time (ISO 8601), at most `limit`. */
+  readonly calls: (uid: string, since: string, limit: number) => Promise<readonly EndedCall[]>
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly log: Pick<Log, 'warn'>
+}
+
+type Known = { readonly rank: UsageRank; readonly day: string; readonly untilMs: number }
+
+/**
+ * The ranks of users by the use of their tools. The first list of a user that needs it counts the rank of the UTC day, and keeps it in
+ * the store. From then on the rank stays the same until the day ends, on every instance. So equal lists stay equal for a day.
+ */
+export class UsageRanks {
+  readonly #parts: Parts
+  readonly #known = new LRUCache<string, Known>({ max: USERS_MAX })
+  readonly #reading = new Map<string, Promise<UsageRank>>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Not a promise if the rank of the day is in memory. Never rejects: without a rank, tools are ordered by name. */
+  of(uid: string): UsageRank | Promise<UsageRank> {
+    const nowMs = this.#parts.now()
+    const known = this.#known.get(uid)
+    if (known && known.day === dayOf(nowMs) && nowMs < known.untilMs) return known.rank
+    const reading = this.#reading.get(uid) ?? this.#read(uid, nowMs)
+    this.#reading.set(uid, reading)
+    return withinMs(READ_DEADLINE_MS, reading, () => NO_RANK)
+  }
+
+  async #read(uid: string, nowMs: number): Promise<UsageRank> {
+    const day = dayOf(nowMs)
+    try {
+      const rank = await this.#rank(uid, day, nowMs)
+      this.#known.set(uid, { rank, day, untilMs: Infinity })
+      return rank
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      this.#parts.log.warn('the use of tools could not be read, so they are ranked by name', { reason })
+      this.#known.set(uid, { rank: NO_RANK, day, untilMs: nowMs + RETRY_MS })
+      return NO_RANK
+    } finally {
+      this.#reading.delete(uid)
+    }
+  }
+
+  async #rank(uid: string, day: string, nowMs: number): Promise<UsageRank> {
+    const { store, calls } = this.#parts
+    const kept = await store.read(uid)
+    const before = kept && readUsage(kept.text)
+    if (kept && before && kept.day >= day) return rankOf(before)
+    // Calls of the millisecond `until` are counted already.
+    const countedMs = Date.parse(before?.until ?? '') + 1 || 0
+    const since = new Date(Math.max(countedMs, nowMs - DAY_MS)).toISOString()
+    const count = countUsage(await calls(uid, since, CALLS_READ_MAX), before, new Date(nowMs).toISOString())
+    const agreed = await store.keepFirst(uid, { day, text: usageText(count) })
+    return rankOf(readUsage(agreed.text) ?? count)
+  }
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}

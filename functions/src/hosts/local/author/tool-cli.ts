@@ -1,0 +1,134 @@
+import { errorBody } from '@toolrack/contract'
+import { harmless } from '../../../log.ts'
+import { ConfigError, configFaults } from '../../settings/variables.ts'
+import { jsonOf } from '../../../json/json-text.ts'
+import { pythonChoice } from '../open-runner.ts'
+import { argumentsOf, objectOf } from './argument-words.ts'
+import { AuthorError } from './author-error.ts'
+import { openSession, type AuthorSession } from './author-session.ts'
+import { callTool } from './call-tool.ts'
+import { checkModule, type Checked } from './check-module.ts'
+import { PrintedLines } from './printed-lines.ts'
+import { readModule } from './read-module.ts'
+import { isAllGood, reportLines } from './report-lines.ts'
+import { terminalText } from './terminal-text.ts'
+import { toolNamed } from './tool-named.ts'
+
+/** The request of `scripts/tool.mjs`, which has checked its shape. */
+type Request = {
+  readonly action: 'check' | 'call'
+  readonly file: string
+  /** The name of the tool, and arguments such as `days=3`. */
+  readonly words: readonly string[]
+  readonly arguments?: string
+  readonly context?: string
+  readonly timeout?: string
+  readonly json?: boolean
+}
+
+/** What a command says at its end. */
+type Said = { readonly code: number; readonly stdout?: string; readonly stderr?: string }
+
+/** The part of a command that needs the runner. What needs no runner is done before one is started. */
+type Work = (session: AuthorSession) => Promise<Said>
+
+const ACTIONS = { check, call }
+
+const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+
+/** `npm run tool -- check|call <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
+async function main(): Promise<number> {
+  const request = requestIn(process.argv)
+  const stopped = interrupted()
+  const work = await ACTIONS[request.action](request)
+  const session = openSession(pythonChoice(process.argv))
+  try {
+    const { code, stdout, stderr } = await Promise.race([work(session), stopped])
+    if (stdout !== undefined) console.log(stdout)
+    if (stderr !== undefined) console.error(stderr)
+    return code
+  } finally {
+    await session.close()
+  }
+}
+
+/** Resolves when a signal asks the command to end. */
+function interrupted(): Promise<Said> {
+  return new Promise((resolve) => {
+    for (const [signal, code] of Object.entries(INTERRUPTED)) process.on(signal, () => resolve({ code }))
+  })
+}
+
+function requestIn(args: readonly string[]): Request {
+  const prefix = '--request='
+  const text = args.find((argument) => argument.startsWith(prefix))?.slice(prefix.length) ?? ''
+  return JSON.parse(text) as Request
+}
+
+async function check({ file, json }: Request): Promise<Work> {
+  const source = await readModule(file)
+  return async (session) => {
+    const checked = await checkModule(session, source)
+    const stdout = json ? checkedJson(checked) : reportLines(checked).join('\n')
+    return { code: isAllGood(checked) ? 0 : 1, stdout }
+  }
+}
+
+async function call(request: Request): Promise<Work> {
+  const { file, words, timeout, json } = request
+  const source = await readModule(file)
+  const context = request.context === undefined ? {} : objectOf('--context', request.context)
+  const [first] = words
+  const named = first === undefined || first.includes('=') ? undefined : first
+  return async (session) => {
+    const checked = await checkModule(session, source)
+    if (!('module' in checked))
+      return json
+        ? { code: 1, stdout: checkedJson(checked) }
+        : { code: 1, stderr: reportLines(checked).join('\n') }
+    const { name, parameters } = toolNamed(checked.module, named).definition.function
+    const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
+    const printed = new PrintedLines(process.stderr)
+    const { result, log } = await callTool(session, checked.module, {
+      name,
+      arguments: given,
+      context,
+      deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
+      listen: (event) => printed.take(event),
+    })
+    printed.end(log)
+    const { resultType, textResultForLlm: text } = result
+    const code = resultType === 'success' ? 0 : 1
+    if (json) return { code, stdout: jsonOf(result) }
+    if (resultType === 'failure') return { code, stderr: terminalText(`${name}: ${result.code}\n${text}`) }
+    // A program gets the text as it is. A person's terminal must not obey it.
+    return { code, stdout: process.stdout.isTTY ? terminalText(text) : text }
+  }
+}
+
+/** The part of an upload's answer that is about the module, or the body of the error. */
+function checkedJson(checked: Checked): string {
+  if ('error' in checked) return JSON.stringify(errorBody(checked.error))
+  const { name, sha256, tools, report } = checked.module
+  return JSON.stringify({
+    name,
+    sha256,
+    tools: tools.map(({ definition }) => definition.function.name),
+    report,
+  })
+}
+
+try {
+  // What an interrupted command would still say is of no use to anybody.
+  process.exit(await main())
+} catch (error) {
+  process.exit(told(error))
+}
+
+/** Says an error that a person can correct in one sentence. Returns the exit code. Throws any other error. */
+function told(error: unknown): number {
+  const isConfig = error instanceof ConfigError
+  if (!isConfig && !(error instanceof AuthorError)) throw error
+  console.error(isConfig ? configFaults(error) : harmless(error.message))
+  return isConfig ? 1 : error.exitCode
+}

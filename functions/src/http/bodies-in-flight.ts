@@ -1,0 +1,125 @@
+import { ToolrackError } from '@toolrack/contract'
+import { setTimeout } from 'node:timers/promises'
+import { FairQueue, type QueueState } from '../fair-queue.ts'
+import { pauseMsAfter, STRETCH_MS, Turns, type Pieces } from '../loop-turn.ts'
+import { shareOfHeap, UserBytes } from '../user-bytes.ts'
+
+/** Bodies up to this size, in bytes, are parsed at once and not counted, so ordinary calls are never refused or delayed. */
+export const SMALL_BODY_BYTES = 16 * 1024
+
+/** The largest body that a route accepts, in bytes. */
+const LARGEST_BYTES = 1024 * 1024
+
+/** The fraction of the heap for bodies. Parsed bodies take 25 times their bytes (measured), so less than 40 % of the heap. */
+const HEAP_SHARE = 1 / 64
+
+/**
+ * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because a turn accepts only one
+ * connection: a list on a new connection, behind 64 other connections, waited for 32 parses.
+ */
+const TURN_MS = 5
+
+/** The milliseconds between two refused bodies of a user, who could send the next body at once. To discard 1 MB takes 2 ms. */
+const REFUSED_PAUSE_MS = 50
+/** The most refused bodies of a user that wait. The last one waits 5 s. A connection is closed after 30 s without a read. */
+const REFUSED_WAITING_MAX = 100
+
+/** The most bytes of all bodies, in a heap up to `heapBytesMax`. One user gets half of them, enough for the largest body. */
+export function bodyBudget(heapBytesMax?: number): number {
+  return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
+}
+
+const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
+
+type Share = { readonly user: string; readonly bytes: number }
+
+/** Limits the bytes of all bodies in use, because a parsed body takes many times its bytes. Each server has one instance. */
+export class BodiesInFlight {
+  readonly #bytesMax: number
+  readonly #bytesPerUser: number
+  readonly #shares = new Map<object, Share>()
+  readonly #bytes = new UserBytes()
+  /** Bodies that wait here are counted already, so the limit of bytes also limits how many wait. */
+  readonly #parses = new FairQueue({ ...ONE_PER_USER, places: 1, waitingPerUser: Infinity }, refusal)
+
+  readonly #refused = new FairQueue(
+    { ...ONE_PER_USER, places: Infinity, waitingPerUser: REFUSED_WAITING_MAX },
+    refusal,
+  )
+
+  /** If the service has several users (`isShared`), each of them has at most half of the bytes. */
+  constructor(bytesMax = bodyBudget(), isShared = true) {
+    this.#bytesMax = bytesMax
+    this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
+  }
+
+  get state(): QueueState & { readonly bytes: number; readonly bytesMax: number } {
+    return { ...this.#parses.state, bytes: this.#bytes.total, bytesMax: this.#bytesMax }
+  }
+
+  /** Counts a request's body before it is read. Throws SERVICE_BUSY if its user, or all users together, have too many bytes. */
+  take(request: object, user: string, bytes: number): void {
+    if (bytes <= SMALL_BODY_BYTES) return
+    if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
+    if (this.#bytes.total + bytes > this.#bytesMax) throw refusal()
+    this.#set(request, { user, bytes })
+  }
+
+  /** Lowers a request's share to the bytes that were read. Before this call, the most bytes that could come are counted. */
+  lower(request: object, bytes: number): void {
+    const share = this.#shares.get(request)
+    if (share && bytes < share.bytes)
+      this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
+  }
+
+  /** Removes a request's share, if there is one. To be called when the request's body is no longer used. */
+  giveBack(request: object): void {
+    this.lower(request, 0)
+  }
+
+  /**
+   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and between the pieces
+   * of a parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not
+   * wait. Rejects with the error of the parse, or with CANCELLED if the caller disconnects before its end.
+   */
+  async parseInTurn<Value>(
+    user: string,
+    signal: AbortSignal | undefined,
+    pieces: Pieces<Value>,
+  ): Promise<Value> {
+    const { promise, resolve, reject } = Promise.withResolvers<Value>()
+    const parseOne = async (): Promise<void> => {
+      const turns = new Turns(signal)
+      await turns.run(pieces).then(resolve, reject)
+      const pauseMs = pauseMsAfter(turns.longestMs - STRETCH_MS)
+      if (pauseMs > 0) this.#parses.pause(user, pauseMs)
+      await setTimeout(TURN_MS, undefined, { ref: false })
+    }
+    this.#parses.run(user, parseOne, signal).catch(reject)
+    return promise
+  }
+
+  /** Discards a user's refused bodies one by one. Rejects with SERVICE_BUSY if too many wait, and with CANCELLED if the caller disconnects. */
+  async discardInTurn(
+    user: string,
+    signal: AbortSignal | undefined,
+    discard: () => Promise<void>,
+  ): Promise<void> {
+    await this.#refused.run(user, () => this.#refused.pause(user, REFUSED_PAUSE_MS), signal)
+    await discard()
+  }
+
+  #set(request: object, share: Share): void {
+    this.#bytes.add(share.user, share.bytes - (this.#shares.get(request)?.bytes ?? 0))
+    if (share.bytes > 0) this.#shares.set(request, share)
+    else this.#shares.delete(request)
+  }
+}
+
+const AGAIN = 'nothing was done. Try again, or send less at a time.'
+const USER_FULL = `The service is working on too many large bodies of yours; ${AGAIN}`
+const ALL_FULL = `The service is working on too many large bodies; ${AGAIN}`
+
+function refusal(): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', ALL_FULL)
+}

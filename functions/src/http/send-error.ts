@@ -1,0 +1,70 @@
+import { ERROR_CODES, errorBody, isToolrackError, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../log.ts'
+import { announcesBody } from './read-body.ts'
+import { sendJson } from './send-json.ts'
+
+/** The body of an answer that reports an error. */
+export type ErrorForm = (error: ToolrackError) => object
+
+/** The form that the clients of the original service read. For an unexpected error it also has the id that the log has. */
+export const originalError: ErrorForm = ({ message, details: [detail] }) => {
+  const requestId = detail?.['requestId']
+  return { error: typeof requestId === 'string' ? `${message} Its id is ${requestId}.` : message }
+}
+
+/**
+ * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has already begun, the
+ * connection is closed and the error logged, because an answer that ends normally would look complete.
+ */
+export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: ErrorForm = errorBody): void {
+  const error = toolrackError(thrown, log)
+  const { httpStatus, retry } = ERROR_CODES[error.code]
+  if (res.headersSent) {
+    log.error('answer broken off', { code: error.code, error: error.message })
+    return void res.destroy()
+  }
+  sendJson(res, httpStatus, form(error), {
+    ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
+    ...(isBodyRefused(error.code, res.req) && { Connection: 'close' }),
+    ...(retry && { 'Retry-After': String(error.retryAfterSeconds ?? 1) }),
+  })
+}
+
+/**
+ * True if a body was refused because it is too large, or all bodies together are, and its rest has not been read. The client need
+ * not send the rest. After a whole request the connection stays open: to a proxy whose last write is still pending, a closed
+ * connection is a lost answer.
+ */
+export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
+  const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
+  return isRefused && !req.complete && announcesBody(req)
+}
+
+function toolrackError(thrown: unknown, log: Log): ToolrackError {
+  if (isToolrackError(thrown)) {
+    const { code, message, cause } = thrown
+    if (ERROR_CODES[code].httpStatus >= 500)
+      log.error(message, { code, cause: cause instanceof Error ? cause.message : '' })
+    return thrown
+  }
+  const fromExpress = requestError(thrown)
+  if (fromExpress) return fromExpress
+  const requestId = randomUUID()
+  const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  log.error('request failed', { requestId, error })
+  return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
+}
+
+const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate, br or none.'
+
+/** The error of a request that Express or its body parser refused. Undefined for other errors. */
+export function requestError(thrown: unknown): ToolrackError | undefined {
+  const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
+  if (type === 'request.aborted') return new ToolrackError('CANCELLED')
+  if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
+  if (type === 'encoding.unsupported') return new ToolrackError('BODY_INVALID', ENCODING_UNKNOWN)
+  if (status !== undefined && status >= 400 && status < 500) return new ToolrackError('REQUEST_MALFORMED')
+  return undefined
+}

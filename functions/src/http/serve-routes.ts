@@ -1,0 +1,169 @@
+import { ToolrackError } from '@toolrack/contract'
+import cors from 'cors'
+import express from 'express'
+import type { Express, NextFunction, Request, Response } from 'express'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Authenticate } from '../access/authenticate.ts'
+import type { Log } from '../log.ts'
+import { beginRequest, endStretch } from '../running-work.ts'
+import { BodiesInFlight } from './bodies-in-flight.ts'
+import { handlerOf, type Handle } from './handle-route.ts'
+import {
+  addressesOf,
+  METHODS,
+  type Family,
+  type FoundRequest,
+  type Method,
+  type TableRow,
+  type RecordRequest,
+} from './route.ts'
+import { originalError, sendError } from './send-error.ts'
+import { UnreadAnswers } from './unread-answers.ts'
+
+export type ServedParts = {
+  readonly authenticate: Authenticate
+  readonly corsOrigins: readonly string[]
+  readonly log: Log
+  /** Records every write. Without it nothing is recorded. */
+  readonly record?: RecordRequest | undefined
+  readonly bodies?: BodiesInFlight
+  readonly unread?: UnreadAnswers
+}
+
+type Place = { readonly method: Method; readonly address: string; readonly handle: Handle }
+
+/** Serves a table of routes. Addresses, 405 answers with their `Allow`, and the methods for CORS are derived from the table. */
+export function serveRoutes(
+  table: readonly TableRow[],
+  {
+    authenticate,
+    corsOrigins,
+    log,
+    record,
+    bodies = new BodiesInFlight(),
+    unread = new UnreadAnswers(),
+  }: ServedParts,
+  direct?: Family,
+): RequestListener {
+  const places = table.flatMap((row) =>
+    addressesOf(row, direct).map(({ address, family }): Place => {
+      const handle = handlerOf(row, family, authenticate, record)
+      const { method } = row
+      const route = `${method} ${address}`
+      function handleAndGiveBack(request: FoundRequest): void | Promise<void> {
+        const work = beginRequest(route)
+        try {
+          // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
+          return handle(request)?.finally(() => bodies.giveBack(request.req))
+        } finally {
+          endStretch(work)
+        }
+      }
+      return { method, address, handle: handleAndGiveBack }
+    }),
+  )
+  const plain = places.filter((place) => !hasParameter(place))
+  const exact = new Map(plain.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
+  const fail = failing(originalPaths(table, direct), log)
+  const app = expressApp(places, { bodies, unread }, fail)
+
+  /** Finds the route of an address in its documented spelling. Express, which takes more time, finds all other spellings. */
+  function serve(req: IncomingMessage, res: ServerResponse): void {
+    const { path, search } = addressOf(req)
+    const handle = exact.get(`${req.method} ${path}`)
+    if (handle) answer(res, fail, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
+    else app(req, res)
+  }
+  if (corsOrigins.length === 0) return serve
+  const allow = allowOrigins(corsOrigins, table)
+  return (req, res) => allow(req, res, () => serve(req, res))
+}
+
+const NO_PARAMS = {}
+
+/** Whether the address has a parameter, such as `:name`. */
+function hasParameter({ address }: Place): boolean {
+  return address.includes(':')
+}
+
+type Refused = Response<unknown, { known?: Method[] }>
+
+/** Serves every route with every spelling of its path, and refuses all other addresses and methods. */
+function expressApp(
+  places: readonly Place[],
+  counted: Pick<FoundRequest, 'bodies' | 'unread'>,
+  fail: Fail,
+): Express {
+  const app = express()
+  app.disable('x-powered-by').disable('etag').set('query parser', false)
+  // Addresses without a parameter come first, as in `exact`, so that every spelling of an address finds the same route.
+  const inOrder = places.toSorted((a, b) => Number(hasParameter(a)) - Number(hasParameter(b)))
+  for (const { method, address, handle } of inOrder)
+    app.route(address)[method.toLowerCase() as Lowercase<Method>]((req, res) => {
+      const { search } = addressOf(req)
+      return handle({ path: req.path, search, params: req.params, req, res, ...counted })
+    })
+  // Requests that no route has answered come here. Each place with the same address adds its method to `known`.
+  for (const { method, address } of places)
+    app.all(address, (_req, res: Refused, next) => {
+      res.locals.known = [...(res.locals.known ?? []), method]
+      next()
+    })
+  app.use((_req: Request, res: Refused) => refuse(res, res.locals.known))
+  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => fail(res, error))
+  return app
+}
+
+/** Throws the error of a request without a route: its address is unknown, or known with other methods. */
+function refuse(res: Response, known: readonly Method[] = []): void {
+  if (known.length === 0) throw new ToolrackError('ROUTE_NOT_FOUND')
+  const methods = [...new Set(known)].join(', ')
+  res.setHeader('Allow', methods)
+  throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
+}
+
+/** CORS for pages of these origins, with the methods of the table and the headers of the API. */
+function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
+  const known = new Set(table.map(({ method }) => method))
+  return cors({
+    origin: [...origins],
+    methods: METHODS.filter((method) => known.has(method)),
+    allowedHeaders:
+      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
+    exposedHeaders:
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed,X-Tools-Tokens',
+    maxAge: 3600,
+  })
+}
+
+/** Runs a handler, and answers with its error if it throws or rejects. Makes no promise for a handler that makes none. */
+function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
+  try {
+    handle()?.catch((error: unknown) => fail(res, error))
+  } catch (error) {
+    fail(res, error)
+  }
+}
+
+type Fail = (res: ServerResponse, error: unknown) => void
+
+/** Returns a function that answers with an error, in the original service's form if the address is one of these or below one. */
+function failing(original: readonly string[], log: Log): Fail {
+  return function fail(res, error) {
+    // Node has read these requests, so every one has an address.
+    const path = addressOf(res.req).path.toLowerCase()
+    const isOriginal = original.some((start) => path === start || path.startsWith(`${start}/`))
+    sendError(res, error, log, isOriginal ? originalError : undefined)
+  }
+}
+
+/** The addresses of the original service's routes that have no parameter. All others are below these. */
+function originalPaths(table: readonly TableRow[], direct?: Family): readonly string[] {
+  const addresses = table.filter(({ isOriginal }) => isOriginal).flatMap((row) => addressesOf(row, direct))
+  return [...new Set(addresses.map(({ address }) => address).filter((address) => !address.includes(':')))]
+}
+
+function addressOf({ url = '' }: IncomingMessage): { readonly path: string; readonly search: string } {
+  const end = url.includes('?') ? url.indexOf('?') : url.length
+  return { path: url.slice(0, end), search: url.slice(end + 1) }
+}

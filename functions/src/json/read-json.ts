@@ -1,0 +1,80 @@
+import type { JsonValue } from '@toolrack/contract'
+import type { Pieces } from '../loop-turn.ts'
+import { faultAt, type JsonFault } from './json-fault.ts'
+import { scanJson, scanJsonInPieces } from './scan-json.ts'
+
+export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
+
+/**
+ * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
+ * key `__proto__`, and too many levels: more than `depthMax`, or without it more than 32 outside of schemas, as definitions may have.
+ * JSON.parse accepts these or reports them unclearly.
+ */
+export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
+  const parsed = parse(bytes)
+  if ('fault' in parsed) return parsed
+  const fault = scanJson(parsed.text, depthMax)
+  return fault ? { fault } : { value: parsed.value }
+}
+
+/** Reads JSON like `readJson`, in pieces. The parse at the beginning is one of them. */
+export function* readJsonInPieces(bytes: Uint8Array, depthMax: number | undefined): Pieces<ReadJson> {
+  const parsed = parse(bytes)
+  if ('fault' in parsed) return parsed
+  yield
+  const fault = yield* scanJsonInPieces(parsed.text, depthMax)
+  return fault ? { fault } : { value: parsed.value }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function parse(bytes: Uint8Array): { text: string; value: JsonValue } | { fault: JsonFault } {
+  let text: string | undefined
+  try {
+    text = UTF8.decode(bytes)
+    if (text.startsWith('\uFEFF'))
+      return { fault: faultAt([], 'starts with a byte order mark; send plain UTF-8') }
+    if (text.trim() === '') return { fault: faultAt([], 'is empty') }
+    return { text, value: JSON.parse(text) as JsonValue }
+  } catch (error) {
+    const message = text === undefined ? 'is not UTF-8' : `is not valid JSON ${placeOf(error, text)}`
+    return { fault: faultAt([], message) }
+  }
+}
+
+/** The place of the first fault, as "(line 3, column 7)". The text around it is not repeated. */
+function placeOf(error: unknown, text: string): string {
+  const position = errorPosition(error, text) ?? firstFault(text)
+  if (position >= text.length) return '(it ends too early)'
+  const before = text.slice(0, position).split('\n')
+  return `(line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/** The position in V8's message. Only a message such as `Unexpected token 'N', "{"a":NaN}" is not valid JSON` has none. */
+function errorPosition(error: unknown, text: string): number | undefined {
+  const { message } = error as Error
+  const position = / at position (\d+)/.exec(message)?.[1]
+  if (position !== undefined) return Number(position)
+  return message === 'Unexpected end of JSON input' ? text.length : undefined
+}
+
+/** The position of the first fault: the length of the longest beginning that could still become JSON. Found by halving. */
+function firstFault(text: string): number {
+  let low = 0
+  let high = text.length
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (couldBecomeJson(text.slice(0, middle))) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function couldBecomeJson(beginning: string): boolean {
+  try {
+    JSON.parse(beginning)
+    return true
+  } catch (error) {
+    return (errorPosition(error, beginning) ?? -1) >= beginning.length
+  }
+}

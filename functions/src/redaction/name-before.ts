@@ -1,0 +1,121 @@
+/** The most UTF-16 code units of a name. Of a longer one the last are read. */
+const NAME_LENGTH_MAX = 64
+
+/** The same as it is written: a letter takes up to nine units where it is percent-encoded twice. */
+const WRITTEN_LENGTH_MAX = 256
+
+/** The most backslashes before a quote. */
+const BACKSLASHES_MAX = 4
+
+/** The most blanks between a name and its sign. */
+const BLANKS_MAX = 3
+
+/** A name in a text, and where it begins. */
+type FoundName = { readonly name: string; readonly start: number }
+
+/**
+ * The name before a sign such as `=`, `:` or `>` at `end`: of a query, a header, a setting, a line of a log or a program. Blanks and
+ * a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded. Nothing before `from` is
+ * read.
+ */
+export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
+  let at = end
+  for (let blanks = 0; blanks < BLANKS_MAX; blanks += 1) at -= blankBefore(text, from, at)
+  const last = quoteBefore(text, from, at)
+  const least = Math.max(from, last - WRITTEN_LENGTH_MAX)
+  let start = last
+  let isEncoded = false
+  while (start > least) {
+    const letter = letterBefore(text, start)
+    if (letter > 0) start -= letter
+    else if (isEncodedLetter(text, start - 1, last)) {
+      start -= 1
+      isEncoded = true
+    } else {
+      // The digits of an encoded separator are no letters.
+      if (text[start - 1] === '%' && last - start >= 2) start += 2
+      break
+    }
+  }
+  if (start >= last) return undefined
+  const written = text.slice(start, last)
+  return { name: (isEncoded ? decoded(written) : written).slice(-NAME_LENGTH_MAX), start }
+}
+
+/** Where the quote begins that ends at `end`, with its backslashes. `end` if there is none. */
+function quoteBefore(text: string, from: number, end: number): number {
+  const isQuote = end > from && /["']/.test(text.charAt(end - 1))
+  if (!isQuote) {
+    const [encoded = ''] = /%(?:25){0,3}2[27]$/.exec(text.slice(Math.max(from, end - 9), end)) ?? []
+    return end - encoded.length
+  }
+  let start = end - 1
+  while (start > from && start > end - 1 - BACKSLASHES_MAX && text[start - 1] === '\\') start -= 1
+  return start
+}
+
+/** The UTF-16 code units of the blank before `at`, which can be encoded as in a query. 0 if there is none. */
+function blankBefore(text: string, from: number, at: number): number {
+  if (at <= from) return 0
+  if (isBlank(text.charCodeAt(at - 1)) || text[at - 1] === '+') return 1
+  return at - 3 >= from && text.startsWith('%20', at - 3) ? 3 : 0
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09 || unit === 0x0d || unit === 0xa0
+}
+
+/** The UTF-16 code units of the letter, the digit, or the `_`, `.` or `-` before `end`. 0 for any other character. */
+function letterBefore(text: string, end: number): number {
+  const unit = text.charCodeAt(end - 1)
+  if (unit < 0x80) return isAsciiLetter(unit) ? 1 : 0
+  if (unit >= 0xdc00 && unit <= 0xdfff) return isLetter(text.slice(Math.max(0, end - 2), end)) ? 2 : 0
+  let known = LETTERS[unit] ?? UNKNOWN
+  if (known === UNKNOWN) LETTERS[unit] = known = isLetter(String.fromCharCode(unit)) ? LETTER : OTHER
+  return known === LETTER ? 1 : 0
+}
+
+function isLetter(character: string): boolean {
+  return /^[\p{L}\p{N}]$/u.test(character)
+}
+
+/** What is known of each UTF-16 code unit, because the pattern takes ten times as long as to look it up. */
+const LETTERS = new Uint8Array(0x1_0000)
+const [UNKNOWN, LETTER, OTHER] = [0, 1, 2]
+
+function isAsciiLetter(unit: number): boolean {
+  const lower = unit | 0x20
+  const isDigit = unit >= 0x30 && unit <= 0x39
+  return (lower >= 0x61 && lower <= 0x7a) || isDigit || unit === 0x5f || unit === 0x2d || unit === 0x2e
+}
+
+/** True for the `%` or `\` with which an encoded letter begins. An encoded sign or separator ends the name. */
+function isEncodedLetter(text: string, at: number, end: number): boolean {
+  if (text[at] !== '%' && text[at] !== '\\') return false
+  const code = ENCODED.exec(text.slice(at, Math.min(end, at + ENCODED_LENGTH_MAX)))
+  if (!code) return false
+  const [, percent, short, long] = code
+  const unit = Number.parseInt(percent ?? short ?? long ?? '', 16)
+  // `%25` is the sign of a further encoding.
+  return unit >= 0x80 || (percent !== undefined && unit === 0x25) || isAsciiLetter(unit)
+}
+
+const ENCODED = /^(?:%(?:25){0,3}([0-9a-f]{2})|\\x([0-9a-f]{2})|\\u([0-9a-f]{4}))/i
+/** `%252525` and two digits. */
+const ENCODED_LENGTH_MAX = 9
+
+/** The name without its encodings. What cannot be decoded stays. */
+function decoded(written: string): string {
+  const unescaped = written.replaceAll(
+    /\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/gi,
+    (_all, long?: string, short = '') => String.fromCharCode(Number.parseInt(long ?? (short as string), 16)),
+  )
+  const plain = unescaped.replaceAll(/%(?:25)+/g, '%')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain.replaceAll(/%([0-9a-f]{2})/gi, (_all, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+  }
+}

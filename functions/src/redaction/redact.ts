@@ -1,0 +1,173 @@
+import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { scanJson } from '../json/scan-json.ts'
+import { withoutListedSecret } from './command-secrets.ts'
+import { REDACTED, type Removed } from './redacted.ts'
+import { isCountName, isLabel, isLabelled, isSecretName } from './secret-names.ts'
+import { isSensitive, NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
+import { mayHoldSecret, TextRedactor } from './text-redactor.ts'
+
+export { REDACTED } from './redacted.ts'
+
+/** The levels of JSON inside strings that are read. A string inside them that looks like JSON is removed whole. */
+const NESTED_MAX = 4
+
+/** Values nested deeper are removed. Arguments have at most 32 levels; JSON inside a string can have more. */
+const DEPTH_MAX = 64
+
+/** The text without the secrets that can be recognised, also in JSON inside it. */
+export function redactText(text: string, removed?: Removed): string {
+  return new Redaction(removed).text(text, 0)
+}
+
+/** As `redactText`, for a text that comes in whole lines. */
+export function textRedactor(): TextRedactor {
+  return new Redaction().lines(0)
+}
+
+/**
+ * The value without secrets: values under names that look like secrets, texts with the shape of tokens, and what the schema marks
+ * as sensitive. Returns the same object if it holds none.
+ */
+export function redact(value: JsonValue, marks: Sensitivity = NOT_SENSITIVE, removed?: Removed): JsonValue {
+  return new Redaction(removed).value(value, marks, 0, 0)
+}
+
+/** One redaction. It tells what it removes. */
+class Redaction {
+  readonly #removed: Removed | undefined
+
+  constructor(removed?: Removed) {
+    this.#removed = removed
+  }
+
+  /** `nested` counts the texts of JSON around this one, and `depth` the lists and objects. */
+  value(value: JsonValue, marks: Sensitivity, nested: number, depth: number): JsonValue {
+    if (isSensitive(marks)) return value === null ? null : this.#whole(value)
+    if (typeof value === 'string') return this.text(value, nested)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth >= DEPTH_MAX) return this.#whole(value)
+    if (Array.isArray(value)) return this.#list(value as readonly JsonValue[], marks, nested, depth)
+    return this.#object(value as JsonObject, marks, nested, depth)
+  }
+
+  text(text: string, nested: number): string {
+    if (!mayHoldSecret(text)) return text
+    return this.#json(text, nested) ?? this.lines(nested).take(text)
+  }
+
+  lines(nested: number): TextRedactor {
+    return new TextRedactor((json) => this.#json(json, nested), this.#removed)
+  }
+
+  /** The text if it is the JSON of an object or a list, without secrets. Undefined if it is not. */
+  #json(text: string, nested: number): string | undefined {
+    if (!/^\s*[{[]/.test(text)) return undefined
+    const value = parsedJson(text)
+    if (typeof value !== 'object' || value === null) return undefined
+    if (nested >= NESTED_MAX) return this.#whole(text)
+    const redacted = this.value(value as JsonValue, NOT_SENSITIVE, nested + 1, 0)
+    if (redacted !== value) return JSON.stringify(redacted)
+    // Of two members with one name, only the last one was looked at, and the text has both.
+    return scanJson(text, Infinity) ? this.#whole(text) : text
+  }
+
+  #list(list: readonly JsonValue[], marks: Sensitivity, nested: number, depth: number): readonly JsonValue[] {
+    let isChanged = false
+    const redacted = list.map((item, index) => {
+      const kept = this.#listed(list, index) ?? this.value(item, marks.item(index), nested, depth + 1)
+      isChanged ||= kept !== item
+      return kept
+    })
+    return isChanged ? redacted : list
+  }
+
+  /** An item that follows the name of its secret: of headers `["Authorization", "…"]`, or of a command `["--password", "…"]`. */
+  #listed(list: readonly JsonValue[], index: number): JsonValue | undefined {
+    const item = list[index] ?? null
+    if (namesNext(list, index - 1)) return this.#secret(item)
+    const shown = withoutListedSecret(list, index)
+    if (shown === undefined || shown === item) return undefined
+    if (typeof item === 'string') this.#removed?.(item.slice(shown.length - REDACTED.length))
+    return shown
+  }
+
+  #object(object: JsonObject, marks: Sensitivity, nested: number, depth: number): JsonObject {
+    let isChanged = false
+    const entries = Object.entries(object)
+    // {"name": "Authorization", "value": "…"}
+    const isSecretLabel = entries.some(([key, member]) => isLabel(key) && isShortSecretName(member))
+    const members = entries.map(([key, member]): [string, JsonValue] => {
+      const isSecret = isSecretName(key) || (isSecretLabel && isLabelled(key))
+      const kept =
+        isSecret && !(typeof member === 'number' && isCountName(key))
+          ? this.#secret(member)
+          : this.value(member, marks.property(key), nested, depth + 1)
+      const safeKey = this.text(key, NESTED_MAX)
+      isChanged ||= kept !== member || safeKey !== key
+      return [safeKey, kept]
+    })
+    return isChanged ? Object.fromEntries(members) : object
+  }
+
+  /** What is under the name of a secret. Null, true and false tell nothing. */
+  #secret(value: JsonValue): JsonValue {
+    return value === null || typeof value === 'boolean' || value === '' ? value : this.#whole(value)
+  }
+
+  #whole(value: JsonValue): string {
+    if (this.#removed) for (const text of textsIn(value)) this.#removed(text)
+    return REDACTED
+  }
+}
+
+/** The texts and numbers in a value. */
+function textsIn(value: JsonValue): readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** True if the item is the name of a secret that follows it. */
+function namesNext(list: readonly JsonValue[], index: number): boolean {
+  const item = list[index]
+  if (!isShortSecretName(item)) return false
+  return item.startsWith('-') ? !item.includes('=') : list.length % 2 === 0 && index % 2 === 0
+}
+
+function isShortSecretName(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value.length < 64 && isSecretName(value)
+}
+
+/** The UTF-16 code units of canonical JSON that a record has of the arguments of a call. */
+const ARGUMENTS_LENGTH_MAX = 8 * 1024
+/** A text in longer arguments is cut to this length. */
+const CUT_LENGTH_MAX = 256
+
+/**
+ * The arguments as a record has them, and the sha256 of their canonical JSON. Secrets are replaced before the hash, because the hash of
+ * a short secret could be guessed. Long arguments are cut after it.
+ */
+export function recordedArguments(args: JsonObject, marks: Sensitivity) {
+  const redacted = redact(args, marks)
+  const canonical = canonicalJson(redacted)
+  const argumentsHash = `sha256:${createHash('sha256').update(canonical).digest('hex')}`
+  if (canonical.length <= ARGUMENTS_LENGTH_MAX) return { arguments: redacted, argumentsHash }
+  return { arguments: shortened(redacted, canonical.length), argumentsHash }
+}
+
+function shortened(value: JsonValue, length: number): JsonValue {
+  const members = isJsonObject(value) ? Object.entries(value) : []
+  const kept: Record<string, JsonValue> = {}
+  let room = ARGUMENTS_LENGTH_MAX
+  for (const [key, member] of members) {
+    const text = typeof member === 'string' ? cut(member) : member
+    room -= key.length + JSON.stringify(text).length
+    if (room < 0) break
+    kept[key] = text
+  }
+  return { ...kept, '[cut]': `the arguments have ${length} characters` }
+}
+
+function cut(text: string): string {
+  return text.length <= CUT_LENGTH_MAX ? text : `${text.slice(0, CUT_LENGTH_MAX).toWellFormed()}[cut]`
+}

@@ -1,0 +1,58 @@
+import { withoutCommandSecrets } from './command-secrets.ts'
+import { KnownShapes } from './known-shapes.ts'
+import { NamedSecrets } from './named-secrets.ts'
+import type { Removed } from './redacted.ts'
+
+/** Only a text with one of these can hold a secret, so most texts are not looked through. */
+const MAY_HOLD =
+  /[=:：＝{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
+
+/** False for a text that certainly holds no secret. */
+export function mayHoldSecret(text: string): boolean {
+  return MAY_HOLD.test(text)
+}
+
+/** A line that can be JSON, and its end. */
+const JSON_LINE = /^([^\S\n]*[{[][^\n]*[}\]])([^\S\n]*(?:\n|$))/gm
+
+/** The JSON of an object or a list without secrets; undefined for another text. */
+export type RedactJson = (text: string) => string | undefined
+
+/**
+ * Removes the secrets that can be recognised from a text that comes in whole lines. A secret can go on over several lines, so the
+ * lines must come in their order.
+ */
+export class TextRedactor {
+  readonly #redactJson: RedactJson
+  readonly #removed: Removed | undefined
+  readonly #shapes: KnownShapes
+  readonly #named: NamedSecrets
+
+  constructor(redactJson: RedactJson, removed?: Removed) {
+    this.#redactJson = redactJson
+    this.#removed = removed
+    this.#shapes = new KnownShapes(removed)
+    this.#named = new NamedSecrets(removed)
+  }
+
+  take(lines: string): string {
+    if (!this.#shapes.isOpen && !this.#named.isOpen && !mayHoldSecret(lines)) return lines
+    let shown = ''
+    let from = 0
+    for (const { 0: line, 1: json = '', 2: end = '', index } of lines.matchAll(JSON_LINE)) {
+      shown += this.#withoutSecrets(lines.slice(from, index))
+      const isValue = this.#shapes.isOpen || this.#named.awaitsValue
+      const redacted = isValue ? undefined : this.#redactJson(json)
+      shown += redacted === undefined ? this.#withoutSecrets(line) : redacted + end
+      from = index + line.length
+    }
+    return shown + this.#withoutSecrets(lines.slice(from))
+  }
+
+  #withoutSecrets(lines: string): string {
+    let shown = ''
+    for (const part of this.#shapes.take(lines))
+      shown += this.#named.take(withoutCommandSecrets(part, this.#removed))
+    return shown
+  }
+}

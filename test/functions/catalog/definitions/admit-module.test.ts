@@ -1,0 +1,74 @@
+import { expect, test } from '@jest/globals'
+import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
+import { admitModule } from '../../../../functions/src/catalog/definitions/admit-module.ts'
+import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'
+
+/** Keeps the thread a little longer than others are to wait. */
+function work(): void {
+  const endMs = performance.now() + STRETCH_MS + 1
+  while (performance.now() < endMs);
+}
+
+test('others have a turn between the specs of a module, also where no check waits for anything', async () => {
+  const names = ['m:a', 'm:b', 'm:c']
+  const tools = names.map((name) => ({
+    name,
+    line: 1,
+    accepted: true,
+    description: 'One.',
+    parameters: { type: 'object' },
+    derived: [],
+    annotations: null,
+    timeoutSeconds: null,
+    secrets: [],
+    network: [],
+    faults: [],
+    notes: [],
+    examples: [],
+  }))
+  const checked = { faults: [], notes: [], imports: [], missingImports: [], tools, log: { text: '' } }
+  const runner = { check: () => Promise.resolve(checked) } as unknown as Runner
+  const seen: string[] = []
+  const compiler = {
+    compile() {
+      seen.push('spec')
+      setImmediate(() => seen.push('others'))
+      work()
+      return Promise.resolve({ faults: [], unenforced: [] })
+    },
+  }
+  await admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, compiler })
+  expect(seen.slice(0, 5)).toEqual(['spec', 'others', 'spec', 'others', 'spec'])
+})
+
+const notInstalled = (name: string) => ({
+  code: 'MODULE_BROKEN',
+  kind: 'import_not_installed',
+  message: `m.py, line 1: the module imports '${name}', which is not installed here.`,
+  line: 1,
+})
+
+test('a missing package that a fault names is told once', async () => {
+  const note = {
+    kind: 'import_unavailable',
+    message: "m.py, line 3: 'two' is not installed here, so this import will fail.",
+    line: 3,
+  }
+  const checked = {
+    faults: [notInstalled('one')],
+    notes: [note],
+    imports: ['one', 'two'],
+    missingImports: ['one', 'two'],
+    tools: [],
+    log: { text: '' },
+  }
+  const runner = { check: () => Promise.resolve(checked) } as unknown as Runner
+  const compiler = { compile: () => Promise.resolve({ faults: [], unenforced: [] }) }
+  const admitted = admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, compiler })
+  await expect(admitted).rejects.toMatchObject({
+    details: [
+      { kind: 'import_not_installed', import: 'one', message: notInstalled('one').message },
+      { kind: 'import_not_installed', import: 'two', message: note.message },
+    ],
+  })
+})

@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals'
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { FILE_BYTES_MAX, readModuleFile } from '../../../../functions/src/features/folder/read-module-file.ts'
+import type { FileRead } from '../../../../functions/src/features/folder/folder-file.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { until } from '../../../support/until.ts'
+
+/** A look at a file as the folder lists it. */
+function look(folder: string, name: string, stamp?: string): Promise<FileRead> {
+  const entry = readdirSync(folder, { withFileTypes: true }).find((one) => one.name === name)
+  if (!entry) throw new Error(`there is no ${name}`)
+  return readModuleFile(folder, entry, stamp)
+}
+
+const kindOf = (read: FileRead): unknown => (read.found === 'fault' ? read.fault['kind'] : read.found)
+
+test('a file is read again only when it is another, or so new that its clock may not tell', async () => {
+  using folder = temporaryFolder()
+  const first = await until(
+    () => {
+      writeFileSync(join(folder.path, 'a.py'), 'one')
+      return look(folder.path, 'a.py')
+    },
+    (read) => 'stamp' in read && read.stamp === '',
+  )
+  expect(first).toMatchObject({ found: 'content', source: Buffer.from('one') })
+  expect(kindOf(await look(folder.path, 'a.py', ''))).toBe('content')
+  const stamped = await until(
+    () => look(folder.path, 'a.py'),
+    (read) => 'stamp' in read && read.stamp !== '',
+  )
+  const stamp = 'stamp' in stamped ? stamped.stamp : ''
+  expect(await look(folder.path, 'a.py', stamp)).toEqual({ found: 'same' })
+  writeFileSync(join(folder.path, 'a.py'), 'two')
+  utimesSync(join(folder.path, 'a.py'), 1, 1)
+  expect(await look(folder.path, 'a.py', stamp)).toMatchObject({ source: Buffer.from('two') })
+})
+
+test('a file as large as allowed is read, one byte more is told with both sizes', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'full.py'), Buffer.alloc(FILE_BYTES_MAX))
+  writeFileSync(join(folder.path, 'more.py'), Buffer.alloc(FILE_BYTES_MAX + 1))
+  expect(kindOf(await look(folder.path, 'full.py'))).toBe('content')
+  expect(await look(folder.path, 'more.py')).toMatchObject({
+    fault: { message: 'more.py: the file is 262,145 bytes; a module may have 262,144. Split it.' },
+  })
+})
+
+test('a file larger than can be held is told by its size, without being read', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'vast.py'), '')
+  truncateSync(join(folder.path, 'vast.py'), 3 * 1024 ** 3)
+  expect(kindOf(await look(folder.path, 'vast.py'))).toBe('source_too_large')
+})
+
+test('links are followed within the folder, also where it is reached by a link itself, and not out of it', async () => {
+  using outer = temporaryFolder()
+  const folder = join(outer.path, 'tools')
+  mkdirSync(join(folder, '..data'), { recursive: true })
+  mkdirSync(`${folder}-beside`)
+  writeFileSync(join(`${folder}-beside`, 'x.py'), 'outside')
+  writeFileSync(join(folder, '..data/x.py'), 'inside')
+  symlinkSync('..data/x.py', join(folder, 'inside.py'))
+  symlinkSync(join(`${folder}-beside`, 'x.py'), join(folder, 'outside.py'))
+  symlinkSync('outside.py', join(folder, 'twice.py'))
+  symlinkSync('loop.py', join(folder, 'loop.py'))
+  symlinkSync('nowhere', join(folder, 'dangling.py'))
+  linkSync(join(folder, '..data/x.py'), join(folder, 'hard.py'))
+  symlinkSync('tools', join(outer.path, 'by-link'))
+  for (const path of [folder, join(outer.path, 'by-link')]) {
+    expect(await look(path, 'inside.py')).toMatchObject({ source: Buffer.from('inside') })
+    expect(kindOf(await look(path, 'outside.py'))).toBe('file_outside')
+    expect(kindOf(await look(path, 'twice.py'))).toBe('file_outside')
+    expect(kindOf(await look(path, 'loop.py'))).toBe('file_unreadable')
+    expect(kindOf(await look(path, 'dangling.py'))).toBe('file_unreadable')
+    expect(kindOf(await look(path, 'hard.py'))).toBe('content')
+  }
+})
+
+test('a file that goes between the listing and the look is gone, and no fault', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'a.py'), '')
+  const [entry] = readdirSync(folder.path, { withFileTypes: true })
+  if (!entry) throw new Error('nothing is listed')
+  expect(await readModuleFile(join(folder.path, 'elsewhere'), entry)).toEqual({ found: 'gone' })
+})
