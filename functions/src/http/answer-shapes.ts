@@ -122,6 +122,39 @@ export const skippedItem = z.strictObject({
 export const normalisation = z.strictObject({ pointer: z.string(), from: json, to: json })
 export const unenforced = z.strictObject({ pointer: z.string(), reason: z.string() })
 
+/** A note or a fault of a module or of one of its specs. */
+export const moduleNote = z.strictObject({
+  kind: z.string(),
+  message: z.string(),
+  line: z.int().exactOptional(),
+})
+const moduleFault = moduleNote.extend({
+  code: errorCode,
+  traceback: z.string().exactOptional(),
+  pointer: z.string().exactOptional(),
+})
+/** The fields that an accepted spec has and a refused one has not. A shortened report has only the digest of them. */
+const accepted = {
+  digest: digest.exactOptional(),
+  derived: z.array(z.string()).exactOptional(),
+  normalised: z.array(normalisation).exactOptional(),
+  unenforced: z.array(unenforced).exactOptional(),
+  secrets: z.array(z.string()).exactOptional(),
+  network: z.array(z.string()).exactOptional(),
+}
+/** One spec of a module in the report of its check. */
+export const specReport = z.strictObject({
+  name: z.string().nullable(),
+  line: z.int().nullable(),
+  file: z.string().exactOptional(),
+  accepted: z.boolean(),
+  ...accepted,
+  faults: z.array(moduleFault),
+  notes: z.array(moduleNote),
+  examples: z.array(
+    z.object({ index: z.int(), outcome: z.string(), matched: z.boolean().nullable() }).catchall(json),
+  ),
+})
 /** The body of every error. */
 export const errorAnswer = z
   .strictObject({

@@ -8,11 +8,11 @@ import {
   jsonObject,
   none,
   sha256,
+  specReport,
   time,
   toolName,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
-import { specReport } from '../modules/module-schemas.ts'
 
 const tool = z.strictObject({
   name: toolName,

@@ -3,54 +3,23 @@ import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
 import {
   byName,
   digest,
-  errorCode,
-  json,
   layer,
+  moduleNote,
   none,
-  normalisation,
   page,
   revision,
   sha256,
+  specReport,
   time,
   toolName,
-  unenforced,
   writtenLayer,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 
 const names = z.array(toolName)
-const lines = { line: z.int().exactOptional() }
-const note = z.strictObject({ kind: z.string(), message: z.string(), ...lines })
-const fault = note.extend({
-  code: errorCode,
-  traceback: z.string().exactOptional(),
-  pointer: z.string().exactOptional(),
-})
-/** The fields that an accepted spec has and a refused one has not. A shortened report has only the digest of them. */
-const accepted = {
-  digest: digest.exactOptional(),
-  derived: z.array(z.string()).exactOptional(),
-  normalised: z.array(normalisation).exactOptional(),
-  unenforced: z.array(unenforced).exactOptional(),
-  secrets: z.array(z.string()).exactOptional(),
-  network: z.array(z.string()).exactOptional(),
-}
-/** One spec of a module in the report of its check. The answer of the folder has it too. */
-export const specReport = z.strictObject({
-  name: z.string().nullable(),
-  line: z.int().nullable(),
-  file: z.string().exactOptional(),
-  accepted: z.boolean(),
-  ...accepted,
-  faults: z.array(fault),
-  notes: z.array(note),
-  examples: z.array(
-    z.object({ index: z.int(), outcome: z.string(), matched: z.boolean().nullable() }).catchall(json),
-  ),
-})
 const report = z.strictObject({
   imports: z.array(z.string()),
-  notes: z.array(note),
+  notes: z.array(moduleNote),
   log: z.string(),
   shortened: z.literal(true).exactOptional(),
   specs: z.array(specReport),
