@@ -29,8 +29,9 @@ const sources = new Map(
   ),
 )
 
-test('the rule is on for the matcher, rules, scopes, redaction and search', () => {
+test('the rule is on for the matcher, kinds, rules, scopes, redaction and search', () => {
   expect(strangersFolders()).toEqual([
+    'packages/contract/src/kinds/',
     'packages/contract/src/matching/',
     'packages/contract/src/rules/',
     'packages/contract/src/scopes/',

@@ -19,16 +19,18 @@ function took(work: () => unknown): number {
   return process.cpuUsage().user - before
 }
 
-/** Quadratic time would be 256 times as much for a text that is 16 times as long. */
+/** What takes no more processor time is too short to be compared: it is that of a garbage collection. In microseconds. */
+const SHORT = 80_000
+
+/** Quadratic time would be 256 times as much for a text that is 16 times as long. What seems so is measured again. */
 function isLinear(short: () => unknown, long: () => unknown): boolean {
-  took(short)
-  return took(long) < 80 * Math.max(took(short), 10_000)
+  return took(long) < SHORT || [1, 2, 3].some(() => took(long) < Math.max(80 * took(short), SHORT))
 }
 
 describe('the steps are no more than a few for each unit of the text and the patterns', () => {
   test.each(rows(COUNTED))('%s of %s', (_name, _path, count) => {
     // Some have one pattern that is longer than most of V8's limits, and some many.
-    for (const bad of [...badTexts(60_000), ...badTexts(60_000, 1_240, 195)]) {
+    for (const bad of [...badTexts(20_000), ...badTexts(20_000, 1_240, 195)]) {
       const { steps, length } = count(bad)
       expect([bad.title, steps > 0, steps <= 6 * length]).toEqual([bad.title, true, true])
     }
@@ -37,29 +39,29 @@ describe('the steps are no more than a few for each unit of the text and the pat
 
 describe('work with a longer text and longer patterns grows with their sum, and not with their product', () => {
   test.each(rows<(bad: BadTexts) => unknown>(COMPARING))('%s of %s', (_name, _path, compare) => {
-    const short = new Map(badTexts(4_000, 64, 12).map((bad) => [bad.title, bad]))
-    const slow = [...badTexts(64_000), ...badTexts(64_000, 500, 195)].filter((bad) => {
+    const short = new Map(badTexts(2_000, 64, 12).map((bad) => [bad.title, bad]))
+    const slow = [...badTexts(32_000), ...badTexts(32_000, 500, 195)].find((bad) => {
       const before = short.get(bad.title) ?? bad
       return !isLinear(
         () => compare(before),
         () => compare(bad),
       )
     })
-    expect(slow.map(({ title }) => title)).toEqual([])
+    expect(slow?.title).toBeUndefined()
   })
 })
 
 describe('a text that is 16 times as long takes no more than linear time', () => {
   test.each(rows<(text: string) => unknown>(READING))('%s of %s', (_name, _path, read) => {
-    const short = texts(8_000)
-    const slow = texts(128_000).filter(
+    const short = texts(2_500)
+    const slow = texts(40_000).find(
       (text, at) =>
         !isLinear(
           () => read(short[at] ?? ''),
           () => read(text),
         ),
     )
-    expect(slow.map((text) => JSON.stringify(text.slice(0, 80)))).toEqual([])
+    expect(slow?.slice(0, 80)).toBeUndefined()
   })
 })
 

@@ -253,6 +253,11 @@ type Covered = {
   readonly most?: number
 }
 
+/** True of rules that nothing but their default answers, and that deny. One call tells as much as many. */
+function deniesAnyCall({ set: { default: unmatched, rules } }: OwnedRules): boolean {
+  return unmatched === 'deny' && rules.every(({ effect }) => effect === 'deny')
+}
+
 test.each(Object.keys(COVERED) as (keyof typeof COVERED)[])(
   'a tool is always denied by rules about a %s if and only if each of many calls is denied',
   (kind) => {
@@ -277,11 +282,12 @@ test.each(Object.keys(COVERED) as (keyof typeof COVERED)[])(
     const runner = reports && ({ kind: 'python', kinds: { [name]: reports } } as const)
     const asked: RuledTool = { name: 'a', classes: ['read'], parameters, runner }
     const readings = readingsOfTool(asked)
+    const calls = [...(isRequired ? [] : [{}]), ...values.map((value) => ({ [name]: value }))]
     const seen = { together: 0 }
     fc.assert(
       fc.property(covering, (some) => {
-        const calls = [...(isRequired ? [] : [{}]), ...values.map((value) => ({ [name]: value }))]
-        const isDenied = calls.every(
+        const tried = some.some(deniesAnyCall) ? calls.slice(0, 1) : calls
+        const isDenied = tried.every(
           (given) => decideCall(some, { ...asked, readings }, given).effect === 'deny',
         )
         const found = alwaysDenied(some, asked)

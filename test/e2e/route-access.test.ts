@@ -390,8 +390,10 @@ test('every route has a row of what each principal is answered, and every row ha
 
 test.each(CELLS)('$method $address by $who is answered $expected', async (cell) => {
   await reset()
-  isChanged = cell.method !== 'GET'
-  expect(await inShort(await ask(cell))).toBe(cell.expected)
+  const answer = await ask(cell)
+  // What a refused request changed all the same would stay, and change the answers to those after it.
+  isChanged = cell.method !== 'GET' && answer.ok
+  expect(await inShort(answer)).toBe(cell.expected)
 })
 
 test('the modules of a layer that somebody may not read are none', async () => {

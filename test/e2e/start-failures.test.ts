@@ -230,7 +230,7 @@ type Listed = readonly { readonly function: { readonly name: string } }[]
 const nameOf = (item: Listed[number]): string => item.function.name
 
 test('a claim file that holds something is told with its own cure', async () => {
-  for (const content of ['1234\n', 'x'.repeat(5_000), '\0'.repeat(600)]) {
+  const starts = ['1234\n', 'x'.repeat(5_000), '\0'.repeat(600)].map(async (content) => {
     using folder = temporaryFolder()
     await using server = await Server.start({ data: folder.path })
     const path = join(folder.path, 'in-use')
@@ -246,17 +246,21 @@ test('a claim file that holds something is told with its own cure', async () => 
     )
     rmSync(path)
     await server.restart()
-  }
+  })
+  await Promise.all(starts)
 })
 
 test('a file of rules that is empty, blank, cut off or a folder is told, and no server starts without its rules', async () => {
-  using folder = temporaryFolder()
-  const path = join(folder.path, 'rules.json')
-  for (const text of ['', '\n', '{"rules":[{"effect":"deny",', '[]', '\0\0']) {
+  const texts = ['', '\n', '{"rules":[{"effect":"deny",', '[]', '\0\0']
+  const starts = texts.map(async (text) => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'rules.json')
     writeFileSync(path, text)
     const ended = await failedStart({ data: join(folder.path, 'data'), env: { TOOLRACK_RULES_FILE: path } })
     expectOneSentence(ended, EXIT.badConfig, /TOOLRACK_RULES_FILE has a file whose rules are not valid/)
-  }
+  })
+  await Promise.all(starts)
+  using folder = temporaryFolder()
   const ended = await failedStart({
     data: join(folder.path, 'data'),
     env: { TOOLRACK_RULES_FILE: folder.path },

@@ -9,7 +9,7 @@ import type { Asked } from '../support/two-users/honest-user.ts'
 import { unsignedTokens } from '../support/two-users/unsigned-tokens.ts'
 
 /** How long the honest user goes on beside each attack, at least one round; a minute when it is run by hand. */
-const SECONDS = Number(process.env['TWO_USERS_SECONDS'] ?? 1)
+const SECONDS = Number(process.env['TWO_USERS_SECONDS'] ?? 0.5)
 jest.setTimeout(240_000 + SECONDS * 1_000)
 
 /**

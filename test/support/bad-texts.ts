@@ -231,15 +231,22 @@ export const BEGINNINGS: readonly string[] = [
     'A',
     'aA',
     'May 3/1',
+    '/',
+    '../',
+    '/..',
+    '0.',
+    '0-',
+    '_0',
+    '=',
+    '\u0661',
+    'file:////',
   ],
 ].flat()
 
-/** Texts of this length that repeat one beginning, and some that have one beginning before another that is repeated. */
+/** Texts of this length that repeat one beginning, and others with another one before it and a letter at their end. */
 export function repeatedBeginnings(length: number, seed = 41): readonly string[] {
   const random = randomNumbers(seed)
   const one = (): string => BEGINNINGS[Math.floor(random() * BEGINNINGS.length)] ?? ''
-  const mixed = Array.from({ length: BEGINNINGS.length }, () =>
-    (one() + filled(one(), length)).slice(0, length),
-  )
+  const mixed = BEGINNINGS.map((part) => `${(one() + filled(part, length)).slice(0, length - 1)}z`)
   return [...BEGINNINGS.map((part) => filled(part, length)), ...mixed]
 }

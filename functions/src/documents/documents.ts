@@ -63,9 +63,9 @@ export type Documents = {
     options: ListOptions,
   ) => Promise<readonly Kept<Fields>[]>
   /**
-   * Reads some documents of an owner, and makes the planned writes, in one transaction. It may run `plan` several times; if `plan`
-   * throws, nothing is written. A write to a document that was not read counts as a new one. Changes of this process that have the
-   * same first document happen one after the other.
+   * Reads at least one document of an owner, and makes the planned writes, in one transaction. It may run `plan` several times; if
+   * `plan` throws, nothing is written. Each document is written at most once, and one that was not read counts as a new one. Changes
+   * of this process that have the same first document happen one after the other.
    */
   readonly change: <const Refs extends readonly Ref[], Result>(
     owner: string,

@@ -1,5 +1,5 @@
 import { EVERYBODY, type Collection, type Ref, type Sums, type Write } from './collection.ts'
-import { fieldsIn, type Kept, type Version } from './documents.ts'
+import { fieldsIn, Kept, type Found, type Version } from './documents.ts'
 
 /** What a database has of a document. Adapters write each of these fields as it is. */
 export type StoredDocument = {
@@ -74,7 +74,8 @@ export function fitting(
   const { count = Infinity, refuse, dropsOldest, bytes: most = Infinity } = of.quota ?? {}
   const bytesMax = dropsOldest ? Infinity : most
   const others = { count: sums.count - (before ? 1 : 0), bytes: sums.bytes - (before?.bytes ?? 0) }
-  if (!before && others.count >= count && refuse) throw refuse({ count: others.count + 1, bytes: sums.bytes })
+  if (!before && others.count >= count && refuse)
+    throw refuse({ count: others.count + 1, bytes: sums.bytes + after.bytes })
   const fits = ({ bytes }: StoredDocument): boolean =>
     others.bytes + bytes <= bytesMax || bytes <= (before?.bytes ?? 0)
   if (fits(after)) return after
@@ -83,8 +84,28 @@ export function fitting(
   return alone
 }
 
-export function isExpired({ expiresAtMs }: StoredDocument, nowMs: number): boolean {
-  return expiresAtMs !== null && nowMs >= expiresAtMs
+/** Undefined for a document that has expired. */
+export function unexpired<Stored extends StoredDocument>(
+  document: Stored | undefined,
+  nowMs: number,
+): Stored | undefined {
+  return document && document.expiresAtMs !== null && nowMs >= document.expiresAtMs ? undefined : document
+}
+
+/** What a caller gets of the documents that refs name. */
+export function foundOf<const Refs extends readonly Ref[]>(
+  refs: Refs,
+  documents: readonly (StoredDocument | undefined)[],
+): Found<Refs> {
+  return refs.map((ref, at) => {
+    const document = documents[at]
+    return document && new Kept(ref, document)
+  }) as unknown as Found<Refs>
+}
+
+/** The place of a written document among those that were read. */
+export function indexOf(refs: readonly Ref[], { to }: Write): number {
+  return refs.findIndex(({ of, key }) => of === to.of && key === to.key)
 }
 
 type PastVersion = { readonly version: number; readonly text: string }

@@ -58,12 +58,12 @@ describeOnEmulator('secrets and Firestore', () => {
         await firestore.terminate()
         for (const part of [
           FINDABLE,
-          '/approvals/arguments/',
-          '/idempotency/keys/',
+          '/approvalArguments/kept/',
+          '/keys/kept/',
           '== toolrack/audit/records/',
         ])
           expect(documents).toContain(part)
-        expect(documents.includes('text: "s1.')).toBe(key !== undefined)
+        expect(documents.includes('body: "s1.')).toBe(key !== undefined)
         const found = { said, documents, terminal: stdout + stderr, webhook: webhook.told.join('\n') }
         for (const [place, text] of Object.entries(found))
           expect([place, canariesIn(text)]).toEqual([place, []])

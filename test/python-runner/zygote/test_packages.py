@@ -1,5 +1,6 @@
 """A call of a module answers the same whether its child imported the packages or a zygote did before it."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -212,8 +213,8 @@ TOOL_SPECS = [{"name": "others:run", "description": "Runs.", "handler": run}]
 
 NUMBERS = """
 import numpy.random
-def run() -> str:
-    return numpy.random.STATE
+def run() -> list:
+    return [numpy.random.IMPORTED, numpy.random.STATE]
 TOOL_SPECS = [{"name": "draws:run", "description": "Runs.", "handler": run}]
 """
 
@@ -221,18 +222,27 @@ TOOL_SPECS = [{"name": "draws:run", "description": "Runs.", "handler": run}]
 def test_children_do_not_share_the_random_numbers_of_numpy() -> None:
     numpy = {
         "numpy/__init__.py": "from . import random",
+        # As the real one, it has a seed from its import on.
         "numpy/random.py": """
 import os
-STATE = "first"
+IMPORTED = os.urandom(8).hex()
 def seed():
     global STATE
     STATE = os.urandom(8).hex()
+seed()
 """,
     }
     with runner_with(numpy) as runner:
-        until(lambda: runner.live.invoke(NUMBERS, "draws:run")["text"] != "first", "a zygote with numpy")
-        answers = {runner.live.invoke(NUMBERS, "draws:run")["text"] for _ in range(4)}
-        assert len(answers) == 4
+        #: The state of each child, by the import that its numpy is from.
+        states: defaultdict[str, list[str]] = defaultdict(list)
+
+        def four_of_one() -> bool:
+            imported, state = runner.live.invoke(NUMBERS, "draws:run")["value"]
+            states[imported].append(state)
+            return len(states[imported]) == 4
+
+        until(four_of_one, "four children of a zygote with numpy")
+        assert [len(set(of_one)) for of_one in states.values() if len(of_one) == 4] == [4]
 
 
 FULL = """

@@ -1,3 +1,4 @@
+import { canonicalDecimal } from '../../../packages/contract/src/kinds/decimal-text.ts'
 import { groupScope, parseScope } from '../../../packages/contract/src/scopes/parse-scope.ts'
 import { parseScopeCommand } from '../../../packages/contract/src/scopes/scope-command.ts'
 import { indexedTool } from '../../../functions/src/catalog/search/indexed-tool.ts'
@@ -11,6 +12,9 @@ const SEARCH = 'functions/src/catalog/search/'
 
 /** Functions that bound the length of a text first. Each tells that it does nothing with a text of one unit more. */
 export const BOUNDED: Calls<{ readonly max: number; readonly refuses: (text: string) => boolean }> = {
+  'packages/contract/src/kinds/decimal-text.ts': {
+    canonicalDecimal: { max: 4_096, refuses: (text) => canonicalDecimal(text) === 'unclear' },
+  },
   [`${SCOPES}parse-scope.ts`]: {
     parseScope: { max: 1_000, refuses: (text) => 'fault' in parseScope(text) },
     groupScope: { max: 64, refuses: (text) => 'fault' in groupScope(text) },

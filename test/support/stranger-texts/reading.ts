@@ -1,6 +1,16 @@
-import type { JsonObject } from '@toolrack/contract'
+import type { JsonObject, ToolRunner } from '@toolrack/contract'
 import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
 import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-kind.ts'
+import { canonicalArguments } from '../../../packages/contract/src/kinds/canonical-arguments.ts'
+import { canonicalDateTime, isWithoutZone } from '../../../packages/contract/src/kinds/date-time-text.ts'
+import { canonicalDate } from '../../../packages/contract/src/kinds/date-text.ts'
+import { normalisedPath } from '../../../packages/contract/src/kinds/path-text.ts'
+import { readText } from '../../../packages/contract/src/kinds/read-text.ts'
+import { SchemaReader } from '../../../packages/contract/src/kinds/schema-readings.ts'
+import { edited, TEXT_EDITS, withoutEdges } from '../../../packages/contract/src/kinds/text-edit.ts'
+import { readingsOfName, ToolReadings } from '../../../packages/contract/src/kinds/tool-readings.ts'
+import { canonicalUrl } from '../../../packages/contract/src/kinds/url-text.ts'
+import { canonicalUuid } from '../../../packages/contract/src/kinds/uuid-text.ts'
 import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
@@ -47,13 +57,57 @@ import {
 } from '../../../functions/src/catalog/search/words.ts'
 import type { Calls } from './calls.ts'
 
+const KINDS = 'packages/contract/src/kinds/'
 const RULES = 'packages/contract/src/rules/'
 const AUDIT = 'functions/src/features/audit/'
 const REDACTION = 'functions/src/redaction/'
 const SEARCH = 'functions/src/catalog/search/'
 
+/** A tool with an argument of each kind, and one of each edit. */
+const READ_TOOL = new ToolReadings({
+  classes: [],
+  parameters: { properties: Object.fromEntries([...ARGUMENT_KINDS, ...TEXT_EDITS].map((one) => [one, {}])) },
+  runner: {
+    kind: 'python',
+    kinds: {
+      ...Object.fromEntries(ARGUMENT_KINDS.map((kind) => [kind, [kind]])),
+      ...Object.fromEntries(TEXT_EDITS.map((edit) => [edit, [`text:${edit}`]])),
+    },
+  } as unknown as ToolRunner,
+})
+
 /** Functions that read one text of any length. */
 export const READING: Calls<(text: string) => unknown> = {
+  [`${KINDS}canonical-arguments.ts`]: {
+    canonicalArguments: (text) =>
+      canonicalArguments(READ_TOOL, Object.fromEntries(Array.from(READ_TOOL.names, (name) => [name, text]))),
+  },
+  [`${KINDS}date-text.ts`]: { canonicalDate },
+  [`${KINDS}date-time-text.ts`]: { canonicalDateTime, isWithoutZone },
+  [`${KINDS}path-text.ts`]: { normalisedPath },
+  [`${KINDS}read-text.ts`]: {
+    readText: (text) => ARGUMENT_KINDS.map((kind) => readText({ kind, edit: 'strip' }, text)),
+  },
+  [`${KINDS}schema-readings.ts`]: {
+    SchemaReader(text) {
+      const reader = new SchemaReader({ properties: { [text]: { format: text } }, $ref: text })
+      return [reader.factsOf(text), reader.factsOfOthers]
+    },
+  },
+  [`${KINDS}text-edit.ts`]: {
+    edited: (text) => TEXT_EDITS.map((edit) => edited(edit, text)),
+    withoutEdges: (text) => [/\s/, /[a0]/].map((edge) => withoutEdges(text, edge)),
+  },
+  [`${KINDS}tool-readings.ts`]: {
+    readingsOfName,
+    ToolReadings(text) {
+      const parameters = { properties: { [text]: { format: text } } }
+      const runner = { kind: 'python', kinds: { [text]: [text] } } as unknown as ToolRunner
+      return new ToolReadings({ classes: [], parameters, runner }).of(text)
+    },
+  },
+  [`${KINDS}url-text.ts`]: { canonicalUrl },
+  [`${KINDS}uuid-text.ts`]: { canonicalUuid },
   [`${RULES}argument-text.ts`]: {
     readValue: (text) => ARGUMENT_KINDS.map((kind) => readValue(text, [{ kind }])),
     hasDoubt: (text) => ARGUMENT_KINDS.map((kind) => hasDoubt(text, kind)),
@@ -133,7 +187,10 @@ export const READING: Calls<(text: string) => unknown> = {
     namesDay,
   },
   [`${SEARCH}twins.ts`]: {
-    toolFacts: (text) => toolFacts(text, splitWords(text), splitWords(text), { numbers: 0, date: false }),
+    toolFacts(text) {
+      const words = splitWords(text)
+      return toolFacts(text, words, words, { numbers: 0, date: false })
+    },
   },
   [`${SEARCH}vocabulary.ts`]: {
     Vocabulary(text) {

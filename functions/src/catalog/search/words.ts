@@ -80,10 +80,11 @@ export function phrasesIn(words: readonly string[]): readonly number[] {
   return [...new Set(words.slice(1).map((word, index) => hashOf(`${words[index]} ${word}`)))]
 }
 
+const { imul } = Math
+
 /** FNV-1a, 32 bits. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index += 1)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  for (let index = 0; index < text.length; index += 1) hash = imul(hash ^ text.charCodeAt(index), 0x01000193)
   return hash >>> 0
 }

@@ -12,11 +12,6 @@ import { invalidParameter, type Query } from '../../http/query.ts'
 import type { ListNarrowing } from './list-narrowing.ts'
 import type { ListParts } from './list-parts.ts'
 
-/** False for most lists: their query certainly has no budget. */
-export const MAY_HAVE_BUDGET = /(?:^|&)(?:budget|[^=&]*%)/
-/** False for most lists: the tokens of the list are certainly not counted. */
-export const MAY_COUNT = /(?:^|&)(?:budget|tokens|[^=&]*%)/
-
 /** No list takes as many tokens, so a larger budget makes no difference. */
 const BUDGET_MAX = 999_999_999_999_999
 const DIGITS = /^\d{1,15}$/

@@ -10,7 +10,7 @@ import type { ScopeOwner } from '../scopes/kept-scope.ts'
 import { scopeNotFound } from '../scopes/stored-scopes.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { isSelected, whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
-import { invalidParameter, type Query } from '../../http/query.ts'
+import type { Query } from '../../http/query.ts'
 import { askedScopes, isOwner, isWritten, REF, scopeOwner } from '../scopes/asked-scopes.ts'
 import { sessionIn } from '../sessions/asked-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -36,26 +36,16 @@ export type ListNarrowing = {
 /** The parameters that `narrowingOf` reads. */
 export const NARROWING_PARAMETERS = ['scope', 'session'] as const
 
-const MAY_NARROW = new RegExp(`(?:^|&)(?:${NARROWING_PARAMETERS.join('|')}|[^=&]*%)`)
-
-/** False if the query certainly has no parameter of `narrowingOf`, so that most lists do not parse it. */
-export function mayNarrow(search: string): boolean {
-  return MAY_NARROW.test(search)
-}
-
 /** What a query says of the narrowing of its list. */
 export type AskedNarrowing = {
   readonly session: string | undefined
   readonly scopes: readonly (AppliedScope | ScopeOwner)[]
 }
 
-/** Undefined if the query has none of these parameters. `pathSession` is the session that the path of the request names. */
-export function askedNarrowing(query: Query, pathSession?: string): AskedNarrowing | undefined {
-  const asked = sessionIn(query)
-  if (asked !== undefined && pathSession !== undefined)
-    throw invalidParameter('session', 'is named by the path already; leave it out')
+/** Undefined if the query has none of these parameters. */
+export function askedNarrowing(query: Query): AskedNarrowing | undefined {
+  const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
-  const session = asked ?? pathSession
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
 }
 
@@ -64,9 +54,8 @@ export function narrowingOf(
   parts: NarrowingParts,
   { uid }: Principal,
   query: Query,
-  pathSession?: string,
 ): ListNarrowing | undefined | Promise<ListNarrowing> {
-  const asked = askedNarrowing(query, pathSession)
+  const asked = askedNarrowing(query)
   return asked && presentNarrowing(parts, uid, asked)
 }
 

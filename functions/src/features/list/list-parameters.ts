@@ -125,8 +125,3 @@ export function parseNames(
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names
 }
-
-/** False if the query certainly has no `q`, so that most lists do not parse it here. */
-export function mayRank(search: string): boolean {
-  return /(?:^|[?&])(?:q|[^=&]*%)/.test(search)
-}

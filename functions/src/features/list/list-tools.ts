@@ -23,18 +23,19 @@ import { VERSION } from '../../version.ts'
 import { explainName } from '../../catalog/views/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../../http/send-json.ts'
 import {
-  mayNarrow,
   narrowedView,
   narrowedList,
   narrowingOf,
+  presentNarrowing,
   NARROWING_PARAMETERS,
   viewNarrowing,
   type ListNarrowing,
   type NarrowedList,
 } from './list-narrowing.ts'
 import { checkedSession } from '../sessions/asked-session.ts'
-import { countedAnswerOf, explainBudget, MAY_HAVE_BUDGET } from './list-budget.ts'
-import { EXPLAINED_LIST, LIST_PARAMETERS, listQueryIn, parseListQuery } from './list-parameters.ts'
+import { AskedLists } from './asked-lists.ts'
+import { countedAnswerOf, explainBudget } from './list-budget.ts'
+import { EXPLAINED_LIST, listQueryIn } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { ListParts } from './list-parts.ts'
 
@@ -60,9 +61,10 @@ const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time
 
 /**
  * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
- * own definitions share lists. A ready list is found by its address. The query is read only when a list is made.
+ * own definitions share lists. A ready list is found by its address.
  */
 export function listRoutes(parts: ListParts): readonly Route[] {
+  const asked = new AskedLists(parts)
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const queue = new FairQueue(
@@ -73,35 +75,40 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   const making = new SharedWork<string, SentList>()
 
   function respond(request: KnownRequest, session?: string): void | Promise<void> {
-    const { principal, search } = request
-    if (session === undefined && !mayNarrow(search)) return viewed(request)
-    const query = new Query(search, LIST_PARAMETERS)
-    const narrowing = narrowingOf(parts, principal, query, session)
+    const { query, narrowing: wanted } = asked.read(request.search, session)
+    if (!wanted) return viewed(request, query)
+    const narrowing = presentNarrowing(parts, request.principal.uid, wanted)
     return narrowing instanceof Promise
-      ? narrowing.then((read) => viewed(request, read))
-      : viewed(request, narrowing)
+      ? narrowing.then((read) => viewed(request, query, read))
+      : viewed(request, query, narrowing)
   }
 
-  function viewed(request: KnownRequest, narrowing?: ListNarrowing): void | Promise<void> {
+  function viewed(request: KnownRequest, query: ListQuery, narrowing?: ListNarrowing): void | Promise<void> {
     // A feed that goes on from this list must know what has narrowed it, also after the next change.
     if (narrowing)
       parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
     const view = parts.listed.view(request.principal, narrowing?.session)
     return view instanceof Promise
-      ? view.then((read) => ranked(request, read, narrowing))
-      : ranked(request, view, narrowing)
+      ? view.then((read) => ranked(request, query, read, narrowing))
+      : ranked(request, query, view, narrowing)
   }
 
-  function ranked(request: KnownRequest, view: CatalogView, narrowing?: ListNarrowing): void | Promise<void> {
-    if (!MAY_HAVE_BUDGET.test(request.search)) return send(request, view, narrowing)
+  function ranked(
+    request: KnownRequest,
+    query: ListQuery,
+    view: CatalogView,
+    narrowing?: ListNarrowing,
+  ): void | Promise<void> {
+    if (query.budget === undefined) return send(request, query, view, narrowing)
     const rank = parts.usageRanks.of(request.principal.uid)
     return rank instanceof Promise
-      ? rank.then((read) => send(request, view, narrowing, read))
-      : send(request, view, narrowing, rank)
+      ? rank.then((read) => send(request, query, view, narrowing, read))
+      : send(request, query, view, narrowing, rank)
   }
 
   function send(
     request: KnownRequest,
+    query: ListQuery,
     view: CatalogView,
     narrowing?: ListNarrowing,
     rank: UsageRank = NO_RANK,
@@ -112,12 +119,12 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
-    const asked = { view, request, narrowing, rank }
+    const wanted = { view, query, request, narrowing, rank }
     return making
       .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
         const make = async (): Promise<SentList> => {
           // Who has waited may find the list that somebody else has made.
-          const list = lists.get(key) ?? (await made(asked, new Turns(allLeft), allLeft))
+          const list = lists.get(key) ?? (await made(wanted, new Turns(allLeft), allLeft))
           lists.set(key, list)
           return list
         }
@@ -127,11 +134,11 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   }
 
   /** Makes a list. `allLeft` is aborted when nobody waits for it any more. */
-  async function made(asked: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
-    const { view: whole, request, narrowing, rank } = asked
+  async function made(wanted: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
+    const { view: whole, query, request, narrowing, rank } = wanted
     const { principal } = request
     const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
-    const list = askedList(parts, whole, request, narrowing, narrowed, rank)
+    const list = askedList(whole, query, request, narrowing, narrowed, rank)
     const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
     const sent = list.query.countsTokens
       ? await countedList(parts, list, found, turns)
@@ -215,6 +222,7 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 /** A request for a list that is not ready. */
 type NewList = {
   readonly view: CatalogView
+  readonly query: ListQuery
   readonly request: KnownRequest
   readonly narrowing: ListNarrowing | undefined
   readonly rank: UsageRank
@@ -232,15 +240,14 @@ type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
 }
 
 function askedList(
-  defaults: ListParts,
   whole: CatalogView,
+  query: ListQuery,
   { path, search }: FoundRequest,
   narrowing: ListNarrowing | undefined,
   narrowed: NarrowedList | undefined,
   rank: UsageRank,
 ): AskedList {
   const { view = whole, unmatched, changed = [] } = narrowed ?? {}
-  const query = parseListQuery(search, defaults)
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })

@@ -10,7 +10,13 @@ import { KEPT_ADMISSIONS } from './private-files.ts'
 const IS_SOURCE = import.meta.url.endsWith('.ts')
 /** The folders of the code that checks definition files, or the bundle. */
 const CODE = IS_SOURCE
-  ? ['../../stores/files/', '../../tools/', '../../../../packages/contract/src/']
+  ? [
+      '../../stores/files/',
+      '../../catalog/',
+      '../../json/',
+      '../../redaction/',
+      '../../../../packages/contract/src/',
+    ]
   : ['./']
 /** The manifest, which pins the packages that check definitions. */
 const MANIFEST = pathOf(IS_SOURCE ? '../../../package.json' : '../package.json')

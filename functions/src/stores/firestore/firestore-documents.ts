@@ -9,7 +9,7 @@ import {
   type Write,
 } from '../../documents/collection.ts'
 import {
-  Kept,
+  type Kept,
   type Documents,
   type Found,
   type ListOptions,
@@ -18,9 +18,11 @@ import {
 import {
   checkRef,
   fitting,
+  foundOf,
+  indexOf,
   isCounted,
-  isExpired,
   stored,
+  unexpired,
   versionsOf,
   type StoredDocument,
 } from '../../documents/stored-document.ts'
@@ -43,9 +45,6 @@ import { restData } from './rest-data.ts'
 
 /** How many expired documents are erased when a quota has no room. Firestore itself deletes them some time after their end. */
 const ERASED_AT_ONCE = 200
-
-/** The documents with the data that were read, and what is there of them. */
-type Seen = { readonly data: Data | undefined; readonly before: StoredDocument | undefined }
 
 /** A write that fits into its quota. */
 type Ready = { readonly write: Write; readonly next: StoredDocument | undefined }
@@ -74,8 +73,7 @@ export class FirestoreDocuments implements Documents {
   read = async <const Refs extends readonly Ref[]>(owner: string, refs: Refs): Promise<Found<Refs>> => {
     if (refs.length === 0) return [] as unknown as Found<Refs>
     return this.#within(waitOf(refs).read, async (signal) => {
-      const data = await this.#data(owner, refs, signal)
-      return this.#found(refs, this.#seen(refs, data))
+      return foundOf(refs, this.#stored(refs, await this.#data(owner, refs, signal)))
     })
   }
 
@@ -120,7 +118,7 @@ export class FirestoreDocuments implements Documents {
       const document = documentAt(firestore, checked(owner, to))
       return inTransaction(firestore, signal, async (transaction) => {
         const data = (await transaction.get(document)).data()
-        const [kept] = this.#found([to], this.#seen([to], [data]))
+        const [kept] = foundOf([to], this.#stored([to], [data]))
         // If the answer to the first attempt's commit was lost, the second attempt finds its own claim.
         if (kept) return data?.['writeId'] === mark.writeId ? undefined : kept
         const next = stored(put(to, fields), undefined)
@@ -132,9 +130,9 @@ export class FirestoreDocuments implements Documents {
 
   history = <Fields extends object>(owner: string, of: Ref<Fields>): Promise<readonly Version<Fields>[]> =>
     this.#within(waitOf([of]).read, async (signal) => {
-      const seen = this.#seen([of], await this.#data(owner, [of], signal, true))
-      const [kept] = this.#found([of], seen)
-      return kept ? versionsOf(of.of, kept, seen[0]?.before?.past) : []
+      const documents = this.#stored([of], await this.#data(owner, [of], signal, true))
+      const [kept] = foundOf([of], documents)
+      return kept ? versionsOf(of.of, kept, documents[0]?.past) : []
     })
 
   async #change<const Refs extends readonly Ref[], Result>(
@@ -150,15 +148,15 @@ export class FirestoreDocuments implements Documents {
       async (transaction, first, mark) => {
         const { firestore } = first
         const found = await transaction.getAll(...segments.map((one) => documentAt(firestore, one)))
-        const seen = this.#seen(
+        const seen = this.#stored(
           refs,
           found.map((document) => document.data()),
         )
-        const { result, writes = [] } = plan(this.#found(refs, seen))
+        const { result, writes = [] } = plan(foundOf(refs, seen))
         written = []
         const ready: Ready[] = []
         for (const write of writes)
-          ready.push({ write, next: await this.#ready(firestore, owner, write, beforeOf(refs, seen, write)) })
+          ready.push({ write, next: await this.#ready(firestore, owner, write, seen[indexOf(refs, write)]) })
         for (const { write, next } of ready) {
           const document = documentAt(firestore, checked(owner, write.to))
           if (!next || !write.fields) {
@@ -248,29 +246,19 @@ export class FirestoreDocuments implements Documents {
       const wanted = limit - kept.length
       const { docs } = await (last ? query.startAfter(last) : query).limit(wanted).get()
       const refs = docs.map(({ id }) => ({ of, key: id }))
-      const seen = this.#seen(
-        refs,
-        docs.map((document) => document.data()),
-      )
-      for (const one of this.#found(refs, seen)) if (one) kept.push(one)
+      const data = docs.map((document) => document.data())
+      for (const one of foundOf(refs, this.#stored(refs, data))) if (one) kept.push(one)
       last = docs.at(-1)
       if (docs.length < wanted || kept.length >= limit) return kept
     }
   }
 
-  #seen(refs: readonly Ref[], data: readonly (Data | undefined)[]): readonly Seen[] {
+  #stored(
+    refs: readonly Ref[],
+    data: readonly (Data | undefined)[],
+  ): readonly (StoredDocument | undefined)[] {
     const nowMs = this.#now()
-    return refs.map((ref, at) => {
-      const before = storedIn(ref, data[at])
-      return { data: data[at], before: before && !isExpired(before, nowMs) ? before : undefined }
-    })
-  }
-
-  #found<const Refs extends readonly Ref[]>(refs: Refs, seen: readonly Seen[]): Found<Refs> {
-    return refs.map((ref, at) => {
-      const before = seen[at]?.before
-      return before && new Kept(ref, before)
-    }) as unknown as Found<Refs>
+    return refs.map((ref, at) => unexpired(storedIn(ref, data[at]), nowMs))
   }
 
   /** The data of the documents, in their order. Only a history needs the earlier versions. */
@@ -319,10 +307,6 @@ function waitOf(refs: readonly Ref[]): { readonly read: number; readonly change:
 function checked(owner: string, ref: Ref): readonly string[] {
   checkRef(owner, ref)
   return segmentsOf(owner, ref)
-}
-
-function beforeOf(refs: readonly Ref[], seen: readonly Seen[], { to }: Write): StoredDocument | undefined {
-  return seen[refs.findIndex(({ of, key }) => of === to.of && key === to.key)]?.before
 }
 
 async function sumsOf(firestore: Firestore, owner: string, of: Collection): Promise<Sums> {

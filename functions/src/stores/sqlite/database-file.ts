@@ -33,8 +33,9 @@ const IN_MEMORY = ':memory:'
 const BESIDE = ['-wal', '-shm', '-journal'] as const
 
 /**
- * Opens a database file, or makes it if there is none. The file gets its name when it is whole. So a start that is killed leaves no part of a file, and an empty file is never one of ours. The busy timeout is zero, because
- * node:sqlite would block the event loop while it waits for a lock. Throws a DatabaseFileError. A test passes `:memory:`.
+ * Opens a database file, or makes it if there is none. The file gets its name when it is whole. So a start that is killed leaves no
+ * part of a file, and an empty file is never one of ours. The busy timeout is zero, because node:sqlite would block the event loop
+ * while it waits for a lock. Throws a DatabaseFileError. A test passes `:memory:`.
  */
 export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync {
   if (path === IN_MEMORY) return connected(path, kind)
@@ -51,16 +52,27 @@ function connected(
   kind: DatabaseKind,
   check?: (database: DatabaseSync, kind: DatabaseKind) => void,
 ): DatabaseSync {
+  try {
+    return openWith(path, (database) => {
+      check?.(database, kind)
+      database.exec(kind.settings)
+      writeTables(database, kind)
+    })
+  } catch (error) {
+    if (isDamaged(error)) throw new DatabaseFileError('is damaged, or is not a database', { cause: error })
+    throw error instanceof DatabaseFileError ? error : sqliteError(error)
+  }
+}
+
+/** A connection to a database, which `prepare` has prepared. If that throws, the connection is closed. */
+export function openWith(path: string, prepare: (database: DatabaseSync) => void): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    check?.(database, kind)
-    database.exec(kind.settings)
-    writeTables(database, kind)
+    prepare(database)
     return database
   } catch (error) {
     database.close()
-    if (isDamaged(error)) throw new DatabaseFileError('is damaged, or is not a database', { cause: error })
-    throw error instanceof DatabaseFileError ? error : sqliteError(error)
+    throw error
   }
 }
 

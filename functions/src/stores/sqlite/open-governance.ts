@@ -40,23 +40,20 @@ const SCHEMA = `
   CREATE INDEX document_sums_by_bytes ON document_sums (collection, bytes);
   CREATE TABLE collection_sums (collection TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TRIGGER document_came AFTER INSERT ON documents BEGIN
-    INSERT INTO document_sums VALUES (NEW.collection, NEW.owner, 1, NEW.bytes)
-      ON CONFLICT DO UPDATE SET count = count + 1, bytes = bytes + NEW.bytes;
-  END;
-  CREATE TRIGGER document_changed AFTER UPDATE OF bytes ON documents WHEN NEW.bytes <> OLD.bytes BEGIN
-    UPDATE document_sums SET bytes = bytes + NEW.bytes - OLD.bytes WHERE collection = NEW.collection AND owner = NEW.owner;
+    INSERT INTO document_sums VALUES (NEW.collection, NEW.owner, 1, 0) ON CONFLICT DO UPDATE SET count = count + 1;
   END;
   CREATE TRIGGER document_went AFTER DELETE ON documents BEGIN
     DELETE FROM document_bodies WHERE document = OLD.number;
     DELETE FROM document_versions WHERE document = OLD.number;
-    UPDATE document_sums SET count = count - 1, bytes = bytes - OLD.bytes
-      WHERE collection = OLD.collection AND owner = OLD.owner;
+    UPDATE document_sums SET count = count - 1, bytes = bytes - OLD.bytes WHERE collection = OLD.collection AND owner = OLD.owner;
     DELETE FROM document_sums WHERE collection = OLD.collection AND owner = OLD.owner AND count = 0;
   END;
   CREATE TRIGGER bytes_came AFTER INSERT ON documents WHEN NEW.bytes > 0 BEGIN
+    INSERT INTO document_sums VALUES (NEW.collection, NEW.owner, 0, NEW.bytes) ON CONFLICT DO UPDATE SET bytes = bytes + NEW.bytes;
     INSERT INTO collection_sums VALUES (NEW.collection, NEW.bytes) ON CONFLICT DO UPDATE SET bytes = bytes + NEW.bytes;
   END;
   CREATE TRIGGER bytes_changed AFTER UPDATE OF bytes ON documents WHEN NEW.bytes <> OLD.bytes BEGIN
+    UPDATE document_sums SET bytes = bytes + NEW.bytes - OLD.bytes WHERE collection = NEW.collection AND owner = NEW.owner;
     INSERT INTO collection_sums VALUES (NEW.collection, NEW.bytes - OLD.bytes)
       ON CONFLICT DO UPDATE SET bytes = bytes + NEW.bytes - OLD.bytes;
   END;

@@ -10,9 +10,11 @@ import {
 import {
   checkRef,
   fitting,
+  foundOf,
+  indexOf,
   isCounted,
-  isExpired,
   stored,
+  unexpired,
   versionsOf,
   type StoredDocument,
 } from '../../documents/stored-document.ts'
@@ -31,9 +33,11 @@ const SQL = {
   findWhole: `SELECT documents.${ROW}, document_bodies.text AS body FROM documents
     LEFT JOIN document_bodies ON document = documents.number WHERE ${OF_KEY}`,
   past: 'SELECT text FROM document_versions WHERE document = ?',
-  put: `INSERT INTO documents (collection, owner, key, text, version, bytes, place, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (collection, owner, key) DO UPDATE SET text = excluded.text, version = excluded.version,
-      bytes = excluded.bytes, place = excluded.place, expires_at = excluded.expires_at RETURNING number`,
+  add: `INSERT INTO documents (text, version, bytes, collection, owner, key, place, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  change: 'UPDATE documents SET text = ?, version = ?, bytes = ? WHERE number = ?',
+  // It writes indexes too, which the statement above does not.
+  move: 'UPDATE documents SET place = ?, expires_at = ? WHERE number = ?',
   putBody: 'INSERT OR REPLACE INTO document_bodies (document, collection, owner, text) VALUES (?, ?, ?, ?)',
   dropBody: 'DELETE FROM document_bodies WHERE document = ?',
   putPast: 'INSERT OR REPLACE INTO document_versions VALUES (?, ?)',
@@ -104,8 +108,7 @@ export class SqliteDocuments implements Documents {
       const [found, seen] = this.#found(owner, refs, nowMs)
       const { result, writes = [] } = plan(found)
       for (const write of writes) {
-        const at = refs.findIndex(({ of, key }) => of === write.to.of && key === write.to.key)
-        this.#apply(owner, write, seen[at] ?? this.#seen(owner, write.to, nowMs))
+        this.#apply(owner, write, seen[indexOf(refs, write)] ?? this.#seen(owner, write.to, nowMs))
       }
       return result
     })
@@ -136,14 +139,19 @@ export class SqliteDocuments implements Documents {
       'IMMEDIATE',
       () => {
         const nowMs = this.#now()
-        // The clock may have been set back.
-        if (Math.abs(nowMs - this.#erasedAtMs) >= ERASE_MS) this.#statements.erase.run(nowMs)
-        const result = act(nowMs)
-        this.#erasedAtMs = nowMs
-        return result
+        this.#erase(nowMs)
+        return act(nowMs)
       },
       this.#busyWaitMs,
     )
+  }
+
+  /** Erases at most once a second, unless there is more to erase. */
+  #erase(nowMs: number): void {
+    // The clock may have been set back.
+    if (Math.abs(nowMs - this.#erasedAtMs) < ERASE_MS) return
+    const { changes } = this.#statements.erase.run(nowMs)
+    this.#erasedAtMs = Number(changes) < ERASED_AT_ONCE ? nowMs : -Infinity
   }
 
   #found<const Refs extends readonly Ref[]>(
@@ -152,8 +160,8 @@ export class SqliteDocuments implements Documents {
     nowMs: number,
   ): readonly [Found<Refs>, readonly Seen[]] {
     const seen = refs.map((ref) => this.#seen(owner, ref, nowMs))
-    const found = seen.map(({ before }, at) => before && new Kept(refs[at] as Ref, before))
-    return [found as Found<Refs>, seen]
+    const documents = seen.map(({ before }) => before)
+    return [foundOf(refs, documents), seen]
   }
 
   #seen(owner: string, ref: Ref, nowMs: number): Seen {
@@ -161,8 +169,7 @@ export class SqliteDocuments implements Documents {
     const { find, findWhole } = this.#statements
     const { name, hasBody = false } = ref.of
     const row = (hasBody ? findWhole : find).get(name, owner, ref.key) as Row | undefined
-    const kept = row && plain(row)
-    return { row, before: kept && !isExpired(kept, nowMs) ? kept : undefined }
+    return { row, before: unexpired(row && plain(row), nowMs) }
   }
 
   #past({ number }: Row): string | undefined {
@@ -178,14 +185,26 @@ export class SqliteDocuments implements Documents {
     const isFull = isCounted(of, before, planned)
     const next = isFull ? fitting(of, before, planned, this.#sums(of.name, owner)) : planned
     if (next.body !== undefined) this.#makeRoom(of, owner, next.bytes - (row?.bytes ?? 0))
-    const { text, version, bytes, place, expiresAtMs } = next
-    const { number } = statements.put.get(of.name, owner, key, text, version, bytes, place, expiresAtMs) as {
-      number: number
-    }
+    const number = this.#put([of.name, owner, key], next, row)
     if (next.body !== undefined) statements.putBody.run(number, of.name, owner, next.body)
     else if (typeof row?.body === 'string') statements.dropBody.run(number)
     if (next.past !== undefined) statements.putPast.run(number, next.past)
     else if (of.versions !== undefined && row) statements.dropPast.run(number)
+  }
+
+  /** Writes the row of a document. Returns its number. */
+  #put(
+    place: readonly [string, string, string],
+    next: StoredDocument,
+    row: Row | undefined,
+  ): number | bigint {
+    const { add, change, move } = this.#statements
+    const head = [next.text, next.version, next.bytes] as const
+    if (!row) return add.run(...head, ...place, next.place, next.expiresAtMs).lastInsertRowid
+    change.run(...head, row.number)
+    if (row.place !== next.place || row.expiresAtMs !== next.expiresAtMs)
+      move.run(next.place, next.expiresAtMs, row.number)
+    return row.number
   }
 
   /** Drops the oldest bodies of a collection that does so, the owner's first, until there is room for a new one. */

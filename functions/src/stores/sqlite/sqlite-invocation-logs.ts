@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
 import type {
   CallsQuery,
@@ -7,6 +7,7 @@ import type {
   InvocationLogs,
   LogBounds,
 } from '../../calls/invocation-logs.ts'
+import { openWith } from './database-file.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. The calls of an older file are not copied, because a call is kept for only a day. */
@@ -89,7 +90,7 @@ const AFTER_ALL = '~'
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
-  readonly #statements: ReturnType<typeof prepareLogTables>
+  readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
   readonly #now: () => number
   readonly #bounds: LogBounds
 
@@ -99,13 +100,8 @@ export class SqliteInvocationLogs implements InvocationLogs {
   ) {
     this.#now = now
     this.#bounds = bounds
-    this.#database = new DatabaseSync(path, { timeout: 0 })
-    try {
-      this.#statements = prepareLogTables(this.#database)
-    } catch (error) {
-      this.#database.close()
-      throw error
-    }
+    this.#database = openWith(path, makeLogTables)
+    this.#statements = prepareAll(this.#database, SQL)
   }
 
   keep = async (uid: string, log: InvocationLog): Promise<void> => {
@@ -193,7 +189,7 @@ function sum(row: unknown): number {
  * full disk. A WAL, or a new journal for each transaction, would need room on the disk. Throws if another version has made the
  * file.
  */
-function prepareLogTables(database: DatabaseSync) {
+function makeLogTables(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')
   if (tablesVersion(database) !== SCHEMA_VERSION) {
     if (database.prepare('SELECT name FROM sqlite_schema').get())
@@ -201,5 +197,4 @@ function prepareLogTables(database: DatabaseSync) {
     database.exec(LENGTHEN_JOURNAL)
     database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
   }
-  return prepareAll(database, SQL)
 }

@@ -86,7 +86,9 @@ export class SchemaReader {
     const parts = [own(schema), ...this.#applied(schema, (below) => this.#followed(below, own, inside))]
     inside.delete(schema)
     // A reference back to a schema in which this one is, with nothing beside it, adds nothing either.
-    const isBack = parts.includes(undefined) && parts.every((part) => part === undefined || saysNothing(part))
+    const isBack =
+      parts.some((part) => part === undefined) &&
+      parts.every((part) => part === undefined || saysNothing(part))
     return isBack ? undefined : allOf(parts)
   }
 

@@ -77,11 +77,14 @@ const COMPILED_LENGTH_MAX = 1_048_576
 /** The rule sets that were compared last, the newest at the end. */
 const KNOWN = new Map<RuleSet, RuleGlobs>()
 let knownLength = 0
+/** The newest of them: most questions are about the same set as the one before. */
+let newest: { readonly set: RuleSet; readonly globs: RuleGlobs } | undefined
 
 function globsOf(set: RuleSet): RuleGlobs {
+  if (newest?.set === set) return newest.globs
   const known = KNOWN.get(set)
-  if (known && KNOWN.size === 1) return known
   const globs = known ?? new RuleGlobs(set)
+  newest = { set, globs }
   KNOWN.delete(set)
   KNOWN.set(set, globs)
   if (known) return known

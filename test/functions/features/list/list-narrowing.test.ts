@@ -1,3 +1,4 @@
+import { AskedLists } from '../../../../functions/src/features/list/asked-lists.ts'
 import { expect, test } from '@jest/globals'
 import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, inScope, parseScope, type Scope } from '@toolrack/contract'
@@ -6,7 +7,7 @@ import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'
 import { Query } from '../../../../functions/src/http/query.ts'
 import {
-  mayNarrow,
+  askedNarrowing,
   narrowedView,
   narrowingOf,
   narrowedList,
@@ -79,8 +80,9 @@ async function narrowingBy(
     ...texts.map((text): [string, string] => ['scope', text]),
     ...rooms.map((_, id): [string, string] => ['scope', `ref:room/${id}`]),
   ]).toString()
-  expect(mayNarrow(search)).toBe(texts.length + rooms.length > 0)
-  return narrowingOf({ scopes: { find } } as never, ANN, new Query(search, ['scope']))
+  const query = new Query(search, ['scope'])
+  expect(askedNarrowing(query) !== undefined).toBe(texts.length + rooms.length > 0)
+  return narrowingOf({ scopes: { find } } as never, ANN, query)
 }
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
@@ -217,5 +219,7 @@ test.each([
   ['scope=a', true],
   ['names=a&scope[]=a', true],
   ['names=a&%73cope=a', true],
-  ['names%5B%5D=a', true],
-])('?%s may narrow: %s', (search, expected) => expect(mayNarrow(search)).toBe(expected))
+  ['names%5B%5D=a', false],
+])('?%s narrows: %s', (search, expected) =>
+  expect(new AskedLists({ envelope: 'array' }).read(search).narrowing !== undefined).toBe(expected),
+)

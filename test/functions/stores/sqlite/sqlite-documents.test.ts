@@ -32,7 +32,8 @@ const SOON: Collection<{ readonly endMs: number }> = {
 const at = (of: Collection, key: string) => ({ of, key })
 
 function write(documents: Documents, owner: string, ...writes: readonly Write[]): Promise<undefined> {
-  return documents.change(owner, [], () => ({ result: undefined, writes }))
+  const refs = writes.map(({ to }) => to)
+  return documents.change(owner, refs, () => ({ result: undefined, writes }))
 }
 
 /** Opens a file twice. */
@@ -65,7 +66,7 @@ test('a database that another program has locked refuses a change and a claim, w
 test('a change waits for another program that has locked the database for a moment', async () => {
   using opened = openTwice()
   opened.other.exec('BEGIN IMMEDIATE')
-  const change = opened.documents.change('ann', [], () => ({ result: 'done' }))
+  const change = opened.documents.change('ann', [at(NOTES, 'a')], () => ({ result: 'done' }))
   opened.other.exec('ROLLBACK')
   expect(await change).toBe('done')
 })
