@@ -32,12 +32,23 @@ export async function checkedApp(services: Services): Promise<RequestListener> {
     const sent = keepSent(req)
     keepAnswered(res, (body, type) => {
       const handled = routeOf.get(res)
-      const fault = handled ? faultOf(handled, { res, body, type, sent: sent() }) : faultOfRefusal(res, body)
+      const fault = faultIn(() =>
+        handled ? faultOf(handled, { res, body, type, sent: sent() }) : faultOfRefusal(res, body),
+      )
       if (fault === undefined) return
       const place = handled ? `${handled.row.method} ${handled.row.path}` : `${req.method} ${req.url}`
       faults.push(`The answer ${res.statusCode} of ${place} does not fit its schema: ${fault}`)
     })
     serve(req, res)
+  }
+}
+
+/** What `check` finds, or that it has thrown: a body is not the JSON that its type says. */
+function faultIn(check: () => string | undefined): string | undefined {
+  try {
+    return check()
+  } catch (error) {
+    return String(error)
   }
 }
 
