@@ -13,7 +13,7 @@ def main() -> None:
     gc.disable()
     if "--zygote" in sys.argv:
         if "--without=namespaces" not in sys.argv:
-            from toolrack_runner.jail.user_namespace import start_again_in_own_user_namespace
+            from toolrack_runner.child.jail.user_namespace import start_again_in_own_user_namespace
 
             start_again_in_own_user_namespace(sys.argv[0])
         from toolrack_runner.zygote.preload import without_hooks
@@ -23,10 +23,10 @@ def main() -> None:
 
         become_zygote()
     # The zygote starts at the same time as the rest of the runner, because it takes just as long.
-    from toolrack_runner.zygote.spawn_zygote import spawn_zygote
+    from toolrack_runner.server.pool.spawn_zygote import spawn_zygote
 
     spawned = spawn_zygote() if sys.platform == "linux" else None
-    from toolrack_runner.serve import main as serve
+    from toolrack_runner.server.serve import main as serve
 
     serve(spawned)
 

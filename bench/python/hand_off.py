@@ -19,13 +19,13 @@ from typing import Any
 
 import uvloop
 
-from toolrack_runner.base_folder import choose_base
-from toolrack_runner.jail.readable import needed_paths, readable_paths
-from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.warm_queue import Key
+from toolrack_runner.server.base_folder import choose_base
+from toolrack_runner.server.pool.call import Call, run_call
+from toolrack_runner.server.pool.pool import Pool
+from toolrack_runner.server.pool.warm_queue import Key
+from toolrack_runner.server.readable import needed_paths, readable_paths
 from toolrack_runner.wire.child_messages import Invocation, JsonResult
-from toolrack_runner.zygote.messages import Limits, Opening
+from toolrack_runner.wire.zygote_messages import Limits, Opening
 
 TOOL = "echo_json:echo"
 WORKER = str(Path(__file__).parent / "unconfined_worker.py")

@@ -44,7 +44,7 @@ function nameIn(path) {
   throw new SetupError(`${path}: the name of a module's file ends in .py, such as weather.py.`)
 }
 
-/** Why a module cannot have this name, as the check of the runner says it (`module/source.py`); undefined if it can. */
+/** Why a module cannot have this name, as the check of the runner says it (`child/module/source.py`); undefined if it can. */
 function nameFault(root, name) {
   const rule = `1 to ${nameMax} ASCII letters, digits and _, not starting with a digit, and no Python keyword`
   if (!/^[A-Za-z_]\w*$/.test(name) || name.length > nameMax || keywords.has(name))

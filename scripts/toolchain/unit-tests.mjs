@@ -73,13 +73,21 @@ export const notUnit = [
   'test/scripts/supervise.test.ts',
 ]
 
-/** The folders of the Python runner's tests that `npm run check` runs. */
-const pythonFolders = ['module', 'network', 'pool', 'vectors', 'wire']
+/** The folders and files of the Python runner's tests that `npm run check` runs. */
+const pythonFolders = [
+  'child/module',
+  'server/network',
+  'server/pool',
+  'test_hosts.py',
+  'test_sides.py',
+  'vectors',
+  'wire',
+]
 export const pythonUnitFolders = pythonFolders.map((name) => `test/python-runner/${name}`)
 
 export const notPythonUnit = [
-  'test/python-runner/module/test_trusted_names.py',
-  'test/python-runner/network/test_connections.py',
-  'test/python-runner/pool/test_at_rest.py',
-  'test/python-runner/pool/test_worker.py',
+  'test/python-runner/child/module/test_trusted_names.py',
+  'test/python-runner/server/network/test_connections.py',
+  'test/python-runner/server/pool/test_at_rest.py',
+  'test/python-runner/server/pool/test_worker.py',
 ]

@@ -8,7 +8,7 @@ import { withPython } from '../support/runner-environment.ts'
 import type { Server } from '../support/server.ts'
 import { listedNames } from '../support/tool.ts'
 
-/** What only several files can do; test/python-runner/module/test_package.py has it. */
+/** What only several files can do; test/python-runner/child/module/test_package.py has it. */
 const OF_SEVERAL_FILES = [
   'path_invalid',
   'path_conflict',

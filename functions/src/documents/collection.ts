@@ -52,7 +52,7 @@ export type OwnPlace<Fields> = {
   read?(data: JsonObject, key: string): Fields | undefined
 }
 
-/** Names one document of an owner. */
+/** Names one document of an owner. A key is safe in a path: not empty, without a slash, not `.`, `..` or `__…__`. `keyOf` makes one of any id. */
 export type Ref<Fields extends object = object> = { readonly of: Collection<Fields>; readonly key: string }
 
 /** Replaces the document, or deletes it if there are no fields. */

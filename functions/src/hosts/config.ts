@@ -64,7 +64,7 @@ const OF_GOOGLE = "Google's libraries read this environment variable themselves"
 const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
-/** The memory of a call without a limit of its own, as in the runner (`zygote/messages.py`), and the most that the runner accepts. */
+/** The memory of a call without a limit of its own, as in the runner (`wire/zygote_messages.py`), and the most that the runner accepts. */
 const MEMORY_MB = { usual: 256, least: 32, most: 4_096 }
 /** The longest deadline that the runner accepts, in seconds. */
 const TIMEOUT_SECONDS_MAX = 3_600

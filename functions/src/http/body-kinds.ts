@@ -4,14 +4,14 @@ import { ToolrackError } from '@toolrack/contract'
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
 /** What messages call a body, how large it may be, and what its sender can do if it is larger. */
-type BodyKindRow = {
+export type DeclaredBody = {
   readonly what: string
   readonly size: keyof typeof BODY_BYTES_MAX
   readonly wayOut: string
 }
 
 /** Every kind of body. A message about a body that is too large has the limit and the way out of its kind. */
-export const BODY_KINDS = {
+const BODY_KINDS = {
   call: single(
     'The body of a call',
     'Let the tool work on a part of the data at a time, or let it read the data from a place that the arguments name.',
@@ -50,21 +50,26 @@ export const BODY_KINDS = {
     'Cut their texts before, or leave out the layers that come last.',
   ),
   none: single('The body of this request', 'Leave it out, because the route reads none.'),
-} as const satisfies Readonly<Record<string, BodyKindRow>>
+} as const satisfies Readonly<Record<string, DeclaredBody>>
 
-export type BodyKind = keyof typeof BODY_KINDS
+/** One of the kinds above, or what a feature declares of its own body. */
+export type BodyKind = keyof typeof BODY_KINDS | DeclaredBody
+
+export function declaredBody(kind: BodyKind): DeclaredBody {
+  return typeof kind === 'string' ? BODY_KINDS[kind] : kind
+}
 
 /** The error of a body that has more bytes than its kind may have. */
 export function bodyTooLarge(kind: BodyKind): ToolrackError {
-  const { what, size, wayOut } = BODY_KINDS[kind]
+  const { what, size, wayOut } = declaredBody(kind)
   const limit = size === 'bulk' ? '1 MB' : '256 KB'
   return new ToolrackError('BODY_TOO_LARGE', `${what} may have at most ${limit}. ${wayOut}`)
 }
 
-function single(what: string, wayOut: string): BodyKindRow {
+function single(what: string, wayOut: string): DeclaredBody {
   return { what, size: 'single', wayOut }
 }
 
-function bulk(what: string, wayOut: string): BodyKindRow {
+function bulk(what: string, wayOut: string): DeclaredBody {
   return { what, size: 'bulk', wayOut }
 }

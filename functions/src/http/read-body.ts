@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
-import { BODY_BYTES_MAX, BODY_KINDS, bodyTooLarge, type BodyKind } from './body-kinds.ts'
+import { BODY_BYTES_MAX, bodyTooLarge, declaredBody, type BodyKind } from './body-kinds.ts'
 import { readJson, readJsonInPieces } from '../json/read-json.ts'
 import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
@@ -51,7 +51,7 @@ type ParsedRequest = IncomingMessage & { readonly rawBody?: Uint8Array; body?: u
 /** The bytes of a body. They are counted until the request is handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
 export async function readBytes(sent: Sent, kind: BodyKind): Promise<Uint8Array> {
   const { res, bodies, principal } = sent
-  const { size } = BODY_KINDS[kind]
+  const { size } = declaredBody(kind)
   const req: ParsedRequest = sent.req
   const { rawBody } = req
   // Frees the value that the framework has parsed, because it takes as much memory as the value that the service parses.
@@ -71,7 +71,7 @@ export async function readBytes(sent: Sent, kind: BodyKind): Promise<Uint8Array>
 
 async function parse(req: IncomingMessage, res: ServerResponse, kind: BodyKind): Promise<void> {
   try {
-    await PARSERS[BODY_KINDS[kind].size](req, res)
+    await PARSERS[declaredBody(kind).size](req, res)
   } catch (error) {
     throw (error as { type?: string }).type === 'entity.too.large' ? bodyTooLarge(kind) : error
   }

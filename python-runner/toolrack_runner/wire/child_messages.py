@@ -2,7 +2,7 @@
 
 A message is one JSON object in one frame (`frames.py`). A child trusts main and does not check its orders. Main never trusts
 a child, because the child imports a module: main reads its messages with `parse_child_message.py` only.
-`pool/child_life.py` defines which message a child may send at which moment.
+`server/pool/child_life.py` defines which message a child may send at which moment.
 
 Messages are plain tuples, because a forked child copies each memory page that it touches.
 """
@@ -94,7 +94,7 @@ class ProbeOrder(NamedTuple):
     """Try harmless forms of attacks. The zygote sends it before any user code runs."""
 
     probes: list[str]
-    #: The fields of `level.canaries.Canaries`.
+    #: The fields of `wire.canaries.Canaries`.
     canaries: dict[str, int | str]
 
     def as_json(self) -> Json:
@@ -204,7 +204,7 @@ class Progress(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Values that a generator has yielded, each as JSON text. Main checks each text (`pool/call_events.py`)."""
+    """Values that a generator has yielded, each as JSON text. Main checks each text (`server/pool/call_events.py`)."""
 
     values: list[str]
 
@@ -241,7 +241,7 @@ class CallFailure(NamedTuple):
 
 
 class StageReport(NamedTuple):
-    """The report of a check so far. `pool/check_report.py` checks its contents."""
+    """The report of a check so far. `server/pool/check_report.py` checks its contents."""
 
     stage: Literal["parsed", "imported", "loaded"]
     report: dict[str, Any]

@@ -53,3 +53,16 @@ def is_too_heavy(data: bytes) -> bool:
             if values > VALUES_MAX:
                 return True
     return False
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """True if exact lists and dicts are nested more than `levels` deep. Does not recurse, so it accepts every depth."""
+    level = [value]
+    for _ in range(levels + 1):
+        lists = [item for item in level if type(item) is list]
+        dicts = [item for item in level if type(item) is dict]
+        if not lists and not dicts:
+            return False
+        level = [item for held in lists for item in held]
+        level += [item for held in dicts for item in held.values()]
+    return True

@@ -17,7 +17,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 def parse_child_message(value: Any) -> ChildMessage:
     """The message in a JSON value that a child sent; raises ProtocolError if it is none.
 
-    Does not check the contents of a report (`pool/check_report.py` does) or the text of a JsonResult (`pool/outcome.py`).
+    Does not check the contents of a report (`server/pool/check_report.py` does) or the text of a JsonResult
+    (`server/pool/outcome.py`).
     """
     for fields, make in SHAPES:
         if _has_exactly(fields, value):

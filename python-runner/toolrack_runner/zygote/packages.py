@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from toolrack_runner.jail.confine import Confinement
-from toolrack_runner.zygote.home import Home, HomeError, read_home
+from toolrack_runner.child.home import Home, HomeError, read_home
+from toolrack_runner.child.jail.confine import Confinement
 
 #: Modules of a package that are imported with it, because importing them takes most of the time.
 PARTS: Final = {

@@ -2,18 +2,16 @@
 
 `threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. The hooks took a tenth of a
 child's processor time, because a child copies each page that they write. Most hooks repair locks and forget threads of the
-parent. These are not needed, because a zygote has only one thread. `be_another_process` does the work of the other hooks.
+parent. These are not needed, because a zygote has only one thread. `child/another_process.py` does the work of the other
+hooks.
 """
 
 import importlib
 import os
-import sys
-from _random import Random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _register = os.register_at_fork
-_modules = sys.modules
 
 
 @contextmanager
@@ -26,12 +24,6 @@ def without_hooks() -> Iterator[None]:
         os.register_at_fork = _register
 
 
-with without_hooks():
-    import threading
-
-_main_thread = threading.main_thread()
-_get_native_id = threading.get_native_id
-
 #: Modules of the standard library that many tools import. They take 15 MB in a zygote and nothing in a child.
 STANDARD = (
     *("asyncio", "base64", "collections", "dataclasses", "datetime", "decimal", "enum", "functools"),
@@ -39,23 +31,6 @@ STANDARD = (
     *("string", "tempfile", "textwrap", "traceback", "typing", "urllib.parse", "urllib.request"),
     *("uuid", "zoneinfo"),
 )
-
-
-def be_another_process() -> None:
-    """Runs in a child right after the fork: seeds its random numbers and notes the id of its thread."""
-    if (random := _modules.get("random")) is not None:
-        Random.seed(random._inst)  # noqa: SLF001 - as its own hook does
-    _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as its own hook does
-
-
-def seed_numpy() -> None:
-    """Runs in a confined child: gives the random numbers of numpy a new seed, if the zygote has imported them.
-
-    All children of the zygote would get the same numbers.
-    """
-    if (numbers := _modules.get("numpy.random")) is not None:
-        with suppress(AttributeError):  # It is another package of this name.
-            numbers.seed()
 
 
 def preload_standard(names: tuple[str, ...]) -> None:

@@ -13,16 +13,16 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Final
 
-from toolrack_runner.jail.confine import Confinement
-from toolrack_runner.level.canaries import CONNECTIONS, Canaries
-from toolrack_runner.level.probe import ESCAPED
-from toolrack_runner.level.probes import PROBES
+from toolrack_runner.child.home import Home
+from toolrack_runner.child.jail.confine import Confinement
+from toolrack_runner.child.level.attempts import ALONE, COMBINABLE
+from toolrack_runner.child.live import live
+from toolrack_runner.wire.canaries import CONNECTIONS, Canaries
 from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
-from toolrack_runner.zygote.child import live
-from toolrack_runner.zygote.home import Home
-from toolrack_runner.zygote.messages import Limits, Spawn
+from toolrack_runner.wire.sight import ESCAPED
+from toolrack_runner.wire.zygote_messages import Limits, Spawn
 
 #: An attack that takes more time counts as successful.
 PROBE_SECONDS: Final = 5.0
@@ -30,8 +30,8 @@ PROBE_SECONDS: Final = 5.0
 
 def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
     """The observation of each probe, by its name. An attack whose child ends counts as successful."""
-    combined = [each.name for each in PROBES if each.is_combinable]
-    alone = [[each.name] for each in PROBES if not each.is_combinable]
+    combined = [attempt.__name__ for attempt in COMBINABLE]
+    alone = [[attempt.__name__] for attempt in ALONE]
     kept = tuple(getattr(canaries, name) for name in CONNECTIONS)
     children = [_Child(confinement, slot, names, kept) for slot, names in enumerate((combined, *alone))]
     for child in children:

@@ -16,17 +16,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NoReturn
 
-from toolrack_runner.jail.confine import Confinement, prepare_confinement
-from toolrack_runner.jail.hygiene import die_with
-from toolrack_runner.zygote import messages
-from toolrack_runner.zygote.child import live
+from toolrack_runner.child.home import Home
+from toolrack_runner.child.jail.confine import Confinement, prepare_confinement
+from toolrack_runner.child.jail.hygiene import die_with
+from toolrack_runner.child.live import live
+from toolrack_runner.wire import zygote_messages as messages
+from toolrack_runner.wire.zygote_messages import ZygoteChannel
+from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.denied_calls import replace_denied_calls
-from toolrack_runner.zygote.home import Home
-from toolrack_runner.zygote.messages import ZygoteChannel
 from toolrack_runner.zygote.packages import UnfitError, import_packages
 from toolrack_runner.zygote.preload import STANDARD, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
-from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 #: The stack of a thread. Its full size counts against a child's memory: with the usual 8 MB, 31 threads would use all of it.
 STACK_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from fuzz.call_plan import Case
 from fuzz.canaries import Canaries
 from fuzz.inside import system_calls
 from support.live_runner import invocation
+from toolrack_runner.child.jail.linux import SYSCALLS
 from toolrack_runner.errors import ERROR_CODES
-from toolrack_runner.jail.linux import SYSCALLS
 
 SOURCE = Path(system_calls.__file__).read_text()
 #: Above what a batch takes. A child that hangs ends itself before; one that has stopped itself (SIGSTOP) is ended by this.

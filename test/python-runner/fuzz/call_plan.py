@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from fuzz.known_flags import COMMANDS, FLAGS, drawn, known
 from fuzz.signatures import ARGUMENTS_MAX, OF_ANY_KIND, SIGNATURES, VALUES, Argument
-from toolrack_runner.jail.linux import MACHINE, SYSCALLS
-from toolrack_runner.jail.seccomp import policy
-from toolrack_runner.jail.seccomp.rule import ALLOW
+from toolrack_runner.child.jail.linux import MACHINE, SYSCALLS
+from toolrack_runner.child.jail.seccomp import policy
+from toolrack_runner.child.jail.seccomp.rule import ALLOW
 
 #: Arguments of these kinds are tried with each other, the rest one at a time.
 TOGETHER: Final = (

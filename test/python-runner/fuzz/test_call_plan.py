@@ -9,10 +9,10 @@ from fuzz.answers import answer_cases
 from fuzz.call_plan import PLACES_OF_FLAGS, allowed_calls, at_random, flagged, flagged_at_random, systematic
 from fuzz.known_flags import COMMANDS, FLAGS
 from fuzz.signatures import DESCRIPTORS, EVERY_BIT, SIGNATURES
-from toolrack_runner.jail.linux import SYSCALLS
-from toolrack_runner.jail.seccomp import policy
-from toolrack_runner.jail.seccomp.allowed import ALLOWED
-from toolrack_runner.jail.seccomp.rule import ALLOW, Condition, when
+from toolrack_runner.child.jail.linux import SYSCALLS
+from toolrack_runner.child.jail.seccomp import policy
+from toolrack_runner.child.jail.seccomp.allowed import ALLOWED
+from toolrack_runner.child.jail.seccomp.rule import ALLOW, Condition, when
 
 
 def test_every_call_that_is_allowed_is_tried() -> None:

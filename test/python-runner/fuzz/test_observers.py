@@ -10,7 +10,7 @@ from fuzz.batch import Tried, try_batch
 from fuzz.call_plan import Call, Case, case_of
 from fuzz.canaries import Canaries, put_canaries
 from fuzz.observers import OBSERVERS, Found, Observers
-from toolrack_runner.settings import LAYERS
+from toolrack_runner.server.settings import LAYERS
 
 O_WRONLY_TRUNC, O_CREAT_WRONLY = 0o1001, 0o101
 F_SETLK, LOCK_EX_NB = 6, 6

@@ -16,9 +16,10 @@ import pytest
 from hostile.targets import Targets, put_targets
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
-from toolrack_runner.level.probe import UNCHANGED, Probe, expected, holders
-from toolrack_runner.level.probes import PROBES
-from toolrack_runner.settings import LAYERS
+from toolrack_runner.server.level.probe import Probe, expected, holders
+from toolrack_runner.server.level.probes import PROBES
+from toolrack_runner.server.settings import LAYERS
+from toolrack_runner.wire.sight import UNCHANGED
 
 MODULE = Path(__file__).parent / "modules/attacks.py"
 #: So that a tool may be connected to the peer that the test puts out.

@@ -18,9 +18,9 @@ from typing import Any
 import pydantic
 import pydantic_core
 
-from toolrack_runner.module.checked_tool import checked_tool
-from toolrack_runner.module.convert import ArgumentsError
-from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.child.module.checked_tool import checked_tool
+from toolrack_runner.child.module.convert import ArgumentsError
+from toolrack_runner.child.module.load import LoadedModule, load_module
 
 LOADED: dict[str, LoadedModule] = {}
 

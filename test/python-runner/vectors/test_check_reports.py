@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from toolrack_runner.limits import HOSTS_MAX, SPECS_MAX
-from toolrack_runner.module.report import SCHEMA_FILE, CheckReport, SpecReport
-from toolrack_runner.pool.check_report import is_report
+from toolrack_runner.server.pool.check_report import is_report
+from toolrack_runner.wire.report import SCHEMA_FILE, CheckReport, SpecReport
 from vectors.cases import VECTORS, Case, cases
 
 REPORT = json.loads((VECTORS / "check-report.json").read_text("utf-8"))["report"]

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from pydantic import AnyUrl, StringConstraints
 
-from toolrack_runner.module.convert import arguments_adapter
+from toolrack_runner.child.module.convert import arguments_adapter
 from vectors.cases import Case, cases
 
 TYPES: dict[str, Any] = {

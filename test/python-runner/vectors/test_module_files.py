@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolrack_runner.module.file_paths import digest_of, files_fault
+from toolrack_runner.file_paths import digest_of, files_fault
 from vectors.cases import Case, cases
 
 

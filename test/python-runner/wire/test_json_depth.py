@@ -3,8 +3,7 @@
 import orjson
 import pytest
 
-from toolrack_runner.module.plain import is_deeper
-from toolrack_runner.wire.json_depth import READER_LEVELS, TooDeepError, read_json
+from toolrack_runner.wire.json_depth import READER_LEVELS, TooDeepError, is_deeper, read_json
 
 LEVELS = 100
 SIBLINGS = b",".join([b"[]"] * LEVELS)

@@ -137,7 +137,7 @@ TOOL_SPECS = [{{"name": "{module}:run", "description": "Runs.", "handler": run}}
 
 def in_a_hurry(root: Path) -> Path:
     """A runner that waits for the import of packages for a shorter time."""
-    file = root / "toolrack_runner/pool/zygotes.py"
+    file = root / "toolrack_runner/server/pool/zygotes.py"
     text = file.read_text()
     assert "IMPORT_SECONDS = 60.0" in text
     file.write_text(text.replace("IMPORT_SECONDS = 60.0", "IMPORT_SECONDS = 3.0"))

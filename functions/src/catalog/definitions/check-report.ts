@@ -2,7 +2,7 @@ import type { ErrorCode, JsonObject } from '@toolrack/contract'
 
 /**
  * The runner's report on a module: the runner reads the module, imports it in the jail and runs its examples there. The shape
- * is that of `python-runner/toolrack_runner/module/check_report.schema.json`.
+ * is that of `python-runner/toolrack_runner/wire/check_report.schema.json`.
  */
 export type CheckReport = {
   /** Faults of the whole module. A module with such a fault has no tools. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parseObject } from '../../parse-object.ts'
+import { cutMember } from '../../json/cut-member.ts'
 import { JsonText } from '../../json/json-text.ts'
 import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/definitions/runner.ts'
 
@@ -14,11 +15,9 @@ const EVENTS_BYTES_MAX = 16_777_216
 /** The most bytes of printed lines that are kept for a call without an outcome. A runner's log has at most as many. */
 const PRINTED_BYTES_MAX = 65_536
 
-/** What a line starts with. Values and outcomes are not parsed, because that may take tens of milliseconds. */
-const VALUE = '{"event":"value","value":'
-const OUTCOME = '{"event":"outcome",'
-
 const NEW_LINE = 0x0a
+
+const THE_OUTCOME = 'the outcome'
 
 /** Reads the lines of a runner's answer with events, in pieces of any size. Throws for an answer that is not valid. */
 export class EventReader {
@@ -57,7 +56,7 @@ export class EventReader {
     return waiting
   }
 
-  /** The outcome, in the form of an answer without events. Throws if the runner has sent none. */
+  /** The outcome: an answer without events, with the field `event` besides. Throws if the runner has sent none. */
   end(): string {
     if (this.#lineBytes > 0) throw invalid('it ends in the middle of a line')
     if (this.#outcome === undefined) throw invalid('it has no outcome')
@@ -78,11 +77,11 @@ export class EventReader {
     if (!isUtf8(line)) throw invalid(`line ${this.#lines} is not UTF-8`)
     if (this.#outcome !== undefined) throw invalid('a line follows the outcome')
     const text = line.toString()
-    if (text.startsWith(OUTCOME)) {
-      this.#outcome = `{${text.slice(OUTCOME.length)}`
+    const event = eventIn(text)
+    if (event === THE_OUTCOME) {
+      this.#outcome = text
       return undefined
     }
-    const event = eventIn(text)
     if (!event) throw invalid(`line ${this.#lines} is no event`)
     if (event.type !== 'progress') this.#bytes += line.length
     if (this.#bytes > EVENTS_BYTES_MAX) throw invalid(`its events have more than ${EVENTS_BYTES_MAX} bytes`)
@@ -97,10 +96,12 @@ export class EventReader {
   }
 }
 
-function eventIn(line: string): RunnerEvent | undefined {
-  if (line.startsWith(VALUE) && line.endsWith('}'))
-    return { type: 'value', value: new JsonText(line.slice(VALUE.length, -1)) }
-  const { event, text, fraction } = parseObject(line) ?? {}
+/** The event of a line. Values are not parsed, because that may take tens of milliseconds. */
+function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
+  const { rest, cut } = cutMember(line, 'value') ?? { rest: '' }
+  const { event, text, fraction } = parseObject(rest) ?? {}
+  if (event === 'outcome') return THE_OUTCOME
+  if (event === 'value') return cut === undefined ? undefined : { type: 'value', value: new JsonText(cut) }
   if (typeof text !== 'string') return undefined
   if (event === 'log') return { type: 'log', text }
   return event === 'progress' && typeof fraction === 'number'

@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
+import { cutMember } from '../../json/cut-member.ts'
 import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../catalog/definitions/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
@@ -14,25 +15,12 @@ export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_
   return ran(answer.text) ?? uncertain('sent an answer that is not valid')
 }
 
-/** The texts before and after the value in an answer. A runner writes nothing else between outcome, value and log. */
-const BEFORE_VALUE = '{"outcome":"success","value":'
-const BEHIND_VALUE = ',"log":{"text":"'
-
 /**
- * Splits an answer into the text of its value and the rest. The value is not parsed, because that may take tens of
- * milliseconds and the runner has parsed it. JSON escapes the quotes in strings, so the last BEHIND_VALUE is always the log
- * of the answer itself.
+ * The outcome of a call that the runner ran. Undefined for an answer that is not valid. The value is not parsed, because that may
+ * take tens of milliseconds and the runner has parsed it.
  */
-function split(answered: string): { readonly rest: string; readonly json?: string } {
-  const end = answered.lastIndexOf(BEHIND_VALUE)
-  if (end < BEFORE_VALUE.length || !answered.startsWith(BEFORE_VALUE)) return { rest: answered }
-  const json = answered.slice(BEFORE_VALUE.length, end)
-  return { rest: `{"outcome":"success"${answered.slice(end)}`, json }
-}
-
-/** The outcome of a call that the runner ran. Undefined for an answer that is not valid. */
 function ran(answered: string): RunnerOutcome | undefined {
-  const { rest, json } = split(answered)
+  const { rest, cut: json } = cutMember(answered, 'value') ?? { rest: '' }
   const body = parseObject(rest) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const { wallMs, cpuMs, maxRssBytes } = fields(body['usage'])

@@ -13,10 +13,10 @@ test('the defaults that --print-config shows for the runner are those of the run
   const { inForce } = readConfig({})
   const shown = (name: string): string => String(inForce.get(name)?.value)
   const ofRunner = {
-    TOOLRACK_RUNNER_SLOTS: inRunner('settings.py', /^SLOTS = (\d+)$/m),
-    TOOLRACK_RUNNER_POOL_MB: inRunner('settings.py', /"TOOLRACK_RUNNER_POOL_MB", (\d+),/),
-    TOOLRACK_RUNNER_MIN_ISOLATION: inRunner('settings.py', /"TOOLRACK_RUNNER_MIN_ISOLATION", "(\w+)"/),
-    TOOLRACK_CALL_MEMORY_MB: inRunner('zygote/messages.py', /memory_bytes: int = (\d+) << 20/),
+    TOOLRACK_RUNNER_SLOTS: inRunner('server/settings.py', /^SLOTS = (\d+)$/m),
+    TOOLRACK_RUNNER_POOL_MB: inRunner('server/settings.py', /"TOOLRACK_RUNNER_POOL_MB", (\d+),/),
+    TOOLRACK_RUNNER_MIN_ISOLATION: inRunner('server/settings.py', /"TOOLRACK_RUNNER_MIN_ISOLATION", "(\w+)"/),
+    TOOLRACK_CALL_MEMORY_MB: inRunner('wire/zygote_messages.py', /memory_bytes: int = (\d+) << 20/),
   }
   for (const [name, value] of Object.entries(ofRunner)) expect([name, shown(name)]).toEqual([name, value])
 })

@@ -65,6 +65,22 @@ test('events are heard in their order, values as they were written, and then the
   ])
 })
 
+test('an event is read with its fields in any order', async () => {
+  const { outcome: ended, text: _text, ...facts } = SUCCESS
+  const { outcome, events } = await heard(
+    pieces(
+      '{"text":"one","event":"log"}\n',
+      '{ "value" : {"event":"log","value":2} , "more": 1, "event" : "value" }\n',
+      `${JSON.stringify({ ...facts, value: { event: 'value' }, outcome: ended, event: 'outcome' })}\n`,
+    ),
+  )
+  expect(events).toEqual([
+    { type: 'log', text: 'one' },
+    { type: 'value', value: new JsonText('{"event":"log","value":2}') },
+  ])
+  expect(outcome).toMatchObject({ json: '{"event":"value"}' })
+})
+
 test('an outcome with a value is read as in an answer without events', async () => {
   const { outcome: ended, text: _text, ...facts } = SUCCESS
   const line = `${JSON.stringify({ event: 'outcome', outcome: ended, value: { a: [1] }, ...facts })}\n`
@@ -97,6 +113,12 @@ test.each([
   ['garbage', [log('a'), 'Bad gateway\n'], invalid('line 2 is no event')],
   ['an unknown event', [log('a'), '{"event":"tick","text":""}\n'], invalid('line 2 is no event')],
   ['an empty line', [log('a'), '\n'], invalid('line 2 is no event')],
+  ['an event without its value', [log('a'), '{"event":"value"}\n'], invalid('line 2 is no event')],
+  [
+    'an event of two kinds',
+    [log('a'), '{"event":"value","value":1,"event":"log"}\n'],
+    invalid('line 2 is no event'),
+  ],
   ['no UTF-8', [log('a'), Buffer.from([0x22, 0xff, 0x22, 0x0a])], invalid('line 2 is not UTF-8')],
   ['a huge line', [log('a'), 'x'.repeat(2_200_000)], invalid('a line has more than 2097152 bytes')],
   [

@@ -63,7 +63,6 @@ test('a call goes out with the secret, and comes back with what it returned, cos
   ])
 })
 
-/** The fields in the order in which the runner writes them. */
 const withValue = (value: unknown) => {
   const { outcome, text: _text, ...facts } = SUCCESS
   return { outcome, value, ...facts }
@@ -92,6 +91,22 @@ test.each([
   ],
 ])('%s is read as what it is', async (_title, answer, expected) => {
   expect((await asked([json(answer)])).outcome).toMatchObject(expected)
+})
+
+test('an answer is read with its fields in any order, and with fields that nobody knows', async () => {
+  const fields = Object.entries({
+    ...withValue({ value: [1], log: 'x' }),
+    news: { value: 2, outcome: 'failure' },
+  })
+  for (let turn = 0; turn < fields.length; turn += 1) {
+    const turned = [...fields.slice(turn), ...fields.slice(0, turn)]
+    for (const order of [turned, turned.toReversed()])
+      expect((await asked([json(Object.fromEntries(order))])).outcome).toMatchObject({
+        json: '{"value":[1],"log":"x"}',
+        log: SUCCESS.log,
+        isolation: 'L2',
+      })
+  }
 })
 
 test('a value is taken as it stands, numbers and all, and never parsed', async () => {
@@ -193,8 +208,14 @@ test.each<[string, RequestListener, string, RegExp]>([
   ['answers no level', json({ ...SUCCESS, isolation: 'L9' }), MAY_HAVE_RUN, /not valid/],
   ['answers no usage', json({ ...SUCCESS, usage: undefined }), MAY_HAVE_RUN, /not valid/],
   [
-    'answers a value at another place',
-    json({ ...SUCCESS, text: undefined, value: 1 }),
+    'answers two values',
+    text(200, `{"value":1,${JSON.stringify(SUCCESS).slice(1, -1)},"val\\u0075e":2}`),
+    MAY_HAVE_RUN,
+    /not valid/,
+  ],
+  [
+    'answers two levels',
+    text(200, `{"isolation":"L4",${JSON.stringify(SUCCESS).slice(1)}`),
     MAY_HAVE_RUN,
     /not valid/,
   ],

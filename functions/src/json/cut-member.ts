@@ -1,0 +1,104 @@
+/** The JSON text of an object with null in the place of one member, and the text of this member if the object has it. */
+export type CutMember = { readonly rest: string; readonly cut?: string }
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/** The end of a longer string is found by indexOf, which is faster for a long string, and slower for a short one. */
+const SHORT = 64
+
+/**
+ * Cuts the value of a member out of the JSON of an object, wherever the member stands, and does not parse this value. Whoever
+ * parses the rest checks it. Undefined if the text is no object, or has a name twice. Linear in the text.
+ */
+export function cutMember(text: string, name: string): CutMember | undefined {
+  const names = new Set<string>()
+  let cut: { readonly from: number; readonly to: number } | undefined
+  let at = afterSpace(text, 0)
+  if (text.charCodeAt(at) !== OPENING_BRACE) return undefined
+  at = afterSpace(text, at + 1)
+  if (text.charCodeAt(at) === CLOSING_BRACE) return { rest: text }
+  for (;;) {
+    if (text.charCodeAt(at) !== QUOTE) return undefined
+    const nameEnd = afterString(text, at)
+    const colon = afterSpace(text, nameEnd)
+    if (text.charCodeAt(colon) !== COLON) return undefined
+    const found = nameIn(text.slice(at, nameEnd))
+    if (found === undefined || names.has(found)) return undefined
+    names.add(found)
+    const from = afterSpace(text, colon + 1)
+    const end = afterValue(text, from)
+    if (found === name) cut = { from, to: withoutSpace(text, end) }
+    if (text.charCodeAt(end) === CLOSING_BRACE) break
+    if (text.charCodeAt(end) !== COMMA) return undefined
+    at = afterSpace(text, end + 1)
+  }
+  if (!cut) return { rest: text }
+  const { from, to } = cut
+  if (to <= from) return undefined
+  return { rest: `${text.slice(0, from)}null${text.slice(to)}`, cut: text.slice(from, to) }
+}
+
+/** The name in the JSON of a string. Undefined if it is no string. */
+function nameIn(json: string): string | undefined {
+  if (!json.includes('\\')) return json.slice(1, -1)
+  try {
+    return JSON.parse(json) as string
+  } catch {
+    return undefined
+  }
+}
+
+/** The position of the comma or the closing sign behind the value that starts here, or the length of the text. */
+function afterValue(text: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < text.length; at += 1) {
+    const sign = text.charCodeAt(at)
+    if (sign === QUOTE) at = afterString(text, at) - 1
+    else if (sign === OPENING_BRACE || sign === OPENING_BRACKET) depth += 1
+    else if (sign === CLOSING_BRACE || sign === CLOSING_BRACKET) {
+      if (depth === 0) return at
+      depth -= 1
+    } else if (sign === COMMA && depth === 0) return at
+  }
+  return text.length
+}
+
+/** The position behind the string whose quote is here, or the length of the text. */
+function afterString(text: string, start: number): number {
+  let at = start + 1
+  for (const near = Math.min(at + SHORT, text.length); at < near; at += 1) {
+    const sign = text.charCodeAt(at)
+    if (sign === QUOTE) return at + 1
+    if (sign === BACKSLASH) at += 1
+  }
+  for (let end = text.indexOf('"', at); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = end
+    while (backslashes > at && text.charCodeAt(backslashes - 1) === BACKSLASH) backslashes -= 1
+    if ((end - backslashes) % 2 === 0) return end + 1
+  }
+  return text.length
+}
+
+function afterSpace(text: string, start: number): number {
+  let at = start
+  while (isSpace(text.charCodeAt(at))) at += 1
+  return at
+}
+
+/** The position behind the last character before `end` that is no space. */
+function withoutSpace(text: string, end: number): number {
+  let at = end
+  while (isSpace(text.charCodeAt(at - 1))) at -= 1
+  return at
+}
+
+function isSpace(sign: number): boolean {
+  return sign === 0x20 || sign === 0x0a || sign === 0x0d || sign === 0x09
+}

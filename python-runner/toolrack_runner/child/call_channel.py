@@ -1,0 +1,120 @@
+"""The child's end of the channel during a call. Any thread of the tool may use it, and every message is written whole."""
+
+import _thread
+import time
+from contextlib import suppress
+
+from toolrack_runner.wire.child_messages import (
+    VALUES_PER_MESSAGE_MAX,
+    Answer,
+    ChildMessage,
+    Progress,
+    Values,
+)
+from toolrack_runner.wire.frames import write_frame
+
+#: The time between two writes of events. Main accepts more messages (`EVENTS_PER_SECOND_MAX` in `server/pool/channel.py`).
+EVENT_SECONDS = 0.025
+#: How many characters of values wait for one message. A longer value is sent alone.
+VALUES_CHARACTERS_MAX = 32 << 10
+
+# A module may replace these names.
+_monotonic, _sleep, _start_thread = time.monotonic, time.sleep, _thread.start_new_thread
+
+
+class CallChannel:
+    """Writes the answer and the connection wishes at once, and progress and values every EVENT_SECONDS at most."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = _thread.allocate_lock()
+        self._is_answered = False
+        #: The progress that waits, and how many of the waiting values came before it.
+        self._progress: tuple[Progress, int] | None = None
+        self._values: list[str] = []
+        self._characters = 0
+        #: When the next events may be written.
+        self._next = 0.0
+        #: Whether a thread waits to write them.
+        self._is_coming = False
+
+    def say(self, message: ChildMessage) -> None:
+        """Writes a message at once."""
+        with self._lock:
+            write_frame(self._descriptor, message.as_json())
+
+    def answer(self, answer: Answer) -> None:
+        """Writes the events that still wait, and then the answer. Drops all later events."""
+        with self._lock:
+            self._write()
+            self._is_answered = True
+            write_frame(self._descriptor, answer.as_json())
+
+    def progress(self, fraction: float, text: str) -> None:
+        """Sends this progress, unless a later one replaces it before it is written.
+
+        Never waits for the lock: the collector may run a finaliser that calls this while the same thread writes.
+        """
+        self._progress = Progress(fraction, text), len(self._values)
+        self._write_soon()
+
+    def value(self, json: str) -> None:
+        """Sends a value of a generator. Waits if values come faster than main reads them."""
+        with self._lock:
+            self._values.append(json)
+            self._characters += len(json)
+            is_full = len(self._values) >= VALUES_PER_MESSAGE_MAX or self._characters >= VALUES_CHARACTERS_MAX
+        if is_full:
+            self._write_in_turn()
+        else:
+            self._write_soon()
+
+    def _write_soon(self) -> None:
+        """Writes the events that wait: now if it may, otherwise in another thread."""
+        if _monotonic() >= self._next and self._lock.acquire(blocking=False):
+            try:
+                self._write()
+            finally:
+                self._lock.release()
+        elif not self._is_coming:
+            self._is_coming = True
+            try:
+                _start_thread(self._write_later, ())
+            except (
+                RuntimeError
+            ):  # The tool has as many threads as it may have; the next event or the answer does it.
+                self._is_coming = False
+
+    def _write_later(self) -> None:
+        """Runs in a thread of its own, which Python does not list among the threads of the tool."""
+        with suppress(
+            OSError
+        ):  # The channel is closed, so main ends this child. The log must not show this error.
+            self._write_in_turn()
+
+    def _write_in_turn(self) -> None:
+        """Waits for the next turn, and writes the events that wait."""
+        while True:
+            _sleep(max(self._next - _monotonic(), 0))
+            with self._lock:
+                if _monotonic() >= self._next:
+                    # Set before the write: an event that comes during it asks for another thread.
+                    self._is_coming = False
+                    self._write()
+                    return
+
+    def _write(self) -> None:
+        """Writes the events that wait. The caller holds the lock."""
+        progress, self._progress = self._progress, None
+        values, self._values = self._values, []
+        self._characters = 0
+        if self._is_answered or (progress is None and not values):
+            return
+        before = len(values) if progress is None else progress[1]
+        if values[:before]:
+            write_frame(self._descriptor, Values(values[:before]).as_json())
+        if progress is not None:
+            write_frame(self._descriptor, progress[0].as_json())
+        if values[before:]:
+            write_frame(self._descriptor, Values(values[before:]).as_json())
+        self._next = _monotonic() + EVENT_SECONDS

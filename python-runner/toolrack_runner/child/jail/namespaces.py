@@ -1,0 +1,210 @@
+"""Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
+
+The zygote does the expensive part once: it makes a network without interfaces, and a root directory that contains only the
+files that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its
+workplace. The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
+
+A user other than root can do all this in a user namespace (`user_namespace.py`).
+
+The numbers come from `linux/sched.h` and `linux/mount.h`.
+"""
+
+import ctypes
+import os
+import signal
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from toolrack_runner.child.jail.hygiene import die_with
+from toolrack_runner.child.jail.linux import Unavailable, syscall
+from toolrack_runner.child.jail.user_namespace import CLONE_NEWUSER, map_own_user
+from toolrack_runner.child_bounds import QUOTA_BYTES, QUOTA_INODES
+from toolrack_runner.workplace_path import workplace_beside
+
+CLONE_NEWNS: Final = 0x0002_0000
+CLONE_NEWUTS: Final = 0x0400_0000
+CLONE_NEWIPC: Final = 0x0800_0000
+CLONE_NEWPID: Final = 0x2000_0000
+CLONE_NEWNET: Final = 0x4000_0000
+OF_A_ZYGOTE: Final = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+
+MS_RDONLY: Final = 1
+MS_NOSUID: Final = 2
+MS_NODEV: Final = 4
+MS_NOEXEC: Final = 8
+MS_REMOUNT: Final = 32
+MS_BIND: Final = 4096
+MS_REC: Final = 16384
+MS_PRIVATE: Final = 1 << 18
+MNT_DETACH: Final = 2
+AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
+AT_RECURSIVE: Final = 0x8000
+MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
+
+#: The directory at which the new root is mounted. Every Linux has it, and it contains nothing that children may read. The
+#: mount exists only in the zygote's own mount namespace, so nothing can remain in the real /proc.
+NEW_ROOT: Final = "/proc"
+#: The mount options of the child's file system. The user and the group are filled in for each child.
+OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
+OPTIONS_BYTES_MAX: Final = 128
+#: The devices of a child, which store nothing. /dev/zero is not one of them: a shared mapping of it is anonymous memory that
+#: no limit counts.
+DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class Namespaces:
+    """The namespaces of this process, which is the first process in them.
+
+    `status` is a descriptor of /proc/self/status, opened while this process had the old root: the new root has no /proc.
+    `workplace` is the path at which each child has a file system of its own.
+    """
+
+    def __init__(self, status: int, workplace: str) -> None:
+        self.status = status
+        self.workplace = workplace
+        # The arguments of the mount are prepared here, except for the child's user. A child should write to few pages,
+        # because it copies each page that it writes to.
+        self._texts = [ctypes.create_string_buffer(text) for text in (b"tmpfs", os.fsencode(workplace))]
+        self._options = ctypes.create_string_buffer(OPTIONS_BYTES_MAX)
+        source, target = map(ctypes.addressof, self._texts)
+        flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+        self._mount = (source, target, source, flags, ctypes.addressof(self._options))
+
+    def enter_own(self, uid: int, gid: int) -> None:
+        """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities. Raises OSError."""
+        syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
+        self.mount_workplace(uid, gid)
+
+    def mount_workplace(self, uid: int, gid: int) -> None:
+        """Mounts an empty, small file system at the workplace, and goes there. Raises OSError."""
+        self._options.value = OPTIONS % (uid, gid)
+        syscall("mount", *self._mount)
+        os.chdir(self.workplace)
+
+    def unmount_workplace(self) -> None:
+        """Removes the file system with its files. Raises OSError (EBUSY) while one of them is in use."""
+        os.chdir("/")
+        _call("umount2", self.workplace, 0)
+
+
+def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
+    """Forks, and makes the new process the first one of new namespaces with a root directory of its own.
+
+    Returns only in the new process. The old process waits for the new one, and ends with the same exit code or signal. If
+    the kernel refuses the namespaces, the function returns Unavailable in the calling process, and nothing has changed.
+    """
+    reason = _try_in_a_child()
+    if reason is not None:
+        return Unavailable(reason)
+    _unshare()
+    inner = os.fork()
+    if inner:
+        _wait_and_end_as(inner)
+    die_with(0)
+    status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
+    workplace = workplace_beside(read_only)
+    _build_root(read_only, workplace)
+    return Namespaces(status, workplace)
+
+
+def _unshare() -> None:
+    """Moves this process into new namespaces. An ordinary user also needs a user namespace, if it is not in one already."""
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        syscall("unshare", OF_A_ZYGOTE)
+    except PermissionError:
+        if uid == 0:
+            raise
+        syscall("unshare", OF_A_ZYGOTE | CLONE_NEWUSER)
+        map_own_user(uid, gid)
+
+
+def _try_in_a_child() -> str | None:
+    """Why this process cannot have namespaces; None if it can. A child tries it, because unshare cannot be undone."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _unshare()
+            _mount("none", "/", "", MS_REC | MS_PRIVATE)
+            _mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k")
+            _make_read_only(NEW_ROOT)
+        except OSError as error:
+            os.write(writer, f"the kernel refuses {error.filename}: {error.strerror}".encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        reason = answer.read().decode()
+    _, status = os.waitpid(pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        return "a trial process failed"
+    return reason or None
+
+
+def _wait_and_end_as(pid: int) -> NoReturn:
+    """Waits in the old process, outside of the namespaces, and ends like the new process, so that main sees how it ended."""
+    os.closerange(3, 1 << 16)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 1)
+
+
+def _build_root(read_only: Sequence[str], workplace: str) -> None:
+    _mount("none", "/", "", MS_REC | MS_PRIVATE)
+    _mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
+    os.mkdir(NEW_ROOT + "/dev", 0o755)
+    os.mkdir(NEW_ROOT + workplace, 0o755)
+    for path in read_only:
+        _show(path)
+    for device in DEVICES:
+        if os.path.exists(device):
+            os.close(os.open(NEW_ROOT + device, os.O_CREAT | os.O_WRONLY, 0o666))
+            _mount(device, NEW_ROOT + device, "", MS_BIND)
+    os.chdir(NEW_ROOT)
+    _call("pivot_root", ".", ".")
+    _call("umount2", ".", MNT_DETACH)
+    os.chdir("/")
+    _mount("none", "/", "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
+
+
+def _show(path: str) -> None:
+    """Makes a path of the old root readable at the same path of the new root. A symbolic link stays a symbolic link."""
+    shown = NEW_ROOT + path
+    if not os.path.lexists(path) or os.path.lexists(shown):
+        return
+    os.makedirs(os.path.dirname(shown), 0o755, exist_ok=True)
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), shown)
+        return
+    if os.path.isdir(path):
+        os.mkdir(shown, 0o755)
+    else:
+        os.close(os.open(shown, os.O_CREAT | os.O_WRONLY, 0o644))
+    _mount(path, shown, "", MS_BIND | MS_REC)
+    _make_read_only(shown)
+
+
+def _make_read_only(path: str) -> None:
+    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0)
+    address, size = ctypes.addressof(attributes), ctypes.sizeof(attributes)
+    _call("mount_setattr", AT_FDCWD, path, AT_RECURSIVE, address, size)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    try:
+        _call("mount", source, target, kind, flags, options)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, f"mount of {target}") from None
+
+
+def _call(name: str, *arguments: int | str) -> None:
+    """Like `syscall`, but an argument can be a string. The kernel gets the address of its C string."""
+    buffers = [
+        ctypes.create_string_buffer(os.fsencode(each)) if isinstance(each, str) else each
+        for each in arguments
+    ]
+    syscall(name, *(each if isinstance(each, int) else ctypes.addressof(each) for each in buffers))

@@ -1,0 +1,60 @@
+"""The workplace of one child: its user, its directory, and its limits.
+
+Without namespaces, each slot has a directory, which is emptied after each child. A process with the child's own identity
+empties it. So even a symbolic link that changes meanwhile cannot make this process remove a file that the child could not
+have removed.
+"""
+
+import os
+from dataclasses import dataclass
+
+from toolrack_runner.child.jail.identity import drop_identity
+from toolrack_runner.child.jail.rlimits import PlannedLimits
+from toolrack_runner.remove_contents import remove_contents
+
+#: The cache folder of a home, by its path in the home.
+CACHE = ".cache"
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """The user of a child, the directory that it may write to, and its limits."""
+
+    path: str
+    uid: int
+    gid: int
+    limits: PlannedLimits
+
+
+def name_workplace(path: str) -> None:
+    """Makes this directory the home and the temporary directory, for example of `tempfile`, and names its cache folder."""
+    os.environ["HOME"] = os.environ["TMPDIR"] = path
+    os.environ["XDG_CACHE_HOME"] = f"{path}/{CACHE}"
+
+
+def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
+    """Makes the directory of a slot, if it does not exist, and returns its path. Its mode is 0700, its owner `uid`.
+
+    Does not make `base`: a runner that ends removes `base`, and nothing may remain after that.
+    """
+    path = f"{base}/{slot}"
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return path
+    if uid != os.geteuid():
+        os.chown(path, uid, gid)
+    return path
+
+
+def start_emptying(base: str, slot: int, uid: int, gid: int) -> int:
+    """Starts a process that empties the slot's directory, and returns its pid without waiting for it."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if uid != os.geteuid():
+                drop_identity(uid, gid)
+            remove_contents(f"{base}/{slot}")
+        finally:
+            os._exit(0)
+    return pid

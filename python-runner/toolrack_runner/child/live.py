@@ -1,0 +1,229 @@
+"""The process of one call: it is confined, imports one module, runs one call, answers, and ends."""
+
+import gc
+import os
+import select
+import sys
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import CodeType
+from typing import Any, NoReturn
+
+from toolrack_runner.child.another_process import be_another_process, seed_numpy
+from toolrack_runner.child.brokered_socket import connect_by_broker, open_broker
+from toolrack_runner.child.call_channel import CallChannel
+from toolrack_runner.child.home import Home
+from toolrack_runner.child.jail.confine import Confinement
+from toolrack_runner.child.jail.workplace import Workplace
+from toolrack_runner.child.level.attempts import ATTEMPTS, try_it
+from toolrack_runner.child.module.call import call_tool
+from toolrack_runner.child.module.check import check_module
+from toolrack_runner.child.module.context import Context
+from toolrack_runner.child.module.files import Source
+from toolrack_runner.child.module.imports import imports_of_code
+from toolrack_runner.child.module.load import (
+    Code,
+    LoadedModule,
+    converts,
+    load_known,
+    load_module,
+    places,
+    portable_code,
+)
+from toolrack_runner.child.module.prepare import prepare
+from toolrack_runner.child.module.source import code_object
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.canaries import Canaries
+from toolrack_runner.wire.child_messages import Answer, ChildMessage, SourceText
+from toolrack_runner.wire.fault import Fault, ModuleError
+from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
+from toolrack_runner.wire.parse_child_message import parse_child_message
+from toolrack_runner.wire.zygote_messages import Spawn
+
+#: The codes of limits that an import can exceed too.
+LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
+
+REHEARSAL_SOURCE = b"""
+def echo(text: str) -> str:
+    return text
+
+TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "handler": echo}]
+"""
+
+
+def _load_rehearsal() -> LoadedModule:
+    """Loads a module of the runner's own: first from its source, then from the compiled code."""
+    code = portable_code(code_object("rehearsal.py", REHEARSAL_SOURCE.decode()))
+    assert code is not None
+    whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
+    module = load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, places(whole))
+    del sys.modules["rehearsal"]
+    return module
+
+
+#: Loaded when the zygote imports this file.
+REHEARSAL = _load_rehearsal()
+
+_exit = os._exit
+_read = os.read
+#: The original. `denied_calls.py` replaces it for tools.
+_poll = select.poll
+
+
+def live(
+    confinement: Confinement,
+    workplace: Workplace,
+    home: Home,
+    spawn: Spawn,
+    channel: int,
+    output: int,
+    kept: tuple[int, ...] = (),
+) -> NoReturn:
+    """Runs in the forked child. Before `confine`, only the runner's own code may run. `kept` stays open for a probe."""
+    try:
+        be_another_process()
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        confinement.confine(workplace, keep=(channel, *kept))
+        home.fill()
+        seed_numpy()
+        order = messages.read_order(read_frame(channel))
+        gc.enable()  # Off in the zygote, because a collection would copy pages.
+        match order:
+            case messages.CallOrder():
+                _call(channel, order, spawn.limits.output_bytes)
+            case messages.CheckOrder():
+                _check(channel, order)
+            case messages.ProbeOrder():
+                _probe(channel, order)
+    except FrameError:
+        pass  # Main closed the channel, because it does not need this child.
+    except BaseException as error:  # noqa: BLE001 - main must learn of every error
+        _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
+    finally:
+        _exit(0)
+
+
+def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> None:
+    sayer = CallChannel(channel)
+    Context.tell = sayer.progress
+    if order.rehearse:
+        _rehearse()
+    if order.network:
+        connect_by_broker()
+
+    try:
+        module, ready = _loaded(channel, order)
+    except ModuleError as refused:
+        _flush()
+        _say(channel, _broken(refused.fault))
+    else:
+        _say(channel, ready)
+        call = messages.Invocation(**read_frame(channel))
+        if order.network:
+            open_broker(channel, sayer.say)
+        outcome = call_tool(
+            *(module, call.tool, call.arguments, call.context),
+            output_bytes_max=output_bytes_max,
+            send_value=sayer.value if call.streams else None,
+        )
+        sayer.answer(_answer(outcome))
+    _wait_for_the_end(channel)
+
+
+def _rehearse() -> None:
+    """Runs a call and drops its answer. So the memory pages that a real call writes are copied before that call."""
+    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
+    encode_frame(_answer(outcome).as_json())
+
+
+def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
+    """The module, and the message for main; raises ModuleError."""
+    if order.known is not None:
+        code = a2b_base64(order.known.code)
+        _say(channel, messages.Starting())
+        module = load_known(order.module, order.source, code, order.known.places)
+        if order.known.converts and not _is_called(channel):
+            prepare(module)
+            _flush()
+        return module, messages.Ready()
+
+    def announce(code: Code) -> None:
+        portable = portable_code(code)
+        text = None if portable is None else b2a_base64(portable, newline=False).decode()
+        codes = (code,) if isinstance(code, CodeType) else code.values()
+        imported = imports_of_code(*(each for each in codes if isinstance(each, CodeType)))
+        _say(channel, messages.Imports([name for name in imported if name != order.module], text))
+        _say(channel, messages.Starting())
+
+    module = load_module(order.module, _source(order.source, _utf8), for_one_call=True, announce=announce)
+    return module, messages.Ready(places(module), converts(module))
+
+
+def _is_called(channel: int) -> bool:
+    """Whether the invocation has come already. Then the child prepares nothing for other tools."""
+    poll = _poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _source(source: SourceText, as_bytes: Callable[[str], bytes]) -> Source:
+    if isinstance(source, str):
+        return as_bytes(source)
+    return {path: as_bytes(text) for path, text in source.items()}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _broken(fault: Fault) -> messages.CallFailure:
+    code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
+    error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
+    return messages.CallFailure(code, error)
+
+
+def _answer(outcome: Any) -> Answer:
+    """The message for an outcome of `call_tool`. A result that is JSON is sent as text."""
+    if "value" in outcome:
+        return messages.JsonResult(outcome["text"])
+    if "text" in outcome:
+        return messages.TextResult(outcome["text"])
+    return messages.CallFailure(outcome["code"], outcome["error"])
+
+
+def _check(channel: int, order: messages.CheckOrder) -> None:
+    def send(stage: Mapping[str, object]) -> None:
+        _say(channel, parse_child_message({"stage": stage}))
+
+    source = _source(order.source, a2b_base64)
+    check_module(order.module, source, send=send, this_machine=order.this_machine)
+    _flush()
+    _say(channel, messages.Done())
+    _wait_for_the_end(channel)
+
+
+def _probe(channel: int, order: messages.ProbeOrder) -> None:
+    canaries = Canaries(**order.canaries | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
+    _say(channel, messages.Sights({name: try_it(ATTEMPTS[name], canaries) for name in order.probes}))
+    _wait_for_the_end(channel)
+
+
+def _say(channel: int, message: ChildMessage) -> None:
+    write_frame(channel, message.as_json())
+
+
+def _wait_for_the_end(channel: int) -> None:
+    """Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
+
+    The caller must not return before: objects of the module would be freed, and their `__del__` would run after the answer.
+    """
+    _read(channel, 1)
+
+
+def _flush() -> None:
+    """Flushes the streams. The module may have replaced them, so every error is ignored."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BaseException):
+            stream.flush()

@@ -1,0 +1,180 @@
+"""One call of one tool: from its arguments to its outcome."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolrack_runner.child.module.context import Context
+from toolrack_runner.child.module.convert import ArgumentsError
+from toolrack_runner.child.module.drain import (
+    SendValue,
+    TooManyValuesError,
+    Values,
+    drain,
+    drain_async,
+    is_async_generator,
+    is_generator,
+)
+from toolrack_runner.child.module.facts import has_method
+from toolrack_runner.child.module.formed import ResultError
+from toolrack_runner.child.module.handler import CONTEXT, Handler
+from toolrack_runner.child.module.load import LoadedModule
+from toolrack_runner.child.module.raised import raised
+from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.user_traceback import exception_line
+from toolrack_runner.near_miss import did_you_mean, named, near_miss
+from toolrack_runner.wire.fault import ModuleError
+from toolrack_runner.wire.frames import JsonObject
+
+
+def call_tool(
+    module: LoadedModule,
+    tool: str,
+    arguments: JsonObject,
+    context: JsonObject,
+    *,
+    output_bytes_max: int,
+    send_value: SendValue | None = None,
+) -> JsonObject:
+    """Calls a handler, and collects the values of a generator. Never raises, whatever the handler does.
+
+    `send_value` takes the JSON text of each value at once.
+
+    The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
+    `{"outcome": "failure", "code", "error"}`. It is plain JSON.
+    """
+    try:
+        handler = module.find(tool)
+        if handler is None:
+            return failure("TOOL_NOT_FOUND", _unknown(module, tool))
+        fault = arguments_fault(handler, arguments)
+        if fault:
+            return failure("ARGUMENTS_INVALID", fault)
+        try:
+            given = _converted(module, tool, handler, arguments)
+        except ArgumentsError as invalid:
+            return failure("ARGUMENTS_INVALID", str(invalid))
+        except _TypesError as error:
+            return failure(*error.args)
+        if handler.takes_context:
+            given[CONTEXT] = Context(context)
+        values = Values(output_bytes_max, send_value)
+        return _called(module, tool, handler, given, values)
+    except ModuleError as error:
+        return failure("MODULE_BROKEN", error.fault.message)
+    except MemoryError:
+        sentence = "the tool used up its memory. Work on less at a time."
+        return failure("MEMORY_LIMIT", f"{module.files.main}: {sentence}")
+    except BaseException as error:  # noqa: BLE001 - main waits for an answer
+        sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
+        return failure("TOOL_CRASHED", f"{module.files.main}: {sentence}")
+
+
+def failure(code: str, error: str) -> JsonObject:
+    """The outcome of a call without a result."""
+    return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
+
+
+def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
+    """A sentence about names of arguments that are missing or unexpected; None if the handler takes them."""
+    if handler.takes_context and CONTEXT in arguments:
+        return f"{handler.title}() gets '{CONTEXT}' from the runner; it is no argument. Leave it out."
+    missing = [name for name in handler.required if name not in arguments]
+    extra = [] if handler.takes_any else [name for name in arguments if name not in handler.names]
+    if not missing and not extra:
+        return None
+    said: list[str] = []
+    if missing:
+        said.append(f"misses the required argument{'s' * (len(missing) > 1)} {named(missing)}")
+    if extra:
+        said.append(f"got the unexpected argument{'s' * (len(extra) > 1)} {named(extra)}")
+    free = [name for name in handler.names if name not in arguments]
+    near_misses = [(name, near) for name in extra[:3] if (near := near_miss(name, free))]
+    meant = [f"'{near}'" if len(extra) == 1 else f"'{near}' for '{name}'" for name, near in near_misses]
+    question = f" Did you mean {' and '.join(meant)}?" if meant else ""
+    takes = f"It takes {named(handler.names)}." if handler.names else "It takes no arguments."
+    return f"{handler.title}() {' and '.join(said)}.{question} {takes}"
+
+
+class _TypesError(Exception):
+    """The module's own code failed while an argument was converted. The arguments are a code and a text."""
+
+
+def _converted(
+    module: LoadedModule, tool: str, handler: Handler, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A copy of the arguments, with the types that the annotations name. Raises ArgumentsError, ModuleError, _TypesError."""
+    converter = module.converter(tool, handler)
+    if converter is None:
+        return dict(arguments)
+    try:
+        return module.trusted.keep(lambda: _flushed(converter.convert, {"arguments": arguments}))
+    except ArgumentsError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a validator may raise anything
+        came_up = error
+    raise _TypesError(*module.trusted.keep(lambda: raised(came_up, module.files)))
+
+
+def _called(
+    module: LoadedModule, tool: str, handler: Handler, given: dict[str, Any], values: Values
+) -> JsonObject:
+    call = handler.call
+    try:
+        returned = module.trusted.run(lambda: _flushed(call, given))
+        if has_method(returned, "__await__") or is_async_generator(returned):
+            returned = module.trusted.run(lambda: _flushed(_await, {"returned": returned, "values": values}))
+        if is_generator(returned):
+            generator = returned
+            returned = _flushed(lambda: drain(generator, values, module.trusted), {})
+        if returned is values:
+            result = module.trusted.keep(values.result)
+        else:
+            result = module.trusted.keep(lambda: result_of(returned))
+    except TooManyValuesError as many:
+        return failure(
+            "RESULT_TOO_LARGE", f"The result of {tool} has more than the {many} it may have; ask for less."
+        )
+    except ResultError as invalid:
+        return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
+    except BaseException as error:  # noqa: BLE001 - a handler may raise anything
+        came_up = error
+        return failure(*module.trusted.keep(lambda: raised(came_up, module.files)))
+    text: Any = result["text"]
+    size = len(text.encode())
+    bytes_max = values.bytes_max
+    if size > bytes_max:
+        # Main and the service use the same sentence. It is written for the model that made the call.
+        sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
+        return failure("RESULT_TOO_LARGE", sentence)
+    return {"outcome": "success", **result}
+
+
+def _await(returned: Any, values: Values) -> object:
+    """The value of an awaitable, or `values` with those of an async generator, both in one event loop."""
+    import asyncio  # The first import of asyncio costs 70 ms, and most tools do not need it.
+
+    async def awaited() -> object:
+        value = await returned if has_method(returned, "__await__") else returned
+        return await drain_async(value, values) if is_async_generator(value) else value
+
+    return asyncio.run(awaited())
+
+
+def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """The result of a call. Then flushes the streams. The module may have replaced them, so their errors are ignored."""
+    try:
+        return call(**given)
+    finally:
+        for stream in ("stdout", "stderr"):
+            try:
+                getattr(sys, stream).flush()
+            except BaseException:  # noqa: BLE001, S112 - a stream of the module may raise anything
+                continue
+
+
+def _unknown(module: LoadedModule, tool: str) -> str:
+    for refused in module.faults:
+        if refused.name == tool:
+            return f"Unsupported tool: {tool[:128]}. Its spec is refused: {refused.faults[0].message}"
+    return f"Unsupported tool: {tool[:128]}{did_you_mean(tool, module.tools)}"

@@ -1,0 +1,73 @@
+"""The context of a call: a dict with facts about it, and the method with which its tool tells how much is done."""
+
+import time
+from collections.abc import Callable
+from math import inf, isfinite
+from typing import Any, ClassVar
+
+from toolrack_runner.child.module.facts import as_text, type_name
+from toolrack_runner.rfc3339 import rfc3339
+from toolrack_runner.wire.child_messages import PROGRESS_CHARACTERS_MAX
+from toolrack_runner.wire.frames import JsonObject
+
+#: The user of the calls that a check makes.
+EXAMPLE_USER = "example"
+#: How long an example appears to have if its spec has no `timeoutSeconds`: as long as a call.
+EXAMPLE_SECONDS = 30.0
+
+#: Takes a fraction from 0 to 1 and a text.
+TellProgress = Callable[[float, str], None]
+
+
+def _nobody(fraction: float, text: str) -> None:
+    """Drops the progress: the examples of a check have no listener."""
+
+
+class Context(dict[str, Any]):
+    """The value of a handler's parameter `context`. It is a dict for everything that takes dicts."""
+
+    #: Belongs to the class, because a process runs one call. So a context can be copied and pickled like any dict.
+    tell: ClassVar[TellProgress] = staticmethod(_nobody)
+
+    def progress(self, fraction: float, text: str = "") -> None:
+        """Tells the caller how much of the call is done. Any thread may call it, as often as it likes.
+
+        `fraction` is a number from 0 to 1. Raises TypeError or ValueError if it is not, or if the text is too long.
+        """
+        said = as_text(text)
+        if said is None:
+            raise TypeError(f"progress(fraction, text): text is {type_name(text)}, and must be a str")
+        if len(said) > PROGRESS_CHARACTERS_MAX:
+            raise ValueError(
+                f"progress(fraction, text): text has {len(said):,} characters, and may have {PROGRESS_CHARACTERS_MAX:,}"
+            )
+        Context.tell(_number(fraction), said)
+
+
+def example_context(tool: str, timeout_seconds: float | None, caller: JsonObject) -> JsonObject:
+    """The context that an example of a check gets. `caller` is the context that the example states."""
+    return {
+        "user": EXAMPLE_USER,
+        "invocationId": EXAMPLE_USER,
+        "tool": tool,
+        "deadline": rfc3339(time.time() + (timeout_seconds or EXAMPLE_SECONDS)),
+        "session": None,
+        "workflow": None,
+        "caller": caller,
+    }
+
+
+def _number(fraction: object) -> float:
+    if isinstance(fraction, bool | str | bytes) or not hasattr(fraction, "__float__"):
+        raise TypeError(
+            f"progress(fraction, text): fraction is {type_name(fraction)}, and must be a number from 0 to 1"
+        )
+    try:
+        number = float(fraction)
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or not 0 <= number <= 1:
+        raise ValueError(
+            f"progress(fraction, text): fraction is {number:g}, and must be from 0 to 1; half of the work is 0.5"
+        )
+    return number

@@ -1,0 +1,50 @@
+"""The fault of a module whose import raised."""
+
+from toolrack_runner.child.module.facts import is_a, missing_name
+from toolrack_runner.child.module.files import ModuleFiles
+from toolrack_runner.child.module.raised import denied, raised
+from toolrack_runner.child.module.sibling_fault import sibling_fault
+from toolrack_runner.child.module.user_traceback import exception_line, user_place, user_traceback
+from toolrack_runner.wire.fault import Fault, FaultKind, fault
+
+
+def import_fault(files: ModuleFiles, error: BaseException) -> Fault:
+    """The fault for what an import raised. Names the innermost line of the module. Never raises."""
+    kind, sentence = _said(files, error)
+    file, line = user_place(error, files)
+    found = fault(kind, file, line, sentence)
+    package = _package(error) if kind == "import_not_installed" else None
+    return Fault(kind, found.message, found.line, user_traceback(error, files), package)
+
+
+def _package(error: BaseException) -> str:
+    """The top-level package that an import did not find; empty if the error is another one."""
+    return (missing_name(error) or "").partition(".")[0]
+
+
+def _said(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str]:
+    code, _ = raised(error, files)
+    if code == "MEMORY_LIMIT":
+        sentence = "importing the module needs more memory than it may have. Load less, and inside a handler."
+        return "import_memory", sentence
+    if code == "DISK_LIMIT":
+        sentence = "importing the module writes more than its disk quota. Write less, and inside a handler."
+        return "import_disk", sentence
+    if is_a(error, SystemExit):
+        cure = "Remove the call, or put it under if __name__ == '__main__'"
+        return "import_exited", f"importing the module calls exit(). {cure}."
+    found = sibling_fault(files, error)
+    if found is not None:
+        return found
+    package = _package(error)
+    if package:
+        sentence = f"the module imports '{package[:64]}', which is not installed here."
+        cure = "Use the standard library, or ask the operator to add the package to packages.txt"
+        return "import_not_installed", f"{sentence} {cure}."
+    hint = denied(error, files)
+    if hint:
+        return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"
+    cure = "Correct that line, or move code that may fail into a handler"
+    said = exception_line(error)[:300]
+    stop = "" if said.endswith((".", "?", "!")) else "."
+    return "import_raised", f"importing the module raised {said}{stop} {cure}."

@@ -1,0 +1,48 @@
+"""The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither.
+
+Their classes are known by their names. A class of the module can have the same names; then only its own result differs.
+"""
+
+from contextlib import suppress
+from math import isnan
+from typing import Any, Final
+
+from toolrack_runner.child.module.facts import bases, class_name, module_name, namespace_of
+
+#: The classes of `pandas.NA` and `pandas.NaT`.
+_MISSING: Final = frozenset({"NAType", "NaTType"})
+#: `item` gives them as a whole number if their unit is the nanosecond.
+_TIMES: Final = frozenset({"datetime64", "timedelta64"})
+
+
+def is_missing(value: object) -> bool:
+    """Whether this is a missing value of pandas."""
+    kind = type(value)
+    return class_name(kind) in _MISSING and module_name(kind) == "pandas"
+
+
+def scalar_of_numpy(value: object) -> type | None:
+    """The class `numpy.generic`, if this is a scalar of numpy; else None."""
+    for kind in bases(type(value)):
+        if class_name(kind) == "generic" and module_name(kind) == "numpy":
+            return kind
+    return None
+
+
+def form_of_scalar(value: Any, generic: type) -> object:
+    """What Python has in place of a scalar of numpy: a number, a bool, text, a date, a duration; None for NaN and NaT.
+
+    A time that Python cannot hold is text, and so is one with nanoseconds. A duration is exact to the microsecond.
+    """
+    methods = namespace_of(generic)
+    item = methods["item"](value)
+    kind = class_name(type(value))
+    if kind == "timedelta64" and type(item) is int:
+        with suppress(TypeError):  # Months and years have no fixed length.
+            item = methods["astype"](value, "m8[us]", casting="same_kind").item()
+    if kind in _TIMES and type(item) is int:
+        text = str(value)
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if kind == "longdouble":
+        item = float(item)
+    return None if type(item) is float and isnan(item) else item

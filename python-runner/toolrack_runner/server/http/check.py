@@ -1,0 +1,40 @@
+"""`POST /check`: reports what a module contains, by reading it and then importing it in the jail."""
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from toolrack_runner.server.http.body import read_body
+from toolrack_runner.server.http.invoke import common_fields
+from toolrack_runner.server.http.runner import Runner
+from toolrack_runner.server.http.sources import SOURCE_FIELDS, checked_source, source_digest
+from toolrack_runner.server.pool.fair_queue import THE_SERVICE
+
+#: The default time for the import and all examples together.
+DEADLINE_MS = 20_000
+#: A check that ran out of time pauses its user for as long as the check took, but at most for this time.
+PAUSE_SECONDS_MAX = 30.0
+
+
+async def check(request: Request) -> Response:
+    """Answers 200 with a report, even if the module is wrong."""
+    # Not imported at the start, because the libraries of `run_check` take more time to import than all others together.
+    from toolrack_runner.server.pool.check import run_check
+
+    runner: Runner = request.app.state.runner
+    body = await read_body(request, "name", *SOURCE_FIELDS, "deadlineMs", "tenant")
+    name = body.text("name", characters_max=128)
+    source = checked_source(body)
+    deadline_ms = body.whole_number("deadlineMs", 1, 120_000, default=DEADLINE_MS)
+    tenant = body.tenant() or THE_SERVICE
+    level = await runner.require_level(None)
+    pool = runner.require_pool()
+    async with runner.place(request, runner.checks, tenant, "module checks"):
+        checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
+        # The pause must start before this check leaves its place: otherwise the user's next check would start there.
+        if checked.ran_out_of_time and not runner.settings.is_for_one_user:
+            runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
+        runner.pause_for_main(runner.checks, tenant, checked.observed.main_seconds)
+    answer = {key: value for key, value in checked.report.items() if key != "stage"}
+    answer |= {"sha256": source_digest(source)} | common_fields(checked.observed, level)
+    return Response(orjson.dumps(answer), media_type="application/json")

@@ -1,0 +1,70 @@
+"""The answer to a call whose caller wants its events: one JSON object in each line, and the outcome in the last line."""
+
+import asyncio
+from contextlib import suppress
+
+from starlette.responses import Response
+from starlette.types import Send
+
+from toolrack_runner.server.pool.call_events import CallEvents
+
+NDJSON = "application/x-ndjson"
+#: The time between two writes. Whatever happens between them is sent together.
+WRITE_SECONDS = 0.01
+_START = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(b"content-type", NDJSON.encode()), (b"cache-control", b"private, no-store")],
+}
+
+
+class EventStream:
+    """Begins with the first event. A call without events costs it nothing, and is answered as plain JSON."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.events: CallEvents | None = None
+        self._waits = asyncio.Event()
+        self._has_ended = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return self._sending is not None
+
+    def wake(self) -> None:
+        """Sends what waits, soon."""
+        self._waits.set()
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send_events())
+
+    async def end(self, outcome: Response) -> None:
+        """Sends the events that still wait and the outcome, which is plain JSON, and runs what comes after the answer."""
+        assert self._sending is not None
+        assert self.events is not None
+        self._has_ended.set()
+        self._waits.set()
+        await self._sending
+        # A result may have line breaks between its parts.
+        line = b'{"event":"outcome",' + bytes(outcome.body)[1:].replace(b"\n", b" ") + b"\n"
+        await self._send({"type": "http.response.body", "body": self.events.take() + line})
+        if outcome.background is not None:
+            await outcome.background()
+
+    def stop(self) -> None:
+        """Stops without an outcome, because nobody reads it."""
+        if self._sending is not None:
+            self._sending.cancel()
+
+    async def _send_events(self) -> None:
+        assert self.events is not None
+        await self._send(_START)
+        while True:
+            await self._waits.wait()
+            self._waits.clear()
+            if self._has_ended.is_set():
+                return
+            if lines := self.events.take():
+                await self._send({"type": "http.response.body", "body": lines, "more_body": True})
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_ended.wait(), WRITE_SECONDS)

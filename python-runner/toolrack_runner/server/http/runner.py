@@ -1,0 +1,181 @@
+"""The state that all routes share, and how much of the runner one user may have."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from starlette.requests import Request
+
+from toolrack_runner.server.http.http_error import HttpError
+from toolrack_runner.server.level.measurement import ONLY_LINUX, Measurement
+from toolrack_runner.server.pool.children import PoolError
+from toolrack_runner.server.pool.fair_queue import FairBudget, FairQueue, QueueFullError, Shares
+from toolrack_runner.server.pool.pool import Pool
+from toolrack_runner.server.settings import LEVELS, Settings
+from toolrack_runner.wire.child_messages import SourceText
+
+#: The least number of places for checks. If one check hangs, another can still run.
+CHECKS_MIN: Final = 2
+#: How many of a user's calls or checks may wait for each place that the user may have.
+WAITING_PER_PLACE: Final = 2
+#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
+WAITING_MAX_PER_PLACE: Final = 16
+#: How much of main's processor time one call or check may take without a pause of its user. Most take 0.2 ms.
+MAIN_SECONDS: Final = 0.003
+#: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most a
+#: ninth of the time of main's thread.
+PAUSE_TIMES: Final = 8
+MAIN_PAUSE_SECONDS_MAX: Final = 1.0
+#: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
+SOURCES_BYTES_MAX: Final = 64 << 20
+#: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
+LOOK_SECONDS: Final = 0.1
+
+
+def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
+    """The shares of calls. `user_slots` is how many slots one user may have; None means half."""
+    return _shares(slots, max(1, slots // 2) if user_slots is None else user_slots)
+
+
+def shares_of_checks(slots: int, user_slots: int | None) -> Shares:
+    """The shares of checks: half as many places as calls have, and the same fraction of the places for one user.
+
+    Checks have their own places, so uploads that hang never hold the place of a call.
+    """
+    places = max(CHECKS_MIN, slots // 2)
+    return _shares(places, max(1, places // 2 if user_slots is None else places * user_slots // slots))
+
+
+def _shares(places: int, places_per_user: int) -> Shares:
+    return Shares(
+        places=places,
+        places_per_user=places_per_user,
+        waiting_per_user=WAITING_PER_PLACE * places_per_user,
+        waiting_max=WAITING_MAX_PER_PLACE * places,
+    )
+
+
+class Sources:
+    """The sources that callers sent, by their sha256. Later calls may leave the source out.
+
+    If there is no room, the user with the most bytes loses the source that was used longest ago.
+    """
+
+    def __init__(self, bytes_max: int = SOURCES_BYTES_MAX) -> None:
+        self._bytes = FairBudget(bytes_max)
+        #: The source, its size, and the user who sent it first. Other users with the same source use it too.
+        self._held: OrderedDict[str, tuple[SourceText, int, str]] = OrderedDict()
+
+    def find(self, sha256: str) -> SourceText | None:
+        """The source, which is now the last used one; None if it is not stored."""
+        if sha256 not in self._held:
+            return None
+        self._held.move_to_end(sha256)
+        return self._held[sha256][0]
+
+    def keep(self, user: str, sha256: str, source: SourceText) -> None:
+        """Stores the source of a user. The caller has checked that `sha256` is its digest."""
+        if self.find(sha256) is not None:
+            return
+        texts = (source,) if isinstance(source, str) else (*source, *source.values())
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        self._held[sha256] = source, size, user
+        self._bytes.add(user, size)
+        while (greediest := self._bytes.greediest) is not None:
+            oldest = next(digest for digest, (*_, owner) in self._held.items() if owner == greediest)
+            self._bytes.add(greediest, -self._held.pop(oldest)[1])
+
+
+@dataclass
+class Runner:
+    settings: Settings
+    #: None if this system cannot make children.
+    pool: Pool | None
+    calls: FairQueue
+    checks: FairQueue
+    measurement: Measurement
+    sources: Sources = field(default_factory=Sources)
+
+    def require_pool(self) -> Pool:
+        """The pool; raises HttpError if this system has none."""
+        if self.pool is None:
+            raise HttpError("ISOLATION_UNAVAILABLE", f"no user code runs here: {ONLY_LINUX}")
+        return self.pool
+
+    async def require_level(self, wanted: str | None) -> str:
+        """The level, as soon as it is measured; raises HttpError if it is below `wanted` or below the setting."""
+        measured = (await self.measurement.done()).level
+        needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
+        if LEVELS.index(measured) < LEVELS.index(needed):
+            raise HttpError(
+                "ISOLATION_UNAVAILABLE",
+                f"isolation {needed} is needed, and this machine was measured at {measured}; "
+                "GET /health says which layer is missing, and why",
+            )
+        return measured
+
+    @asynccontextmanager
+    async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
+        """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
+
+        Raises HttpError if the user may not wait, if no child can be made, or if the caller closes the connection.
+        """
+        try:
+            async with _unless_gone(request), queue.place(tenant):
+                yield
+        except QueueFullError as full:
+            sentence = (
+                f"{full.count} of your {what} run or wait, as many as one user may have; "
+                "try again when one of them has ended"
+                if full.is_users_own
+                else f"{full.count} {what} of many users wait, which is the limit; try again"
+            )
+            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds) from None
+        except PoolError as error:
+            raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
+
+    def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
+        """Pauses a user in this queue if a call or check took too much of main's time, unless the runner is for one user.
+
+        Call it before the call or check leaves its place: otherwise the user's next one would start there.
+        """
+        excess = main_seconds - MAIN_SECONDS
+        if excess > 0 and not self.settings.is_for_one_user:
+            queue.pause(tenant, min(excess * PAUSE_TIMES, MAIN_PAUSE_SECONDS_MAX))
+
+    def close(self) -> None:
+        self.measurement.close()
+        if self.pool is not None:
+            self.pool.close()
+
+
+@asynccontextmanager
+async def _unless_gone(request: Request) -> AsyncIterator[None]:
+    """Runs the `with` block. If the caller disconnects, even while the block waits, cancels it and raises HttpError."""
+    working = asyncio.current_task()
+    assert working is not None
+    has_gone = False
+
+    async def watch() -> None:
+        nonlocal has_gone
+        await asyncio.sleep(LOOK_SECONDS)
+        # The body has been read, so the next message is the end of the connection.
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        has_gone = True
+        working.cancel()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not has_gone:
+            raise
+        raise HttpError("CANCELLED", "the caller closed the connection before the answer") from None
+    finally:
+        watching.cancel()
+        if has_gone:
+            working.uncancel()

@@ -1,0 +1,101 @@
+"""The broker in main: resolves a host name once, checks all its addresses, and connects to one of them."""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from toolrack_runner.hosts import Host, is_named
+from toolrack_runner.server.network.public_address import Network, is_public
+from toolrack_runner.wire.child_messages import Connect
+
+#: How long resolving and connecting may take together, in seconds.
+CONNECT_SECONDS = 10.0
+#: The sizes of the kernel's buffers for one connection: for data that the tool has sent, and for data that it has not read
+#: yet. The kernel doubles both for its own data. By default the buffers grow to 4 and 32 MB, which count against no limit of
+#: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
+SEND_BYTES = 64 << 10
+RECEIVE_BYTES = 128 << 10
+#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data. The time is the
+#: same if the child has ended.
+SENDING_MS = 60_000
+
+#: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
+Address = tuple[int, int, int, str, Any]
+#: Resolves a name and a port. Raises ConnectError, and OSError and ValueError as getaddrinfo does.
+LookUp = Callable[[str, int], Awaitable[list[Address]]]
+
+
+class ConnectError(Exception):
+    """The connection was refused or failed. The tool sees the text."""
+
+
+async def connect(
+    hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect, look_up: LookUp
+) -> socket.socket:
+    """Makes a connected, blocking TCP socket. `wish` is the request of the child. Raises ConnectError."""
+    name, port = wish
+    if not is_named(hosts, name, port):
+        raise ConnectError(
+            f"port {port} of this host is not in the spec's network: name it there, as host or host:port"
+        )
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await _connect(await look_up(name, port), allowed)
+    except TimeoutError:
+        raise ConnectError(f"the host did not answer within {CONNECT_SECONDS:g} s") from None
+    except OSError as error:
+        raise ConnectError(
+            f"the host can't be reached: {error.strerror or 'its name is not known'}"
+        ) from None
+    except ValueError:
+        # A UnicodeError: no resolver accepts the name. `wire/child_messages.py` already refuses the known cases.
+        raise ConnectError("the host can't be reached: its name is not valid") from None
+
+
+async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket.socket:
+    loop = asyncio.get_running_loop()
+    # If one address of a host is not public, its other addresses are refused too.
+    if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
+        raise ConnectError(
+            "the host's name leads to an address that is not public; "
+            "the operator can allow it with TOOLRACK_RUNNER_NETWORK_ALLOW"
+        )
+    last: OSError | None = None
+    for family, kind, protocol, _, address in found:
+        connected = socket.socket(family, kind, protocol)
+        connected.setblocking(False)
+        # The sizes must be set before `connect`, which tells the peer how much it may send.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SENDING_MS)
+        try:
+            await loop.sock_connect(connected, address)
+            confirm_connected(connected, address)
+        except BaseException as error:
+            connected.close()
+            if not isinstance(error, OSError) or isinstance(error, TimeoutError):
+                raise
+            last = error
+            continue
+        connected.setblocking(True)
+        return connected
+    raise last or OSError("no address")
+
+
+def confirm_connected(connected: socket.socket, address: Any) -> None:
+    """Connects to `address` a second time, after the first, non-blocking `connect` has succeeded.
+
+    The first `connect` leaves the socket in the state SS_CONNECTING, also after the end of the handshake.
+    If its peer has closed the connection, a socket in this state can be connected to another address: `sendmsg` with
+    MSG_FASTOPEN does it without a call of `connect`. The second `connect` changes the state to SS_CONNECTED. Then
+    MSG_FASTOPEN fails with EISCONN, even after the peer has closed the connection.
+
+    Raises OSError if the socket is not connected any more. The caller closes the socket.
+    """
+    code = connected.connect_ex(address)
+    if code not in (0, errno.EISCONN):
+        raise OSError(code, os.strerror(code))

@@ -1,0 +1,106 @@
+"""The events of a running call that wait for its caller: what the tool printed, its latest progress, and values.
+
+A slow caller loses progress, and nothing else. The log is kept by `Output` anyway. If many values wait, main stops reading
+the child's channel, so that the generator waits too.
+"""
+
+import codecs
+from collections.abc import Callable, Iterator
+
+import orjson
+
+from toolrack_runner.limits import RESULT_DEPTH_MAX
+from toolrack_runner.server.pool.worker import Worker
+from toolrack_runner.wire.child_messages import MessageTooLargeError, Progress, ProtocolError, Values
+from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
+
+#: How many bytes of values may wait for the caller before main stops reading the child's channel.
+WAITING_BYTES_MAX = 64 << 10
+
+
+class CallEvents:
+    """`on_event` is called when something waits. It may be called while something waits already."""
+
+    def __init__(self, on_event: Callable[[], None], *, with_values: bool) -> None:
+        self.with_values = with_values
+        self._on_event = on_event
+        self._worker: Worker | None = None
+        self._position = 0
+        #: What was printed and not taken before the end of the call; None until then.
+        self._rest: bytes | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        #: The progress that waits, and how many of the waiting values came before it.
+        self._progress: tuple[Progress, int] | None = None
+        self._values: list[bytes] = []
+        self._waiting_bytes = 0
+        self._values_left = VALUES_MAX
+        self._bytes_left = 0
+
+    def begin(self, worker: Worker) -> None:
+        """Follows the output of this child. What it printed during the import of its module is an event too."""
+        self._worker = worker
+        self._bytes_left = worker.limits.output_bytes
+        worker.output.on_kept = self._on_event
+        if worker.output.length:
+            self._on_event()
+
+    def end(self) -> None:
+        """Follows the output no longer. A thread of the tool may print after the answer, when nobody listens any more."""
+        if self._worker is not None:
+            self._rest = self._worker.output.live(self._position)
+            self._worker.output.on_kept = None
+
+    def hear(self, event: Progress | Values) -> None:
+        """Takes an event of the child. Raises ProtocolError, and MessageTooLargeError if there are too many values."""
+        if isinstance(event, Progress):
+            self._progress = event, len(self._values)
+        else:
+            for text in event.values:
+                self._add(text)
+        self._on_event()
+
+    def take(self) -> bytes:
+        """What waits, as lines of NDJSON; empty if nothing waits."""
+        assert self._worker is not None
+        with self._worker.channel.timed():
+            lines = b"".join(self._lines())
+        self._worker.channel.go_on()
+        return lines
+
+    def _lines(self) -> Iterator[bytes]:
+        assert self._worker is not None
+        data = self._worker.output.live(self._position) if self._rest is None else self._rest
+        self._position += len(data)
+        self._rest = None if self._rest is None else b""
+        if text := self._decoder.decode(data):
+            yield orjson.dumps({"event": "log", "text": text}) + b"\n"
+        values, self._values, self._waiting_bytes = self._values, [], 0
+        waiting, self._progress = self._progress, None
+        lines = [b'{"event":"value","value":' + value + b"}\n" for value in values]
+        if waiting is not None:
+            progress, before = waiting
+            lines.insert(before, orjson.dumps({"event": "progress", **progress._asdict()}) + b"\n")
+        yield from lines
+
+    def _add(self, text: str) -> None:
+        assert self._worker is not None
+        data = text.encode("utf-8", "replace")
+        if is_too_heavy(data):
+            raise MessageTooLargeError("a value holds too many values")
+        try:
+            value = read_json(data, RESULT_DEPTH_MAX)
+        except TooDeepError:
+            raise ProtocolError("a value is nested too deeply") from None
+        except ValueError:
+            raise ProtocolError("a value is not JSON") from None
+        # As the child counts: a text may become a part of one text, without quotes and escapes.
+        self._bytes_left -= len(value.encode()) if isinstance(value, str) else len(data)
+        self._values_left -= 1
+        if self._bytes_left < 0 or self._values_left < 0:
+            raise MessageTooLargeError("the values together are larger than a result may be")
+        # JSON may have line breaks between its parts, and each event is one line.
+        line = data.replace(b"\n", b" ")
+        self._values.append(line)
+        self._waiting_bytes += len(line)
+        if self._waiting_bytes > WAITING_BYTES_MAX:
+            self._worker.channel.pause()

@@ -1,0 +1,274 @@
+"""Main's end of a child's channel: it sends orders and receives messages.
+
+Every byte that a child sends may be an attack on main. So main limits the size of a message before it stores the message.
+It parses only complete messages, and uses them only for the call of this child.
+"""
+
+import asyncio
+import fcntl
+import os
+import socket
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import orjson
+
+from toolrack_runner.server.pool.child_life import ChildLife
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import (
+    PROGRESS_CHARACTERS_MAX,
+    ChildMessage,
+    MessageTooLargeError,
+    Order,
+    ProtocolError,
+)
+from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
+from toolrack_runner.wire.json_depth import is_too_heavy
+from toolrack_runner.wire.parse_child_message import parse_child_message
+
+#: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
+FRAME_SLACK_BYTES = 1 << 20
+#: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
+#: a few stages. A test compares this number with the limits of a module (`limits.py`).
+MESSAGES_MAX = 1_010
+#: How many more messages a child may send for each second of its call. The runner's own code in the child sends at most
+#: 120: values, progress and the values after it, every 25 ms.
+EVENTS_PER_SECOND_MAX = 150
+#: How many bytes one progress message may have, if each character of its text needs six bytes.
+PROGRESS_BYTES_MAX = 6 * PROGRESS_CHARACTERS_MAX + 200
+#: The send buffer of a channel. A call and its source fit into it, so one write sends both.
+CHANNEL_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
+
+
+class ChannelClosedError(Exception):
+    """The child's end of the channel is closed, and no complete message remains."""
+
+
+class Channel:
+    """The channel of one child. `on_end` is called once, when main stops reading the channel."""
+
+    def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_end = on_end
+        self._ours, self._theirs = socket.socketpair()
+        self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
+        self._ours.setblocking(False)
+        self.life = ChildLife()
+        frame_bytes = written_bytes_max(output_bytes) + FRAME_SLACK_BYTES
+        self._splitter = FrameSplitter(frame_bytes)
+        self._messages: list[ChildMessage] = []
+        self._messages_left = MESSAGES_MAX
+        #: Processor time that main took for the messages of this child.
+        self.main_seconds = 0.0
+        self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
+        self._frame_bytes = frame_bytes
+        #: When the call was sent; None before.
+        self._called_at: float | None = None
+        self._is_paused = False
+        self._end: Exception | None = None
+        #: Set when a message or the end arrives. `receive` clears it.
+        self._arrived = asyncio.Event()
+        self._unsent: bytes = b""
+        self._loop.add_reader(self._ours.fileno(), self._hear)
+
+    @property
+    def childs_end(self) -> int:
+        return self._theirs.fileno()
+
+    @property
+    def is_open(self) -> bool:
+        """False after main has noticed that the child closed its end or broke the protocol."""
+        return self._end is None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the child sent anything after the messages that were received."""
+        return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
+
+    def handed_over(self) -> None:
+        """Closes main's copy of the child's end. The copy would keep the channel open after the child's death."""
+        self._theirs.close()
+
+    def send(self, *orders: Order) -> None:
+        """Sends orders without blocking. Bytes beyond the buffer are sent after the child has read earlier bytes."""
+        for order in orders:
+            self.life.told(order)
+            if isinstance(order, messages.Invocation):
+                self._called_at = self._loop.time()
+                self._bytes_left += self._frame_bytes if order.streams else 0
+        self._send(self._unsent + b"".join(map(_frame, orders)))
+
+    def take_at_most(self, message_bytes: int) -> None:
+        """Sets the largest size of a message. The default is computed from the limit of a result."""
+        self._splitter.bytes_max = message_bytes
+
+    def reply(self, reply: messages.ConnectReply, *descriptors: int) -> None:
+        """Answers a Connect, and passes the descriptor if there is one. If the kernel does not pass it, sends the reason."""
+        self.life.told(reply)
+        try:
+            socket.send_fds(self._ours, [_frame(reply)], descriptors)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # The child has gone; `_hear` notices it.
+        except OSError as error:
+            if self._ours.fileno() < 0:
+                return
+            if not descriptors:
+                self.end(ProtocolError("the reply to 'connect' could not be sent"))
+                return
+            reason = os.strerror(error.errno or 0)
+            self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
+
+    def pause(self) -> None:
+        """Reads nothing more until `go_on`. A child that goes on sending has to wait."""
+        if not self._is_paused and self._end is None and self._ours.fileno() >= 0:
+            self._is_paused = True
+            self._loop.remove_reader(self._ours.fileno())
+
+    def go_on(self) -> None:
+        """Reads again after `pause`."""
+        if self._is_paused and self._end is None and self._ours.fileno() >= 0:
+            self._loop.add_reader(self._ours.fileno(), self._hear)
+        self._is_paused = False
+
+    async def receive(self) -> ChildMessage:
+        """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
+        while not self._messages:
+            if self._end is not None:
+                # Raises a copy, because raising adds a traceback to the exception.
+                raise type(self._end)(*self._end.args)
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._messages.pop(0)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Adds the processor time of the `with` block to `main_seconds`."""
+        before = time.thread_time()
+        try:
+            yield
+        finally:
+            self.main_seconds += time.thread_time() - before
+
+    def hear_the_rest(self) -> None:
+        """Reads all messages that the child sent before it ended. The answer may be one of them."""
+        while self._end is None and self._ours.fileno() >= 0 and self._hear():
+            pass
+        self.end(ChannelClosedError())
+
+    def end(self, reason: Exception) -> None:
+        """Ends the channel for reading: `receive` raises the reason, or an earlier reason if there was one."""
+        self._end = self._end or reason
+        self._arrived.set()
+
+    def close(self) -> None:
+        """Closes main's end, and main's copy of the child's end if it is still open."""
+        if self._ours.fileno() < 0:
+            return
+        self._loop.remove_reader(self._ours.fileno())
+        self._loop.remove_writer(self._ours.fileno())
+        self._ours.close()
+        self._theirs.close()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            rest = data[self._ours.send(data) :]
+        except BlockingIOError:
+            rest = data
+        except OSError:
+            rest = b""  # The child has gone; `_hear` notices it.
+        if rest and not self._unsent:
+            self._loop.add_writer(self._ours.fileno(), self._send_rest)
+        self._unsent = rest
+
+    def _send_rest(self) -> None:
+        rest, self._unsent = self._unsent, b""
+        self._loop.remove_writer(self._ours.fileno())
+        self._send(rest)
+
+    def _hear(self) -> bool:
+        """Reads the bytes that have arrived. Returns whether there were any."""
+        with self.timed():
+            return self._hear_bytes()
+
+    def _hear_bytes(self) -> bool:
+        try:
+            data = self._ours.recv(_READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._stop(ChannelClosedError())
+            return False
+        self._bytes_left -= len(data)
+        try:
+            for payload in self._splitter.feed(data):
+                self._messages_left -= 1
+                message = _parse(payload, self._messages_left + self._events_allowed())
+                if isinstance(message, messages.Progress):
+                    self._bytes_left += min(len(payload), PROGRESS_BYTES_MAX)
+                if isinstance(message, messages.Connect):
+                    self._require_read()
+                self.life.heard(message)
+                self._messages.append(message)
+            if self._bytes_left < 0:
+                raise MessageTooLargeError("a child sent more bytes than its messages may have in all")
+        except FrameTooLargeError:
+            self._stop(MessageTooLargeError("a message is larger than the limit"))
+        except ProtocolError as broken:
+            # Stores a copy, because the traceback of the original would keep the data of this child in memory.
+            self._stop(type(broken)(*broken.args))
+        self._arrived.set()
+        return True
+
+    def _events_allowed(self) -> int:
+        """How many messages the child may send because of the time that its call has taken."""
+        seconds = 0.0 if self._called_at is None else self._loop.time() - self._called_at
+        return int(seconds * EVENTS_PER_SECOND_MAX)
+
+    def _require_read(self) -> None:
+        """Raises ProtocolError if the child has not read everything that main sent.
+
+        An unread message may pass the descriptor of a connection. Until the child reads the message, this descriptor does
+        not count against the child's limit of open files.
+        """
+        unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        if unread:
+            raise ProtocolError("'connect' came before the child read what it was sent")
+
+    def _stop(self, reason: Exception) -> None:
+        self._end = reason
+        if isinstance(reason, ProtocolError):
+            self._splitter.clear()
+        self._loop.remove_reader(self._ours.fileno())
+        self._arrived.set()
+        self._on_end()
+
+
+def written_bytes_max(result_bytes: int) -> int:
+    """The bytes that a frame may need for a result of `result_bytes`.
+
+    JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
+    frame of a larger result may have only twice the size of the result, because main has to keep the frame in memory.
+    """
+    return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
+
+
+def _frame(order: Order) -> bytes:
+    return with_length(orjson.dumps(order.as_json()))
+
+
+def _parse(payload: bytes, messages_left: int) -> ChildMessage:
+    if messages_left < 0:
+        raise ProtocolError("a child sent too many messages")
+    if is_too_heavy(payload):
+        raise MessageTooLargeError("a message holds too many values")
+    try:
+        value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
+    except ValueError:
+        raise ProtocolError("a message is not JSON") from None
+    return parse_child_message(value)

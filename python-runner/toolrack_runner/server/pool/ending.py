@@ -1,0 +1,110 @@
+"""Finds out why a child ended without an answer, and which line of its module ran."""
+
+import asyncio
+import re
+from contextlib import suppress
+from signal import SIGKILL, SIGXCPU
+from typing import NamedTuple
+
+from toolrack_runner.limits import FILE_PATH_CHARS_MAX
+from toolrack_runner.server.pool.output import CRASH_REPORT
+from toolrack_runner.server.pool.worker import Worker
+
+#: How long a child may live after it has closed its channel. Then main kills it.
+ENDING_SECONDS = 0.05
+#: How long main waits until the zygote reports the end of a child.
+REAPING_SECONDS = 2.0
+#: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
+WHERE_SECONDS = 1.0
+
+
+class Place(NamedTuple):
+    """A line of the module."""
+
+    file: str
+    line: int
+
+    @property
+    def shown(self) -> str:
+        """The place in a sentence. In a module of one file, the line is enough."""
+        return f"line {self.line} of {self.file}" if "/" in self.file else f"line {self.line}"
+
+
+class End(NamedTuple):
+    """How a child without an answer ended."""
+
+    #: The error code of its call.
+    code: str
+    #: Such as `exit code 3` or `signal 11 in line 7`.
+    how: str
+
+
+async def end_of(worker: Worker, module: str) -> End:
+    """Waits until a child that closed its channel ends, and kills it if it does not end.
+
+    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent such a signal.
+    """
+    if not await is_reaped(worker, ENDING_SECONDS) and not (
+        worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
+    ):
+        worker.kill()
+        # A child that was ending closes its channel before its end can be seen. Its own end then comes before the kill.
+        if not await is_reaped(worker, REAPING_SECONDS) or _is_killed(worker):
+            return End("RESULT_INVALID", "it closed the channel of its answer")
+    gone = worker.gone.result()
+    if gone is None:
+        return End("WORKER_DIED", "the process it was forked from died")
+    is_at_limit = gone.cpu_seconds > worker.limits.cpu_seconds - 0.5
+    if gone.exit_code == -SIGXCPU or (gone.exit_code == -SIGKILL and is_at_limit):
+        return End("CPU_LIMIT", f"it used up {worker.limits.cpu_seconds} s of processor time")
+    if gone.exit_code == -SIGKILL:
+        return End("WORKER_DIED", "it was killed from outside")
+    if gone.exit_code < 0:
+        place = _crash_place(worker, module)
+        return End("TOOL_CRASHED", f"signal {-gone.exit_code}" + (f" in {place.shown}" if place else ""))
+    return End("TOOL_CRASHED", f"exit code {gone.exit_code}")
+
+
+def _is_killed(worker: Worker) -> bool:
+    gone = worker.gone.result()
+    return gone is not None and gone.exit_code == -SIGKILL
+
+
+async def is_reaped(worker: Worker, seconds: float) -> bool:
+    """Waits at most `seconds` for the child to be reaped. Returns whether it is."""
+    await asyncio.wait([worker.gone], timeout=seconds)
+    return worker.gone.done()
+
+
+async def line_now(worker: Worker, module: str) -> Place | None:
+    """The place in the module that runs now, as the interpreter reports it. The child's log ends before this report."""
+    output, place = worker.output, None
+    before = output.length
+    if before >= output.bytes_max:
+        return None
+    output.end_live()
+    worker.ask_where()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WHERE_SECONDS):
+            while (place := _place_in(output.text(before), module)) is None:
+                await output.more()
+    output.end_at(before)
+    return place
+
+
+def _crash_place(worker: Worker, module: str) -> Place | None:
+    """Removes the interpreter's report of a crash from the log. Returns the place in the module that crashed."""
+    text = worker.output.text()
+    start = text.rfind(CRASH_REPORT.decode())
+    if start < 0:
+        return None
+    place = _place_in(text[start:], module)
+    worker.output.end_at(len(text[:start].encode()))
+    return place
+
+
+def _place_in(dump: str, module: str) -> Place | None:
+    """The innermost place in the module in a report of faulthandler."""
+    file = rf"{re.escape(module)}(?:\.py|/[\w./-]{{1,{FILE_PATH_CHARS_MAX}}})"
+    found = re.search(rf'File "({file})", line ([0-9]{{1,7}}) in ', dump, re.ASCII)
+    return Place(found[1], int(found[2])) if found else None

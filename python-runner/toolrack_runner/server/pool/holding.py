@@ -1,0 +1,129 @@
+"""Reads from the kernel how much memory one child uses: its own memory, and the kernel's memory for it."""
+
+import os
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from toolrack_runner.child_bounds import QUOTA_BYTES, QUOTA_INODES
+
+#: Enough for /proc/<pid>/status, which has about 1,500 bytes.
+STATUS_BYTES: Final = 8_192
+#: The kernel's memory for one thread: its stack (16 KB) and the kernel's records of it. Measured: 5,000 threads took 116 MB.
+THREAD_BYTES: Final = 24 << 10
+#: These are standard input, output and error, and the channel.
+DESCRIPTORS_OF_EVERY_CHILD: Final = 4
+#: How much more than its usual buffer a socket can keep: the last message that is put into the buffer, and the kernel's
+#: records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
+BEYOND_BUFFER_BYTES: Final = 42 << 10
+#: The states of a thread that is stopped or has ended.
+_STOPPED: Final = (b"T", b"Z", b"X")
+#: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
+_HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
+
+
+class Holding(NamedTuple):
+    """The memory and the threads of a child; all 0 after it is reaped."""
+
+    #: The sum, in bytes, of: anonymous memory, also in swap, without the part that existed at the fork; mapped files or
+    #: files in its own file system, whichever is more; page tables; threads; and the most that its descriptors can hold.
+    held_bytes: int = 0
+    threads: int = 0
+    #: The most resident memory that the child had at any time, in bytes, including shared pages.
+    resident_bytes_max: int = 0
+    #: All mappings, used or not, in bytes.
+    mapped_bytes: int = 0
+    #: How many descriptors the child has open, with those that every child has.
+    descriptors: int = 0
+
+
+def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
+    """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits."""
+    folder, status = _thread_with_memory(pid)
+    if not status:
+        return Holding()
+    own = max(_bytes(status, b"\nRssAnon:") + _bytes(status, b"\nVmSwap:") - shared_anonymous_bytes, 0)
+    files = max(_bytes(status, b"\nRssShmem:"), _written_bytes(folder, workplace))
+    threads = int(field(status, b"\nThreads:") or 0)
+    descriptors = _descriptors(folder, descriptors_max)
+    sockets = max(descriptors - DESCRIPTORS_OF_EVERY_CHILD, 0) * _SOCKET_BYTES
+    kernel = _bytes(status, b"\nVmPTE:") + max(threads - 1, 0) * THREAD_BYTES + sockets
+    return Holding(
+        held_bytes=own + files + kernel,
+        threads=threads,
+        resident_bytes_max=_bytes(status, b"\nVmHWM:"),
+        mapped_bytes=_bytes(status, b"\nVmSize:"),
+        descriptors=descriptors,
+    )
+
+
+def _thread_with_memory(pid: int) -> tuple[str, bytes]:
+    """The folder of a thread in /proc, and its status, which is that of the whole child; empty after the child is reaped.
+
+    The first thread can end before the others (`exit` as a system call). Then its folder shows no memory and no descriptors.
+    """
+    folder = f"/proc/{pid}"
+    status = read_whole(f"{folder}/status")
+    if status and b"\nVmSize:" not in status:
+        with suppress(OSError):
+            for thread in os.listdir(f"{folder}/task"):
+                other = read_whole(f"{folder}/task/{thread}/status")
+                if b"\nVmSize:" in other:
+                    return f"{folder}/task/{thread}", other
+    return folder, status
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether every thread of a child is stopped or has ended.
+
+    A signal stops a thread only after its system call, and one system call can take all memory that a child may have.
+    """
+    if pid <= 0:
+        return False
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True
+    stats = filter(None, (read_whole(f"/proc/{pid}/task/{thread}/stat") for thread in threads))
+    # The name of a thread comes before its state. The name is in brackets and may contain brackets.
+    return all(stat.rpartition(b")")[2].split(None, 1)[0] in _STOPPED for stat in stats)
+
+
+def _descriptors(folder: str, descriptors_max: int) -> int:
+    """How many descriptors the child has open; `descriptors_max` if the kernel does not report it."""
+    try:
+        return os.stat(f"{folder}/fd").st_size if _HAS_COUNT else len(os.listdir(f"{folder}/fd"))
+    except FileNotFoundError:
+        return 0
+    except OSError:
+        return descriptors_max
+
+
+def _written_bytes(folder: str, workplace: str) -> int:
+    """The bytes in the child's own file system; 0 if it has none, or if this process is not root and cannot read it."""
+    with suppress(OSError):
+        system = os.statvfs(f"{folder}/root{workplace}")
+        # A file system of another size is not the child's own.
+        if (system.f_blocks * system.f_frsize, system.f_files) == (QUOTA_BYTES, QUOTA_INODES):
+            return (system.f_blocks - system.f_bfree) * system.f_frsize
+    return 0
+
+
+def field(text: bytes, name: bytes) -> bytes:
+    """The first word after `name` in `text`."""
+    words = text.partition(name)[2].split(None, 1)
+    return words[0] if words else b""
+
+
+def read_whole(path: str) -> bytes:
+    """The content of a short file of /proc; empty if it cannot be read."""
+    with suppress(OSError), open(path, "rb", buffering=0) as file:
+        return file.read(STATUS_BYTES)
+    return b""
+
+
+def _bytes(status: bytes, name: bytes) -> int:
+    return int(field(status, name) or 0) * 1024
+
+
+#: The most that one socket keeps. Its buffer has the usual size if the system does not report it.
+_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or 212_992) + BEYOND_BUFFER_BYTES

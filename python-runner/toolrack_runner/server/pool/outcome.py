@@ -1,0 +1,106 @@
+"""The outcome of one call, made from the child's answer or its end, and from main's observations of the child."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from toolrack_runner.limits import RESULT_DEPTH_MAX
+from toolrack_runner.server.pool.ending import End
+from toolrack_runner.server.pool.holding import Holding
+from toolrack_runner.server.pool.worker import Worker
+from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
+from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The output of a child, and its cost. Processor time and memory come from the kernel, not from the child."""
+
+    log: str = ""
+    log_is_truncated: bool = False
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    resident_bytes_max: int = 0
+    #: Processor time that main took for the messages of the child. The answers of the routes do not contain this time.
+    main_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The outcome of a call: a text, JSON, or an error code with a sentence."""
+
+    text: str | None = None
+    #: The result as JSON bytes, checked.
+    value: bytes | None = None
+    code: str | None = None
+    error: str | None = None
+    observed: Observed = Observed()
+
+
+def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: float) -> Observed:
+    """Main's observations of a child whose work began at `started`, after it had used `cpu_before` seconds."""
+    gone = worker.gone.result() if worker.gone.done() else None
+    return Observed(
+        log=worker.output.text(),
+        log_is_truncated=worker.output.is_truncated,
+        wall_ms=(time.monotonic() - started) * 1000,
+        cpu_ms=(max(worker.cpu_seconds() - cpu_before, 0.0) if gone is None else gone.cpu_seconds) * 1000,
+        resident_bytes_max=holding.resident_bytes_max if gone is None else gone.resident_bytes_max,
+        main_seconds=worker.channel.main_seconds,
+    )
+
+
+def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
+    """The outcome of a call with this answer; a failure if the result is too large, too deep, or not JSON."""
+    if isinstance(answer, CallFailure):
+        return CallOutcome(code=answer.code, error=answer.error)
+    result = answer.text if isinstance(answer, TextResult) else answer.json
+    data = result.encode("utf-8", "replace")
+    if len(data) > output_bytes_max:
+        return too_large(tool, len(data), output_bytes_max)
+    if isinstance(answer, TextResult):
+        return CallOutcome(text=data.decode())
+    if is_too_heavy(data):
+        return CallOutcome(
+            code="RESULT_TOO_LARGE",
+            error=f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
+            "Return less, or a part of it and a way to ask for the next",
+        )
+    try:
+        read_json(data, RESULT_DEPTH_MAX)
+    except TooDeepError:
+        return CallOutcome(
+            code="RESULT_INVALID",
+            error=f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
+        )
+    except ValueError:
+        return no_result(tool, ProtocolError("the result is not JSON"))
+    return CallOutcome(value=data)
+
+
+def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
+    """The outcome of a call whose child broke the protocol: the tool wrote to the channel."""
+    return CallOutcome(
+        code="RESULT_INVALID",
+        error=f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
+        "it must not write to descriptors that it did not open",
+    )
+
+
+def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> CallOutcome:
+    """The outcome of a call with a result above its limit. `size` is `more` if main did not read the whole result."""
+    return CallOutcome(
+        code="RESULT_TOO_LARGE",
+        error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",
+    )
+
+
+def explain_end(end: End, tool: str) -> CallOutcome:
+    """The outcome of a call whose child ended without an answer."""
+    sentences = {
+        "TOOL_CRASHED": f"{tool} ended its process ({end.how}) instead of returning a result",
+        "RESULT_INVALID": f"{tool} gave no result: {end.how}. A tool answers by returning from its handler",
+        "CPU_LIMIT": f"{tool} was ended: {end.how}, as much as a call may. Do less in one call",
+        "WORKER_DIED": f"the worker was lost: {end.how}. Whether {tool} was done is not known",
+    }
+    return CallOutcome(code=end.code, error=sentences[end.code])

@@ -1,0 +1,268 @@
+"""The pool: children that are forked and confined and have imported their module before their call comes.
+
+It combines the living children (`children.py`), those that wait (`warm_queue.py`), the order in which new ones are made
+(`refills.py`), and the zygotes that fork them (`zygotes.py`).
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from toolrack_runner.server.network.public_address import Network
+from toolrack_runner.server.pool.channel import ChannelClosedError
+from toolrack_runner.server.pool.children import Children, PoolError
+from toolrack_runner.server.pool.memory_watch import too_much, watched
+from toolrack_runner.server.pool.name_lookups import NameLookUps
+from toolrack_runner.server.pool.niceness import LongCalls, RecentUse
+from toolrack_runner.server.pool.refills import BehindAnswers, Refills
+from toolrack_runner.server.pool.warm_queue import Key, WarmQueue, WarmQueues
+from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.server.pool.zygote_process import ZygoteProcess
+from toolrack_runner.server.pool.zygotes import PLAIN, Packages, Zygotes
+from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, SourceText, Starting
+from toolrack_runner.wire.zygote_messages import Limits, Opening, ZygoteChannel
+from toolrack_runner.workplace_path import workplace_beside
+
+#: What a child needs to convert arguments. The module decides whether it does, as it decides what it imports.
+CONVERTING: Packages = frozenset({"pydantic"})
+#: How many confined children without a module are kept for the first call of a module.
+BLANKS = 2
+#: The most time that an import ahead of a call may take.
+IMPORT_SECONDS = 10.0
+#: After this time without a call of a module, its waiting children end. This also ends the children of a deleted or replaced
+#: module, which at most one instance of the service reports to the runner. A call that finds no child takes only some
+#: milliseconds more.
+IDLE_SECONDS = 600.0
+#: How often main searches for modules without a call.
+IDLE_LOOK_SECONDS = 60.0
+#: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
+#: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
+WEIGH_SECONDS = 1.0
+WEIGHED_AT_ONCE = 16
+
+_log = logging.getLogger("toolrack_runner")
+
+
+class Pool:
+    """Gives children to calls and checks, and makes new children after the answers.
+
+    Zygotes may preload `approved` packages.
+    """
+
+    def __init__(
+        self,
+        opening: Opening,
+        approved: Packages,
+        *,
+        bytes_max: int,
+        first: tuple[int, ZygoteChannel] | None = None,
+        network_allowed: tuple[Network, ...] = (),
+        is_for_one_user: bool = False,
+    ) -> None:
+        self.network_allowed = network_allowed
+        self.names = NameLookUps(is_for_one_user=is_for_one_user)
+        self._loop = asyncio.get_running_loop()
+        self._queues: WarmQueues[Worker] = WarmQueues(bytes_max)
+        workplace = workplace_beside(opening.read_only)
+
+        def make(number: int, slot: int, limits: Limits, zygote: ZygoteProcess) -> Worker:
+            return Worker(number, slot, limits, zygote.shared_anonymous_bytes, workplace)
+
+        self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove)
+        self.behind = BehindAnswers(self._loop)
+        self._long_calls = LongCalls()
+        self._recent_use = RecentUse(self._loop)
+        self._refills = Refills(self._is_held)
+        self._blanks: deque[Worker] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+        self._approved = approved
+        self.zygotes = Zygotes(opening, first, self._children, self._retired)
+        self._end_idle()
+        self._weigh_again()
+
+    @property
+    def snapshot(self) -> dict[str, int]:
+        """How many children are not reaped yet, and how many of them wait for a call, for `/health`."""
+        return {"alive": self._children.alive, "waiting": self._queues.waiting}
+
+    async def take(self, key: Key, source: SourceText) -> Worker:
+        """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError."""
+        queue = self._queues.called(key, source, self._loop.time())
+        worker = self._queues.take(queue)
+        if worker is None:
+            queue.found_none()
+            worker = await self.blank(key.limits, queue.packages)
+            self._order(worker, queue, rehearse=False)
+        return worker
+
+    async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
+        """A confined child that has imported no module; raises PoolError."""
+        while self._blanks and limits == Limits() and not packages:
+            worker = self._blanks.popleft()
+            if worker.is_alive:
+                return worker
+            worker.kill()
+        return self._children.spawn(limits, await self._zygote(packages))
+
+    @contextmanager
+    def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
+        """Watches the child's memory and the user's share of the processors, while code of the user runs in the child.
+
+        Yields the processor time that the child took before, in seconds.
+        """
+        worker.yield_to_others(self._recent_use.steps(tenant))
+        cpu_before = worker.cpu_seconds()
+        try:
+            with watched(worker), self._long_calls.once_long(tenant, worker):
+                yield cpu_before
+        finally:
+            self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
+
+    def learn(self, key: Key, facts: Imports | Ready) -> None:
+        """Stores the facts of a child about its module: the code and the imports, or the places of the specs.
+
+        The next children of the module are forked from a zygote that has preloaded the imports.
+        """
+        queue = self._queues.find(key)
+        if queue is None:
+            return
+        if isinstance(facts, Ready):
+            queue.learn_places(facts.places, converts=facts.converts)
+            if facts.converts:
+                self._prefer(queue, queue.packages | CONVERTING)
+            return
+        self._queues.learn_code(queue, facts.code)
+        packages = self._approved.intersection(facts.packages)
+        self._prefer(queue, packages | CONVERTING if queue.converts else packages)
+
+    def _prefer(self, queue: WarmQueue[Worker], packages: Packages) -> None:
+        """The next children of the queue are forked from a zygote with these packages, if it is ready."""
+        if packages != queue.packages:
+            queue.packages = packages
+            if packages:
+                self.zygotes.prepare(queue.key.tenant, packages)
+
+    async def refill(self, key: Key | None = None) -> None:
+        """Starts to make the missing children of the key, and blanks. Called after an answer is sent."""
+        if key is not None and (queue := self._queues.find(key)) is not None:
+            for _ in range(queue.missing):
+                queue.coming += 1
+                self._refills.ask(key, self._loop.time())
+                self.behind.when_not_held(self._go_on)
+        self._go_on()
+
+    def forget(self, module: str, sha256: str, tenant: str | None) -> None:
+        """Ends the children that wait for calls of this source: those of one user or, without a tenant, of all users."""
+        self._queues.drop_of(module, sha256, tenant)
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._children.kill()
+        self.zygotes.close()
+
+    def _end_idle(self) -> None:
+        if self._is_closed:
+            return
+        self._queues.drop_not_called_since(self._loop.time() - IDLE_SECONDS)
+        self._loop.call_later(IDLE_LOOK_SECONDS, self._end_idle)
+
+    def _weigh_again(self) -> None:
+        if self._is_closed:
+            return
+        for worker in self._queues.weighed_longest_ago(WEIGHED_AT_ONCE):
+            if not worker.is_at_rest or too_much(worker, holding := worker.holding()) is not None:
+                self._queues.remove(worker)
+                worker.kill()
+            else:
+                self._queues.weigh(worker, worker.waiting_bytes(holding))
+        portions = max(1, -(-self._queues.waiting // WEIGHED_AT_ONCE))
+        self._loop.call_later(WEIGH_SECONDS / portions, self._weigh_again)
+
+    def _is_held(self, key: Key, since: float) -> bool:
+        queue = self._queues.find(key)
+        return self.behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
+
+    def _go_on(self) -> None:
+        while not self._is_closed and (key := self._refills.begin()) is not None:
+            task = asyncio.create_task(self._refill_one(key))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if self._refills.is_idle and not self._refills.has_backlog and not self._is_closed:
+            self._add_blanks()
+
+    def _add_blanks(self) -> None:
+        zygote = self.zygotes.choose(PLAIN)
+        with suppress(PoolError):
+            while zygote is not None and len(self._blanks) < BLANKS:
+                self._blanks.append(self._children.spawn(Limits(), zygote))
+
+    async def _refill_one(self, key: Key) -> None:
+        try:
+            queue = self._queues.find(key)
+            if queue is None:
+                return
+            try:
+                worker = await self._warm(key, queue)
+            finally:
+                queue.coming -= 1
+            if worker is None:
+                # The module cannot be imported. No child waits for it until its next call.
+                self._queues.drop(key)
+            elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
+                worker.kill()
+            else:
+                self._queues.put(queue, worker, worker.waiting_bytes(worker.holding()))
+        except PoolError as error:
+            if not self._is_closed:
+                _log.warning("no child could be made ahead", extra={"reason": str(error)})
+        finally:
+            self._refills.ended(key)
+            self._go_on()
+
+    async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
+        """A child that has imported the module and waits; None if the import fails."""
+        worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
+        # There is no time for a rehearsal while other requested children are not being made yet.
+        self._order(worker, queue, rehearse=not self._refills.has_backlog)
+        try:
+            with self.at_work(key.tenant, worker):
+                async with asyncio.timeout(IMPORT_SECONDS):
+                    while isinstance(message := await worker.channel.receive(), Imports | Starting):
+                        if isinstance(message, Imports):
+                            self.learn(key, message)
+        except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
+            message = None
+        # The memory is checked here, because an import can end before the first check of `watched`.
+        if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
+            self.learn(key, message)
+            return worker
+        worker.kill()
+        return None
+
+    def _order(self, worker: Worker, queue: WarmQueue[Worker], *, rehearse: bool) -> None:
+        network = bool(queue.key.network)
+        worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network))
+
+    async def _zygote(self, packages: Packages) -> ZygoteProcess:
+        zygote = self.zygotes.choose(packages)
+        if zygote is None:
+            try:
+                async with asyncio.timeout(IMPORT_SECONDS):
+                    await self.zygotes.plain_is_ready.wait()
+            except TimeoutError:
+                raise PoolError("the process that children are forked from does not start") from None
+            zygote = self.zygotes.choose(packages)
+        if zygote is None:
+            raise PoolError("the process that children are forked from has just died")
+        return zygote
+
+    def _retired(self, retired: ZygoteProcess) -> None:
+        """Kills the waiting children of a retired zygote, which ends after its last child. Running calls go on."""
+        self._queues.discard(lambda worker: self._children.zygote_of(worker) is retired)
+
+    def _is_retired(self, worker: Worker) -> bool:
+        zygote = self._children.zygote_of(worker)
+        return zygote is None or zygote.is_retired

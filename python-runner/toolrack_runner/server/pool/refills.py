@@ -1,0 +1,111 @@
+"""Decides which child is made next and when.
+
+Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays other
+work: to kill children that answered, and to make new children.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from toolrack_runner.server.pool.children import AnyChild
+from toolrack_runner.server.pool.fair_queue import Clock, Turns
+from toolrack_runner.server.pool.warm_queue import Key
+
+#: If calls run and children of the key still wait, a new child is made only after this time. So calls that come together
+#: are answered first. A model often makes several calls at once.
+HOLD_SECONDS = 0.02
+#: If no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors first.
+PAUSE_SECONDS = 0.002
+#: How many imports ahead of one user's calls may run at once. More imports would take processor time from calls.
+REFILLS_OF_ONE = 2
+#: How many imports ahead of calls may run at once for all users. One user may have fewer of them, so a user's long imports
+#: do not delay the imports of other users.
+REFILLS_AT_ONCE = 3
+
+
+class BehindAnswers:
+    """Counts the running calls, and delays other work until they are answered."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._calls = 0
+        self._answered: list[AnyChild] = []
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
+
+    def kill(self, child: AnyChild, *, has_result: bool) -> None:
+        """Kills a child after its answer. If it gave a result, first waits until no call runs, at most HOLD_SECONDS."""
+        if has_result:
+            self._answered.append(child)
+            self._clock.call_later(HOLD_SECONDS, self._kill_answered)
+        else:
+            self._clock.call_soon(child.kill)
+
+    def is_held(self, since: float, *, has_waiting: bool) -> bool:
+        """Whether it is too early to make a child that was requested at `since`, a time of this clock."""
+        return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
+
+    def when_not_held(self, act: Callable[[], object]) -> None:
+        """Calls `act` at both times at which the delay of a child that is requested now may end."""
+        for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
+            self._clock.call_later(seconds, act)
+
+    def _kill_answered(self) -> None:
+        while self._answered:
+            self._answered.pop().kill()
+
+
+class Refills:
+    """The children to be made. Users take turns as they do for calls. One user's children are made in order of request.
+
+    `is_held` gets a key and the time of the request, and returns whether it is too early to make that child.
+    """
+
+    def __init__(self, is_held: Callable[[Key, float], bool]) -> None:
+        self._is_held = is_held
+        self._asked: dict[str, deque[tuple[Key, float]]] = {}
+        self._turns = Turns()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._turns.running
+
+    @property
+    def has_backlog(self) -> bool:
+        """Whether children were requested that are not being made yet."""
+        return bool(self._asked)
+
+    def ask(self, key: Key, now: float) -> None:
+        self._asked.setdefault(key.tenant, deque()).append((key, now))
+
+    def begin(self) -> Key | None:
+        """The key of the child to make now; None if none is requested, all have to wait, or enough are being made.
+
+        The caller calls `ended` when the child is made or cannot be made.
+        """
+        if self._turns.running >= REFILLS_AT_ONCE:
+            return None
+        tenant = self._turns.next_of(filter(self._may_begin, self._asked))
+        if tenant is None:
+            return None
+        asked = self._asked[tenant]
+        key, _ = asked.popleft()
+        if not asked:
+            del self._asked[tenant]
+        self._turns.started(tenant)
+        return key
+
+    def ended(self, key: Key) -> None:
+        self._turns.ended(key.tenant)
+
+    def _may_begin(self, tenant: str) -> bool:
+        return self._turns.running_of(tenant) < REFILLS_OF_ONE and not self._is_held(*self._asked[tenant][0])

@@ -1,0 +1,32 @@
+"""Starts the process of a zygote. This module imports little, so that main can start a zygote before anything else."""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+
+from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
+
+#: The runner's argument with which the zygote makes no namespace.
+WITHOUT_NAMESPACES = "--without=namespaces"
+#: Keep numeric libraries from starting threads. A process with threads cannot be forked safely.
+SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+#: The whole environment of a zygote and of every tool. The jail adds HOME, TMPDIR and XDG_CACHE_HOME, which are writable.
+ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **dict.fromkeys(SINGLE_THREADED, "1")}
+
+
+def spawn_zygote(arguments: Sequence[str] = tuple(sys.argv)) -> tuple[int, socket.socket]:
+    """The pid, and main's end of the channel. The zygote waits for its opening and ends when the channel is closed.
+
+    `arguments` are those of the runner.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, theirs.fileno(), CHANNEL_DESCRIPTOR),
+    ]
+    command = [sys.executable, "-I", ROOT, "--zygote", *({WITHOUT_NAMESPACES} & {*arguments})]
+    pid = os.posix_spawn(sys.executable, command, ENVIRONMENT, file_actions=actions)
+    theirs.close()
+    return pid, ours

@@ -1,0 +1,222 @@
+"""Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
+
+A queue begins with one child. Each time a call finds no child, the queue gets twice as many children. A queue is dropped
+after some time without a call, or to make room for other queues. The user whose children take the most memory loses one.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Generic
+
+from toolrack_runner.hosts import Host
+from toolrack_runner.server.pool.children import SLOTS_MAX, Child
+from toolrack_runner.server.pool.fair_queue import FairBudget
+from toolrack_runner.server.pool.zygotes import PLAIN, Packages
+from toolrack_runner.wire.child_messages import Known, SourceText
+from toolrack_runner.wire.zygote_messages import Limits
+
+#: How many children may wait for one key.
+WAITING_OF_ONE_MAX = 8
+#: A waiting child counts as at least this large: it has page tables, and pages that it wrote after the fork.
+WAITING_BYTES_MIN = 4 << 20
+#: How many children may wait in total. The other slots are for children that run, end or are being made.
+WAITING_MAX = SLOTS_MAX // 2
+#: How many modules may have a queue.
+MODULES_MAX = 1_000
+#: The most bytes of all compiled modules, in the form in which they are sent.
+CODE_BYTES_MAX = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Children with the same key are alike, and never get the call of another key."""
+
+    tenant: str
+    module: str
+    sha256: str
+    limits: Limits
+    #: The hosts that a call may connect to.
+    network: tuple[Host, ...] = ()
+
+
+@dataclass(slots=True)
+class WarmQueue(Generic[Child]):
+    """The children that wait for one key, and the data for making more."""
+
+    key: Key
+    source: SourceText
+    #: The packages of the zygote that forks the next children of this queue.
+    packages: Packages = PLAIN
+    waiting: deque[Child] = field(default_factory=deque)
+    #: The time of the last call of this key.
+    called_at: float = 0.0
+    wanted: int = 1
+    #: How many children are being made.
+    coming: int = 0
+    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if the compiled modules of
+    #: other queues needed the room.
+    code: str | None = None
+    #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
+    #: this key use them.
+    places: dict[str, int] | None = None
+    #: Whether the arguments of a tool are converted. The module may have forged this too.
+    converts: bool = False
+
+    @property
+    def known(self) -> Known | None:
+        """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
+        return (
+            None if self.code is None or self.places is None else Known(self.code, self.places, self.converts)
+        )
+
+    def learn_places(self, places: dict[str, int] | None, *, converts: bool = False) -> None:
+        """Keeps the places of the specs, if a child sent them and the code is kept."""
+        if places is not None and self.code is not None:
+            self.places = places
+            self.converts = converts
+
+    @property
+    def missing(self) -> int:
+        """How many more children should be made; 0 or less if there are enough."""
+        return self.wanted - len(self.waiting) - self.coming
+
+    def found_none(self) -> None:
+        """Records that a call found no child: from now on twice as many children should wait."""
+        self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
+
+
+class WarmQueues(Generic[Child]):
+    """The queues of all keys, within limits for memory, children and modules.
+
+    Above a limit, the user with the largest amount loses a queue: the one whose last call was longest ago.
+    """
+
+    def __init__(
+        self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
+    ) -> None:
+        self._bytes = FairBudget(bytes_max)
+        self._children = FairBudget(WAITING_MAX)
+        self._modules = FairBudget(modules_max)
+        self._code_bytes = FairBudget(code_bytes_max)
+        self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
+        #: Each waiting child, its queue and its bytes, by its number. The child that was measured longest ago comes first.
+        self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
+
+    @property
+    def waiting(self) -> int:
+        return len(self._places)
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all waiting children."""
+        return self._bytes.amount
+
+    def called(self, key: Key, source: SourceText, now: float = 0.0) -> WarmQueue[Child]:
+        """The queue of a key that is called at `now`; a new one if it has none."""
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = WarmQueue(key, source)
+            self._modules.add(key.tenant, 1)
+            while (user := self._modules.greediest) is not None:
+                self.drop(next(other for other in self._queues if other.tenant == user))
+        else:
+            self._queues.move_to_end(key)
+        queue.called_at = now
+        return queue
+
+    def find(self, key: Key) -> WarmQueue[Child] | None:
+        return self._queues.get(key)
+
+    def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
+        """Keeps the compiled module, which is None if it was too large to be sent. May forget the code of another queue."""
+        self._forget_code(queue)
+        if code is not None:
+            queue.code = code
+            self._code_bytes.add(queue.key.tenant, len(code))
+            while (user := self._code_bytes.greediest) is not None:
+                kept = (other for other in self._queues.values() if other.code is not None)
+                self._forget_code(next(other for other in kept if other.key.tenant == user))
+
+    def take(self, queue: WarmQueue[Child]) -> Child | None:
+        """The first waiting child that can be called, or None. Kills the children before it, which cannot be called."""
+        while queue.waiting:
+            child = queue.waiting[0]
+            self.remove(child)
+            if child.is_alive and not child.has_said_more:
+                return child
+            child.kill()
+        return None
+
+    def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
+        """Adds a waiting child, then drops queues until all fit into the budget. This queue may be dropped too."""
+        queue.waiting.append(child)
+        self._places[child.number] = (child, queue, 0)
+        self._children.add(queue.key.tenant, 1)
+        self.weigh(child, bytes_used)
+
+    def weighed_longest_ago(self, count: int) -> list[Child]:
+        """The `count` waiting children whose memory was measured longest ago, or fewer."""
+        return [child for child, _, _ in islice(self._places.values(), count)]
+
+    def weigh(self, child: Child, bytes_used: int) -> None:
+        """Records the measured memory of a waiting child. Then drops queues until all fit into the budget."""
+        place = self._places.pop(child.number, None)
+        if place is not None:
+            _, queue, before = place
+            cost = max(bytes_used, WAITING_BYTES_MIN)
+            self._places[child.number] = (child, queue, cost)
+            self._bytes.add(queue.key.tenant, cost - before)
+            self._make_room()
+
+    def remove(self, child: Child) -> None:
+        """Removes a child, if it waits."""
+        place = self._places.pop(child.number, None)
+        if place is not None:
+            _, queue, cost = place
+            queue.waiting.remove(child)
+            self._bytes.add(queue.key.tenant, -cost)
+            self._children.add(queue.key.tenant, -1)
+
+    def drop(self, key: Key) -> None:
+        """Kills the children that wait for this key and drops its queue, until the key is called again."""
+        queue = self._queues.pop(key, None)
+        if queue is not None:
+            self._modules.add(key.tenant, -1)
+            self._forget_code(queue)
+            for child in list(queue.waiting):
+                self._discard(child)
+
+    def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
+        """Drops the queues of a module's source: those of one user or, without a tenant, of all users."""
+        for key in list(self._queues):
+            if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
+                self.drop(key)
+
+    def drop_not_called_since(self, then: float) -> None:
+        """Drops the queues whose last call was before `then`."""
+        for key in [key for key, queue in self._queues.items() if queue.called_at < then]:
+            self.drop(key)
+
+    def discard(self, is_meant: Callable[[Child], bool]) -> None:
+        """Kills the waiting children for which `is_meant` is true. Their queues remain."""
+        for child in [child for child, _, _ in self._places.values() if is_meant(child)]:
+            self._discard(child)
+
+    def _discard(self, child: Child) -> None:
+        self.remove(child)
+        child.kill()
+
+    def _make_room(self) -> None:
+        while (user := self._bytes.greediest or self._children.greediest) is not None:
+            keys = (key for key, queue in self._queues.items() if key.tenant == user and queue.waiting)
+            oldest = next(keys, None)
+            if oldest is None:
+                return
+            self.drop(oldest)
+
+    def _forget_code(self, queue: WarmQueue[Child]) -> None:
+        if queue.code is not None:
+            self._code_bytes.add(queue.key.tenant, -len(queue.code))
+            queue.code = queue.places = None

@@ -1,0 +1,218 @@
+"""Main's side of one child: its channel, its output and its process."""
+
+import asyncio
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from toolrack_runner.child_bounds import NICENESS
+from toolrack_runner.server.pool.channel import Channel
+from toolrack_runner.server.pool.holding import Holding, field, holding_of, is_stopped, read_whole
+from toolrack_runner.server.pool.output import Output
+from toolrack_runner.server.pool.waiting_bytes import mapping_bytes, waiting_bytes
+from toolrack_runner.wire.child_messages import Order
+from toolrack_runner.wire.zygote_messages import Gone, Limits
+from toolrack_runner.workplace_path import WORKPLACES
+
+#: The highest niceness of the kernel.
+NICENESS_MAX = 19
+#: The time before main tries again to make a child nicer.
+YIELD_AGAIN_SECONDS = 0.002
+#: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
+STOP_LOOK_SECONDS = 0.001
+STOP_LOOK_SECONDS_MAX = 0.008
+#: How long main waits for a child to stop. On a loaded machine, much time can pass until the child runs and stops.
+STOP_SECONDS = 1.0
+
+
+class HeldTooMuchError(Exception):
+    """The child was killed because it held too much memory or had too many threads."""
+
+
+@dataclass(eq=False)
+class Worker:
+    number: int
+    slot: int
+    limits: Limits
+    #: The anonymous memory that the child has shared with its zygote since the fork.
+    shared_anonymous_bytes: int = 0
+    #: The path of the child's own file system, if it has one.
+    workplace: str = WORKPLACES[0]
+
+    def __post_init__(self) -> None:
+        self.pidfd = -1
+        self.pid = 0
+        #: Set when the zygote has reaped the child.
+        self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
+        self.output = Output()
+        self.channel = Channel(self.limits.output_bytes, self._channel_ended)
+        #: Why the child was killed, if the reason was its memory or threads. Its answer may have come earlier.
+        self.ended_for: HeldTooMuchError | None = None
+        self._is_killed = False
+        self._is_stopped = False
+        #: What the kernel keeps for the mappings of a child at rest, which do not change; None while the child runs.
+        self._mapping_bytes: int | None = None
+        self._steps = 0
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """The child's end of the channel, and the pipe for its output."""
+        return self.channel.childs_end, self.output.child_end
+
+    def handed_over(self) -> None:
+        self.channel.handed_over()
+        self.output.handed_over()
+
+    def born(self, pidfd: int) -> None:
+        """Records that the zygote has forked the child. Messages of the child may have arrived before."""
+        if self._is_killed:
+            _kill(pidfd, signal.SIGKILL)
+        elif self._is_stopped:
+            _kill(pidfd, signal.SIGSTOP)
+        self.pidfd = pidfd
+        # The pid as main sees it, whatever the namespace of the child; -1 after the child is reaped.
+        self.pid = int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
+        self._yield()
+
+    def send(self, *orders: Order) -> None:
+        """Sends orders and lets the child run again. Never blocks."""
+        self.channel.send(*orders)
+        # The child runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
+        self.resume()
+
+    @property
+    def has_said_more(self) -> bool:
+        return self.channel.has_more
+
+    def cpu_seconds(self) -> float:
+        """The processor time of the child so far, from the kernel; 0.0 before it is born."""
+        if self.gone.done():
+            gone = self.gone.result()
+            return 0.0 if gone is None else gone.cpu_seconds
+        if self.pid > 0:  # The clock of process 0 would be main's own.
+            with suppress(OSError):
+                return time.clock_gettime(((~self.pid) << 3) | 2)
+        return 0.0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the child can still get a call, as far as main knows."""
+        return self.channel.is_open and not self._is_killed
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process has ended, reaped or not."""
+        return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
+
+    def holding(self) -> Holding:
+        """The child's memory and threads, as the kernel reports them; all 0 after the child is reaped."""
+        return holding_of(self.pid, self.shared_anonymous_bytes, self.limits.open_files, self.workplace)
+
+    def waiting_bytes(self, holding: Holding) -> int:
+        """The memory of this child at rest, in bytes, with the kernel's memory that `holding` cannot show."""
+        if self._mapping_bytes is None:
+            self._mapping_bytes = mapping_bytes(self.pid, holding.mapped_bytes)
+        return waiting_bytes(holding, self._mapping_bytes, self.limits.open_files)
+
+    def yield_to_others(self, steps: int) -> None:
+        """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""
+        if steps > self._steps:
+            self._steps = steps
+            self._yield()
+
+    def _yield(self) -> None:
+        if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
+            return  # The pid of an ended child may soon belong to another process.
+        niceness = min(NICENESS + self._steps, NICENESS_MAX)
+        try:
+            # The whole group, with every thread that the tool has started.
+            os.setpriority(os.PRIO_PGRP, self.pid, niceness)
+        except ProcessLookupError:
+            # The child has no session yet. No code of a tool runs before the child has one.
+            asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
+            return
+        except PermissionError:
+            return  # The child is nicer already, and only root could change that.
+        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
+        # niceness of the session, which only root may set. A child may still be in main's session, and main must not become
+        # nicer.
+        path = f"/proc/{self.pid}/autogroup"
+        if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
+            with suppress(OSError), open(path, "w") as file:
+                file.write(str(niceness))
+
+    def ask_where(self) -> None:
+        """Makes the child's interpreter write to the output which line it runs (faulthandler).
+
+        Does nothing before the module runs, because a child that was just forked has the standard error of the runner.
+        """
+        if self.channel.life.has_begun:
+            _kill(self.pidfd, signal.SIGUSR1)
+
+    def stop(self) -> None:
+        """Stops the child until the next order. Meanwhile, its threads take no processor time and no more memory."""
+        self._is_stopped = True
+        _kill(self.pidfd, signal.SIGSTOP)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the kernel has stopped all threads of the child."""
+        return is_stopped(self.pid)
+
+    async def rest(self) -> bool:
+        """Stops the child and waits until it is at rest. Before that it can take memory. Returns False if it goes on."""
+        self.stop()
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
+        while not self.is_at_rest:
+            if loop.time() >= until or not self.is_alive:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, STOP_LOOK_SECONDS_MAX)
+        return True
+
+    def resume(self) -> None:
+        if self._is_stopped:
+            self._is_stopped = False
+            self._mapping_bytes = None
+            _kill(self.pidfd, signal.SIGCONT)
+
+    def end_for(self, reason: HeldTooMuchError) -> None:
+        """Kills the child. `receive` of its channel raises the reason."""
+        if self.is_alive:
+            self.ended_for = reason
+            self.channel.end(reason)
+            self.kill()
+
+    def kill(self) -> None:
+        """Kills the child and closes its channel. `gone` is set when the child is reaped."""
+        if self._is_killed:
+            return
+        self._is_killed = True
+        _kill(self.pidfd, signal.SIGKILL)
+        self.channel.close()
+        self.handed_over()
+
+    def reaped(self, gone: Gone | None) -> None:
+        """Records that the zygote has reaped the child. If the zygote has died, the child died too, and `gone` is None."""
+        self.channel.hear_the_rest()
+        self.kill()
+        self.output.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+        self.gone.set_result(gone)
+
+    def _channel_ended(self) -> None:
+        """Kills a child that waits, if it sent anything or has ended. A call or a check kills its child itself."""
+        if self._is_stopped:
+            self.kill()
+
+
+def _kill(pidfd: int, number: signal.Signals) -> None:
+    if pidfd >= 0:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, number)

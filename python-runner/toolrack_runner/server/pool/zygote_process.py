@@ -1,0 +1,123 @@
+"""Main's side of a zygote: asks for children, and learns of their births and ends."""
+
+import asyncio
+import os
+import select
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from toolrack_runner.server.pool.children import Children
+from toolrack_runner.server.pool.worker import Worker
+from toolrack_runner.wire import zygote_messages as messages
+from toolrack_runner.wire.zygote_messages import Limits, ZygoteChannel
+
+
+class ZygoteProcess:
+    """One zygote. It reports births and ends to `children`, and calls `on_lost` at its own end."""
+
+    def __init__(
+        self,
+        started: tuple[int, ZygoteChannel],
+        children: "Children[Worker, ZygoteProcess]",
+        on_lost: Callable[["ZygoteProcess"], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
+        self._children = children
+        self._on_lost = on_lost
+        #: The anonymous memory that each new child shares with the zygote.
+        self.shared_anonymous_bytes = 0
+        #: The package that the zygote imports. If it imported another one before, that is done.
+        self.importing: str | None = None
+        #: The reason for each package because of which the zygote ended before it was ready.
+        self.unfit: dict[str, str] = {}
+        self._is_lost = False
+        self._alive = 0
+        self.is_retired = False
+        self.pid, self._channel = started
+        self._channel.socket.setblocking(False)
+        self._pidfd = os.pidfd_open(self.pid)
+        self._loop.add_reader(self._channel.socket.fileno(), self._hear)
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the zygote lives and accepts orders."""
+        return not self._is_lost and self.ready.done() and self.ready.exception() is None
+
+    def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
+        """Asks for a child; raises OSError if the zygote accepts no more messages."""
+        self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
+        self._alive += 1
+
+    def retire(self) -> None:
+        """Closes the zygote after its last child has ended. The zygote gets no more orders."""
+        self.is_retired = True
+        self._close_if_unused()
+
+    def give_up(self, seconds: float) -> None:
+        """Kills the zygote if it is not ready after these seconds. The package that it imports is the reason."""
+        if not self.ready.done() and self.importing is not None:
+            self.unfit = {self.importing: f"its import did not end within {seconds:g} s"}
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Closes the channel. The zygote then ends, and its children with it."""
+        if self._is_lost:
+            return
+        self._is_lost = True
+        self._loop.remove_reader(self._channel.socket.fileno())
+        self._channel.socket.close()
+        if not self.ready.done():
+            if self.importing is not None and not self.unfit:
+                self.unfit = {self.importing: "the process died during its import"}
+            self.ready.set_exception(RuntimeError("the zygote ended before it was ready"))
+            self.ready.exception()
+        self._on_lost(self)
+
+    def wait(self) -> None:
+        """Waits until the process has ended, at most a second."""
+        with suppress(OSError, ValueError):  # The process is reaped already.
+            select.select((self._pidfd,), (), (), 1.0)
+
+    def _close_if_unused(self) -> None:
+        if self.is_retired and not self._alive:
+            self.close()
+
+    def _hear(self) -> None:
+        try:
+            while not self._is_lost:
+                self._act(*self._channel.receive())
+        except BlockingIOError:
+            return
+        except (EOFError, ConnectionResetError):
+            self.close()
+
+    def _act(self, message: messages.Message, descriptors: list[int]) -> None:
+        match message:
+            case messages.Ready():
+                self.shared_anonymous_bytes = message.anonymous_bytes
+                self.ready.set_result(message)
+            case messages.Importing():
+                self.importing = message.package
+            case messages.Unfit():
+                self.unfit = message.reasons
+            case messages.Grown():
+                self.shared_anonymous_bytes = message.anonymous_bytes
+            case messages.Born():
+                self._children.born(message, descriptors[0])
+            case messages.Gone() | messages.Unborn():
+                self._alive -= 1
+                self._children.gone(message)
+                self._close_if_unused()
+            case _:
+                raise AssertionError(f"a zygote never sends {type(message).__name__}")
+
+    def _reap(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = -1
+        os.waitpid(self.pid, 0)
+        self.close()

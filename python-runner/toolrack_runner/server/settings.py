@@ -1,0 +1,116 @@
+"""The settings of the operator, read once from the environment and the arguments."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolrack_runner.server.network.public_address import Network
+
+#: The layers of the jail that `--without` can switch off.
+LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+#: The default number of calls at once.
+SLOTS = 8
+
+
+class SettingsError(Exception):
+    """A setting is wrong. The message is one sentence that names the variable or argument and the cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    host: str
+    port: int
+    #: How many calls run at once.
+    slots: int
+    #: The most slots that one user may use at once. None means half of all slots.
+    user_slots: int | None
+    #: The lowest level of isolation at which user code may run.
+    min_isolation: str
+    #: The memory limit, in bytes, for all children together that wait for a call.
+    pool_bytes: int
+    #: Layers that the operator switched off, to find out which one does not work on a platform.
+    without: tuple[str, ...]
+    #: True if the runner reads its secret from standard input. Then it stops when standard input ends.
+    has_parent: bool
+    #: Networks that are not public and that tools may connect to.
+    network_allowed: "tuple[Network, ...]"
+
+    @property
+    def is_for_one_user(self) -> bool:
+        """True if one user may use all slots. Such a runner has no other users who would have to wait."""
+        return self.user_slots == self.slots
+
+
+def read_settings(
+    environment: Mapping[str, str] = os.environ, arguments: Sequence[str] = tuple(sys.argv[1:])
+) -> Settings:
+    """Reads the settings; raises SettingsError."""
+    in_cloud = "K_SERVICE" in environment
+    has_parent = "--parent=stdin" in arguments
+    without = tuple(each.removeprefix("--without=") for each in arguments if each != "--parent=stdin")
+    for argument in arguments:
+        if argument not in {"--parent=stdin", *(f"--without={layer}" for layer in LAYERS)}:
+            raise SettingsError(
+                f"the argument {argument!r} is not known: use --parent=stdin, or --without=<layer> "
+                f"with one of {', '.join(LAYERS)}"
+            )
+    if without and in_cloud:
+        raise SettingsError("--without cannot be used if K_SERVICE is set: every layer stays on in the cloud")
+    if not has_parent and not in_cloud:
+        raise SettingsError(
+            "nobody guards this runner: start it with --parent=stdin and a secret as the first line of standard "
+            "input, or as a Cloud Run service (K_SERVICE), where IAM guards it"
+        )
+    slots = _number(environment, "TOOLRACK_RUNNER_SLOTS", SLOTS, lowest=1, highest=100)
+    level = environment.get("TOOLRACK_RUNNER_MIN_ISOLATION", "L2")
+    if level not in LEVELS:
+        raise SettingsError(f"TOOLRACK_RUNNER_MIN_ISOLATION: {level!r} is none of {', '.join(LEVELS)}")
+    return Settings(
+        host=environment.get("HOST", "0.0.0.0" if in_cloud else "127.0.0.1"),  # noqa: S104 - Cloud Run asks for it
+        port=_number(environment, "PORT", 8080 if in_cloud else 0, lowest=0, highest=65535),
+        slots=slots,
+        user_slots=_user_slots(environment, slots),
+        min_isolation=level,
+        pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
+        without=without,
+        has_parent=has_parent,
+        network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
+    )
+
+
+def _user_slots(environment: Mapping[str, str], slots: int) -> int | None:
+    name = "TOOLRACK_RUNNER_USER_SLOTS"
+    text = environment.get(name, "")
+    if not text:
+        return None
+    if text == "all":
+        return slots
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= slots:
+        raise SettingsError(
+            f"{name}: {text!r} is neither `all` nor a whole number from 1 to the {slots} slots"
+        )
+    return int(text)
+
+
+def _networks(text: str) -> "tuple[Network, ...]":
+    if not text:
+        return ()
+    from toolrack_runner.server.network.public_address import read_networks
+
+    try:
+        return read_networks(text)
+    except ValueError:
+        raise SettingsError(
+            "TOOLRACK_RUNNER_NETWORK_ALLOW is not a list of networks such as 10.1.0.0/16,fd12::/16"
+        ) from None
+
+
+def _number(environment: Mapping[str, str], name: str, default: int, *, lowest: int, highest: int) -> int:
+    text = environment.get(name, str(default))
+    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
+        raise SettingsError(f"{name}: {text!r} is not a whole number from {lowest} to {highest}")
+    return int(text)

@@ -1,0 +1,83 @@
+"""The report of a check. A child sends it, main checks it, and the service reads it.
+
+`check_report.schema.json` has the same shape with its bounds. Main checks the reports of children with this schema.
+`packages/contract/vectors/check-report.json` has test cases for the schema and for the reader of the service.
+"""
+
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict
+
+from toolrack_runner.wire.fault import Fault, FaultJson, NoteJson, fault
+from toolrack_runner.wire.frames import JsonObject
+
+SCHEMA_FILE = Path(__file__).with_name("check_report.schema.json")
+
+#: `parsed` comes before any code of the module has run, `imported` before any example has run, `loaded` at the end.
+Stage = Literal["parsed", "imported", "loaded"]
+
+
+class SpecReport(TypedDict):
+    """One spec. If the spec is not accepted, the fields from `description` on can be missing."""
+
+    name: str | None
+    #: The file of the line, in a module of several files.
+    file: NotRequired[str]
+    line: int | None
+    accepted: bool
+    faults: list[FaultJson]
+    notes: list[NoteJson]
+    #: The result of each example that was run.
+    examples: list[JsonObject]
+    description: NotRequired[str]
+    parameters: NotRequired[JsonObject]
+    #: The fields that come from the handler: `description`, `parameters`, both or none.
+    derived: NotRequired[list[str]]
+    annotations: NotRequired[JsonObject | None]
+    timeoutSeconds: NotRequired[float | None]
+    secrets: NotRequired[list[str]]
+    network: NotRequired[list[str]]
+    #: How a text is read in each argument that is not a text as it is sent (`argument_kinds`).
+    kinds: NotRequired[dict[str, list[str]]]
+
+
+class CheckReport(TypedDict):
+    """One module. Each stage sends a complete report, so the last report that arrived is the answer."""
+
+    stage: Stage
+    module: str
+    #: The module loads, and at least one of its specs is accepted.
+    ok: bool
+    line: NotRequired[int]
+    #: The faults of the module as a whole. With such a fault the module has no tools.
+    faults: list[FaultJson]
+    notes: list[NoteJson]
+    imports: list[str]
+    #: The packages that the module needs and that are not installed here.
+    missingImports: list[str]
+    #: Every spec, in the order of TOOL_SPECS.
+    tools: list[SpecReport]
+
+
+def import_hung(file: str, line: int | None, seconds: float) -> Fault:
+    """The import did not end in time. `line` is the line that was executed, if it is known."""
+    sentence = f"importing the module did not end within {seconds:g} s. Move slow work into a handler."
+    return fault("import_hung", file, line, sentence)
+
+
+def import_crashed(file: str, line: int | None, how: str) -> Fault:
+    """The process ended during the import. `how` is for example `signal 11` or `exit status 0`."""
+    sentence = f"importing the module ended its process ({how}). Remove the cause (os._exit, a signal, a faulty extension)."
+    return fault("import_crashed", file, line, sentence)
+
+
+def import_too_large(file: str, how: str) -> Fault:
+    """Main ended the import because of its memory. `how` has the amount of memory."""
+    sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
+    return fault("import_memory", file, None, sentence)
+
+
+def specs_too_large(file: str, bytes_max: int) -> Fault:
+    sentence = (
+        f"the report on its specs takes more than {bytes_max} bytes. Declare less, or split the module."
+    )
+    return fault("specs_too_many", file, None, sentence)

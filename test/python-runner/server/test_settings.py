@@ -1,0 +1,52 @@
+"""What the operator lets one user have of the runner."""
+
+import pytest
+
+from toolrack_runner.server.http.runner import shares_of_calls, shares_of_checks
+from toolrack_runner.server.settings import SettingsError, read_settings
+
+
+def shares(**environment: str) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int], bool]:
+    """The bounds of calls and of checks, and whether one user has all."""
+    given = {f"TOOLRACK_RUNNER_{name}": value for name, value in environment.items()}
+    settings = read_settings(given, ["--parent=stdin"])
+    bounds = settings.slots, settings.user_slots
+    return shares_of_calls(*bounds), shares_of_checks(*bounds), settings.is_for_one_user
+
+
+@pytest.mark.parametrize(
+    ("environment", "calls", "checks"),
+    [
+        ({}, (8, 4, 8, 128), (4, 2, 4, 64)),
+        ({"USER_SLOTS": ""}, (8, 4, 8, 128), (4, 2, 4, 64)),
+        ({"SLOTS": "1"}, (1, 1, 2, 16), (2, 1, 2, 32)),
+        ({"SLOTS": "3"}, (3, 1, 2, 48), (2, 1, 2, 32)),
+        ({"SLOTS": "8", "USER_SLOTS": "2"}, (8, 2, 4, 128), (4, 1, 2, 64)),
+    ],
+)
+def test_one_user_has_half_unless_the_operator_says_otherwise(
+    environment: dict[str, str], calls: tuple[int, ...], checks: tuple[int, ...]
+) -> None:
+    assert shares(**environment) == (calls, checks, False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "calls", "checks"),
+    [
+        ({"USER_SLOTS": "all"}, (8, 8, 16, 128), (4, 4, 8, 64)),
+        ({"USER_SLOTS": "8"}, (8, 8, 16, 128), (4, 4, 8, 64)),
+        ({"SLOTS": "1", "USER_SLOTS": "all"}, (1, 1, 2, 16), (2, 2, 4, 32)),
+    ],
+)
+def test_one_user_may_have_everything(
+    environment: dict[str, str], calls: tuple[int, ...], checks: tuple[int, ...]
+) -> None:
+    assert shares(**environment) == (calls, checks, True)
+
+
+@pytest.mark.parametrize("value", ["0", "9", "half", "-1", "²", "ALL"])
+def test_a_share_that_no_user_can_have_is_refused_with_its_cure(value: str) -> None:
+    with pytest.raises(
+        SettingsError, match=r"^TOOLRACK_RUNNER_USER_SLOTS: .* neither `all` nor .* the 8 slots$"
+    ):
+        read_settings({"TOOLRACK_RUNNER_USER_SLOTS": value}, ["--parent=stdin"])
