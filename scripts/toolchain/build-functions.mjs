@@ -56,5 +56,16 @@ function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {
     sourcemap: true,
     logLevel,
     external: Object.keys(manifest.dependencies),
+    plugins: [withoutRouteSchemas],
   }
+}
+
+/**
+ * The schemas of routes are for tests only. In a bundle without splitting, their import of zod would be an import of the bundle, and
+ * every cold start would wait for it.
+ */
+const withoutRouteSchemas = {
+  name: 'without the schemas of routes',
+  setup: (build) =>
+    build.onResolve({ filter: /^\.\/[a-z-]+-schemas\.ts$/ }, ({ path }) => ({ path, external: true })),
 }

@@ -66,6 +66,16 @@ test('the entries lie flat in dist, each with its source map', async () => {
   )
 })
 
+test('the schemas of routes are not in the bundle, so that it does not import zod', async () => {
+  write(
+    'functions/src/index.ts',
+    `export const route = { schemas: async () => (await import('./a-schemas.ts')).A }\n`,
+  )
+  write('functions/src/a-schemas.ts', `import { z } from 'zod'\nexport const A = z.string()\n`)
+  await bundle(join(root, 'functions'))
+  expect(importsOf('functions/dist/index.js')).toEqual(['./a-schemas.ts'])
+})
+
 test('an import that is neither in the manifest nor to be found fails the build', async () => {
   write('functions/src/local.ts', `import 'nowhere-to-be-found'\n`)
   const failing = bundle(join(root, 'functions'), { logLevel: 'silent' })

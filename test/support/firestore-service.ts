@@ -1,5 +1,4 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { createApp } from '../../functions/src/hosts/services.ts'
 import type { Authentication } from '../../functions/src/hosts/authentication.ts'
 import type { LayerSource } from '../../functions/src/catalog/views/layer-source.ts'
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
@@ -10,6 +9,7 @@ import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts
 import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
 import { firestoreGovernance } from '../../functions/src/hosts/firestore-governance.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
+import { checkedApp } from './checked-answers.ts'
 import { put, tool } from './definition-changes.ts'
 import { memoryGovernance } from './memory-governance.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
@@ -75,7 +75,7 @@ export async function firestoreService(
     invokeWorkflow,
     corsOrigins: [],
   })
-  const listening = await listen(createApp(services), '127.0.0.1', 0)
+  const listening = await listen(await checkedApp(services), '127.0.0.1', 0)
   return {
     url: listening.url,
     logged,

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { createApp } from '../../functions/src/hosts/services.ts'
 import type { Authentication } from '../../functions/src/hosts/authentication.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import type { ServiceParts } from '../../functions/src/hosts/services.ts'
+import { checkedApp } from './checked-answers.ts'
 import { put } from './definition-changes.ts'
 import { memoryGovernance } from './memory-governance.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
@@ -45,7 +45,7 @@ export async function inProcess(
   services.loopWatch.start()
   await services.catalog.load()
   await services.folder?.start()
-  const listening = await listen(createApp(services), '127.0.0.1', 0)
+  const listening = await listen(await checkedApp(services), '127.0.0.1', 0)
   return {
     url: listening.url,
     store,

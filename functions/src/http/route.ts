@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action } from '../access/action.ts'
 import type { Principal } from '../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
+import type { RouteSchemas } from './route-schemas.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
 export const FAMILIES = ['workflows', 'jobs'] as const
@@ -76,6 +77,8 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly path: Path
   /** The path is the whole address. Tokens of `/workflows` are valid there. */
   readonly isRoot?: true
+  /** Imports what describes requests and answers. Only tests call it, so that nobody else waits for zod. */
+  readonly schemas?: () => Promise<RouteSchemas>
   /** Reads the query and the headers. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
   /** The action that the sender needs permission for. It is authorised before `ask`, or, if it is a function, after `ask`. */
@@ -102,6 +105,7 @@ export type PublicRoute = {
   readonly method: Method
   readonly path: string
   readonly isRoot: true
+  readonly schemas?: () => Promise<RouteSchemas>
   readonly isOriginal?: undefined
   readonly action: 'anybody'
   handle(request: FoundRequest & { readonly principal: Principal | undefined }): void | Promise<void>

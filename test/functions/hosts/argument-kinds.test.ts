@@ -275,7 +275,7 @@ test('rules that were stored before their globs had a normal form are read, and 
       { effect: 'deny' as const, tool: 'echo:date', args: { text: 'never' } },
     ],
   }
-  const kept = { set, digest: ruleSetDigest(set), updatedAt: '', updatedBy: 'bob' }
+  const kept = { set, digest: ruleSetDigest(set), updatedAt: '2026-01-01T00:00:00.000Z', updatedBy: 'bob' }
   const text = ruleSetsText(new Map([['user/bob', kept]]))
   await featureStores(governance, Date.now).rules.change({ kind: 'user', uid: 'bob' }, () => ({
     text,

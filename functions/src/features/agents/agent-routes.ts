@@ -36,6 +36,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: '/agents',
+      schemas: async () => (await import('./agent-schemas.ts')).LIST_AGENTS,
       ask({ search }) {
         const query = Query.ofKnown(search, ['limit', 'order'])
         const limit = query.integer('limit', 1, AGENTS_PER_USER) ?? LISTED
@@ -50,6 +51,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'POST',
       path: '/agents',
+      schemas: async () => (await import('./agent-schemas.ts')).CREATE_AGENT,
       takesBody: true,
       action: WRITE_AGENTS,
       async handle(request) {
@@ -63,6 +65,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: ONE,
+      schemas: async () => (await import('./agent-schemas.ts')).READ_AGENT,
       action: READ,
       async handle({ principal, params: { id }, res }) {
         sendJson(res, 200, { agent: shownTo(principal, await agents.find(principal.uid, id)) })
@@ -71,6 +74,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'PATCH',
       path: ONE,
+      schemas: async () => (await import('./agent-schemas.ts')).CHANGE_AGENT,
       takesBody: true,
       action: WRITE_AGENTS,
       async handle(request) {
@@ -83,6 +87,7 @@ function crudRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: ONE,
+      schemas: async () => (await import('./agent-schemas.ts')).DELETE_AGENT,
       action: WRITE_AGENTS,
       async handle({ principal, params: { id }, res }) {
         await agents.delete(principal.uid, id)
@@ -97,6 +102,7 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: TOOLS,
+      schemas: async () => (await import('./agent-schemas.ts')).READ_TOOLS,
       action: READ,
       async handle({ principal, params: { id }, res }) {
         sendJson(res, 200, { tools: namesFor(principal, await agents.tools(principal.uid, id)) })
@@ -115,6 +121,7 @@ function changeTools(
   return original({
     method,
     path: TOOLS,
+    schemas: async () => (await import('./agent-schemas.ts')).CHANGE_TOOLS,
     takesBody: true,
     action: WRITE_AGENTS,
     async handle(request) {
@@ -132,6 +139,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'PUT',
       path: SESSION,
+      schemas: async () => (await import('./agent-schemas.ts')).LINK_SESSION,
       takesBody: true,
       action: WRITE_AGENTS,
       async handle(request) {
@@ -147,6 +155,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: SESSION,
+      schemas: async () => (await import('./agent-schemas.ts')).READ_LINK,
       action: READ,
       async handle(request) {
         const session = sessionOf(request)
@@ -157,6 +166,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'DELETE',
       path: SESSION,
+      schemas: async () => (await import('./agent-schemas.ts')).UNLINK_SESSION,
       action: WRITE_AGENTS,
       async handle(request) {
         await agents.unlink(sessionOf(request))
@@ -166,6 +176,7 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
     original({
       method: 'GET',
       path: '/agents/session/:sessionId/tools',
+      schemas: async () => (await import('./agent-schemas.ts')).READ_LINKED_TOOLS,
       action: READ,
       async handle(request) {
         const agentId = await agents.linked(sessionOf(request))

@@ -54,6 +54,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     route({
       method: 'GET',
       path: '/approvals',
+      schemas: async () => (await import('./approval-schemas.ts')).LIST_APPROVALS,
       ask: askedPage,
       action: READ_APPROVALS,
       async handle({ principal, asked: { state, tool, limit, after }, path, search, res }) {
@@ -73,6 +74,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     route({
       method: 'GET',
       path: '/approvals/:id',
+      schemas: async () => (await import('./approval-schemas.ts')).READ_APPROVAL,
       ask: refuseParameters,
       action: READ_APPROVALS,
       async handle({ principal, params: { id }, res }) {
@@ -85,6 +87,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     route({
       method: 'POST',
       path: '/approvals/:id',
+      schemas: async () => (await import('./approval-schemas.ts')).DECIDE_APPROVAL,
       takesBody: true,
       ask: refuseParameters,
       action: GOVERN,
@@ -107,6 +110,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     route({
       method: 'DELETE',
       path: '/approvals/:id',
+      schemas: async () => (await import('./approval-schemas.ts')).REMOVE_APPROVAL,
       ask: refuseParameters,
       action: GOVERN,
       audit: { kind: 'approval' },

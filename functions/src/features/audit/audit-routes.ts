@@ -32,6 +32,7 @@ export function auditRoutes({ audit }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/audit',
+      schemas: async () => (await import('./audit-schemas.ts')).READ_AUDIT,
       ask: askedRecords,
       action: ({ query: { uid } }) => readAudit(uid),
       handle: (request) => sendRecords(present(audit), request),
@@ -39,6 +40,7 @@ export function auditRoutes({ audit }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/audit/verify',
+      schemas: async () => (await import('./audit-schemas.ts')).VERIFY_AUDIT,
       ask: ({ search }) => askedDay(new Query(search, ['day'])),
       action: VERIFY_AUDIT,
       async handle({ asked: day, res }) {
@@ -50,6 +52,7 @@ export function auditRoutes({ audit }: Parts): readonly Route[] {
     route({
       method: 'DELETE',
       path: '/audit',
+      schemas: async () => (await import('./audit-schemas.ts')).ERASE_AUDIT,
       ask: ({ search }) => uidIn(new Query(search, ['uid']).required('uid')),
       action: ERASE_AUDIT,
       async handle({ principal, asked, res }) {

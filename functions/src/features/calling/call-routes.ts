@@ -45,6 +45,7 @@ export function callRoutes({
     route({
       method: 'POST',
       path: '/tools/invoke',
+      schemas: async () => (await import('./call-schemas.ts')).INVOKE,
       takesBody: true,
       action: CALL,
       audit: 'none',
@@ -53,6 +54,7 @@ export function callRoutes({
     route({
       method: 'POST',
       path: '/tools/dispatch',
+      schemas: async () => (await import('./call-schemas.ts')).DISPATCH,
       takesBody: true,
       action: CALL,
       audit: 'none',
@@ -61,6 +63,7 @@ export function callRoutes({
     route({
       method: 'POST',
       path: '/tools/dispatch/complete',
+      schemas: async () => (await import('./call-schemas.ts')).COMPLETE,
       ask: refuseParameters,
       takesBody: true,
       action: CALL,

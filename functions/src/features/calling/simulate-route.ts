@@ -23,6 +23,7 @@ export function simulateRoute({ simulate }: { readonly simulate: Simulate }): Ro
   return route({
     method: 'POST',
     path: '/permissions/simulate',
+    schemas: async () => (await import('./call-schemas.ts')).SIMULATE,
     takesBody: true,
     ask: ({ search }: FoundRequest) => ({ session: sessionIn(new Query(search, ['session'])) }),
     action: SIMULATE,

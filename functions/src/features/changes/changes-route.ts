@@ -61,6 +61,7 @@ export function changesRoute(parts: Parts): Route {
   return route({
     method: 'GET',
     path: '/tools/changes',
+    schemas: async () => (await import('./change-schemas.ts')).CHANGES,
     ask: askedChanges,
     action: READ,
     async handle(request: Request) {

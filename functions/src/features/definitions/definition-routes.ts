@@ -40,6 +40,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'GET',
       path: '/tools/defs',
+      schemas: async () => (await import('./definition-schemas.ts')).LIST_DEFINITIONS,
       ask: askedPage,
       action: READ,
       async handle({ principal, asked: { layer, limit, after }, path, res }) {
@@ -56,6 +57,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'POST',
       path: '/tools/defs',
+      schemas: async () => (await import('./definition-schemas.ts')).WRITE_DEFINITIONS,
       takesBody: true,
       ask: askedBulk,
       action: write,
@@ -78,6 +80,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'GET',
       path: '/tools/defs/:name',
+      schemas: async () => (await import('./definition-schemas.ts')).READ_DEFINITION,
       ask: ({ search }) => readLayer(new Query(search, ['layer'])),
       action: READ,
       async handle({ principal, asked: layer, params: { name }, res }) {
@@ -89,6 +92,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'PUT',
       path: '/tools/defs/:name',
+      schemas: async () => (await import('./definition-schemas.ts')).WRITE_DEFINITION,
       takesBody: true,
       ask: askedWrite,
       action: write,
@@ -105,6 +109,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'DELETE',
       path: '/tools/defs/:name',
+      schemas: async () => (await import('./definition-schemas.ts')).DELETE_DEFINITION,
       ask: askedWrite,
       action: write,
       audit: { names: 'tool', layer: 'query' },
@@ -120,6 +125,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'GET',
       path: '/tools/defs/:name/versions',
+      schemas: async () => (await import('./definition-schemas.ts')).LIST_VERSIONS,
       ask: askedLayer,
       action: READ_VERSIONS,
       async handle({ principal, asked: { layer }, params: { name }, res }) {
@@ -135,6 +141,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
     route({
       method: 'POST',
       path: '/tools/defs/:name/rollback',
+      schemas: async () => (await import('./definition-schemas.ts')).ROLL_BACK,
       takesBody: true,
       ask: askedWrite,
       action: write,

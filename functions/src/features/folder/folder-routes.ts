@@ -24,6 +24,7 @@ export function folderRoutes({ folder }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/tools',
+      schemas: async () => (await import('./folder-schemas.ts')).READ_FOLDER,
       action: READ,
       ...SHARED,
       async handle({ inFull, res }) {
@@ -34,6 +35,7 @@ export function folderRoutes({ folder }: Parts): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/tools/refresh',
+      schemas: async () => (await import('./folder-schemas.ts')).REFRESH_FOLDER,
       action: REFRESH,
       audit: { kind: 'refresh' },
       ...SHARED,
@@ -45,6 +47,7 @@ export function folderRoutes({ folder }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/tools/:name',
+      schemas: async () => (await import('./folder-schemas.ts')).READ_FOLDER_TOOL,
       action: READ,
       ...SHARED,
       async handle({ inFull, params: { name }, res }) {

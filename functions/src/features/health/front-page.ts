@@ -15,6 +15,7 @@ export function frontPageRoute(parts: PublicHealthParts): PublicRoute {
   return {
     method: 'GET',
     path: '/',
+    schemas: async () => (await import('./health-schemas.ts')).FRONT_PAGE,
     isRoot: true,
     action: 'anybody',
     async handle({ req, res }) {

@@ -45,6 +45,7 @@ export function healthRoute({
   return {
     method: 'GET',
     path: '/health',
+    schemas: async () => (await import('./health-schemas.ts')).HEALTH,
     isRoot: true,
     action: 'anybody',
     async handle({ principal, res, bodies, unread }) {

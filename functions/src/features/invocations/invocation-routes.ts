@@ -31,6 +31,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/tools/invocations',
+      schemas: async () => (await import('./invocation-schemas.ts')).LIST_CALLS,
       ask: ({ search }) => parseCallsQuery(search, now()),
       action: READ,
       async handle({ principal, asked, path, search, res }) {
@@ -46,6 +47,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/tools/invocations/:id',
+      schemas: async () => (await import('./invocation-schemas.ts')).READ_CALL,
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {
@@ -55,6 +57,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
+      schemas: async () => (await import('./invocation-schemas.ts')).READ_LOG,
       ask: refuseParameters,
       action: READ,
       async handle({ principal, params: { id }, res }) {

@@ -33,6 +33,7 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Parts
   return route({
     method: 'POST',
     path: '/jobs/tokens',
+    schemas: async () => (await import('./token-schemas.ts')).CREATE_TOKEN,
     takesBody: true,
     ask: refuseParameters,
     action: MINT,

@@ -152,12 +152,14 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     route({
       method: 'GET',
       path: '/tools/list',
+      schemas: async () => (await import('./list-schemas.ts')).LIST_TOOLS,
       action: READ,
       handle: (request) => respond(request),
     }),
     route({
       method: 'GET',
       path: '/sessions/:id/tools',
+      schemas: async () => (await import('./list-schemas.ts')).LIST_SESSION_TOOLS,
       action: READ,
       handle: (request) => respond(request, checkedSession(request.params.id)),
     }),
@@ -169,6 +171,7 @@ export function explainRoute(parts: ListParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
+    schemas: async () => (await import('./list-schemas.ts')).EXPLAIN,
     ask({ search }) {
       const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')

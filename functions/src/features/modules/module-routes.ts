@@ -30,6 +30,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'GET',
       path: '/tools/modules',
+      schemas: async () => (await import('./module-schemas.ts')).LIST_MODULES,
       ask: askedPage,
       action: readModules,
       hide: ({ asked: { layer }, res }) => sendJson(res, 200, { layer, items: [] }),
@@ -45,6 +46,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'GET',
       path: '/tools/modules/:name',
+      schemas: async () => (await import('./module-schemas.ts')).READ_MODULE,
       ask: askedLayer,
       action: readModules,
       hide: notFound,
@@ -57,6 +59,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'PUT',
       path: '/tools/modules/:name',
+      schemas: async () => (await import('./module-schemas.ts')).WRITE_MODULE,
       takesBody: true,
       ask: askedWrite,
       action: write,
@@ -75,6 +78,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'DELETE',
       path: '/tools/modules/:name',
+      schemas: async () => (await import('./module-schemas.ts')).DELETE_MODULE,
       ask: askedWrite,
       action: write,
       audit: { layer: 'query' },
@@ -90,6 +94,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'GET',
       path: '/tools/modules/:name/versions',
+      schemas: async () => (await import('./module-schemas.ts')).LIST_VERSIONS,
       ask: askedLayer,
       action: readModules,
       hide: notFound,
@@ -107,6 +112,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
     route({
       method: 'POST',
       path: '/tools/modules/:name/rollback',
+      schemas: async () => (await import('./module-schemas.ts')).ROLL_BACK,
       takesBody: true,
       ask: askedWrite,
       action: write,

@@ -37,6 +37,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
     route({
       method: 'GET',
       path: PATH,
+      schemas: async () => (await import('./rule-schemas.ts')).READ_RULES,
       ask: askedOwner,
       action: ruleAction,
       async handle({ principal, asked: owner, res }) {
@@ -49,6 +50,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
     route({
       method: 'GET',
       path: `${PATH}/versions`,
+      schemas: async () => (await import('./rule-schemas.ts')).LIST_VERSIONS,
       ask: askedOwner,
       action: ruleAction,
       async handle({ principal, asked: owner, res }) {
@@ -59,6 +61,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
     route({
       method: 'PUT',
       path: PATH,
+      schemas: async () => (await import('./rule-schemas.ts')).WRITE_RULES,
       takesBody: true,
       ask: askedWrite,
       action: ({ owner }) => writeAction(owner),
@@ -79,6 +82,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
     route({
       method: 'DELETE',
       path: PATH,
+      schemas: async () => (await import('./rule-schemas.ts')).DELETE_RULES,
       ask: askedWrite,
       action: ({ owner }) => writeAction(owner),
       async handle(request) {

@@ -54,6 +54,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/scopes',
+      schemas: async () => (await import('./scope-schemas.ts')).LIST_SCOPES,
       ask: refuseParameters,
       action: READ_SCOPES,
       async handle({ principal, res }) {
@@ -64,6 +65,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: PATH,
+      schemas: async () => (await import('./scope-schemas.ts')).READ_SCOPE,
       ask: askedOwner,
       action: READ_SCOPES,
       async handle({ principal, asked: owner, res }) {
@@ -76,6 +78,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: `${PATH}/versions`,
+      schemas: async () => (await import('./scope-schemas.ts')).LIST_VERSIONS,
       ask: askedOwner,
       action: READ_SCOPES,
       async handle({ principal, asked: owner, res }) {
@@ -88,6 +91,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'PUT',
       path: PATH,
+      schemas: async () => (await import('./scope-schemas.ts')).WRITE_SCOPE,
       takesBody: true,
       ask: askedWrite,
       action: WRITE_SCOPES,
@@ -105,6 +109,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'DELETE',
       path: PATH,
+      schemas: async () => (await import('./scope-schemas.ts')).DELETE_SCOPE,
       ask: askedWrite,
       action: WRITE_SCOPES,
       async handle({ principal, asked, res, note }) {
@@ -117,6 +122,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
     route({
       method: 'POST',
       path: `${PATH}/commands`,
+      schemas: async () => (await import('./scope-schemas.ts')).RUN_COMMAND,
       takesBody: true,
       ask: askedWrite,
       action: WRITE_SCOPES,

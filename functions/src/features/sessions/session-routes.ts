@@ -47,6 +47,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: '/sessions',
+      schemas: async () => (await import('./session-schemas.ts')).LIST_SESSIONS,
       ask: askedPage,
       action: READ_SESSIONS,
       async handle({ principal, asked: { limit, after }, res }) {
@@ -61,6 +62,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'GET',
       path: PATH,
+      schemas: async () => (await import('./session-schemas.ts')).READ_SESSION,
       ask: askedId,
       action: READ_SESSIONS,
       async handle({ principal, asked: { id }, res }) {
@@ -71,6 +73,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'PUT',
       path: PATH,
+      schemas: async () => (await import('./session-schemas.ts')).WRITE_SESSION,
       takesBody: true,
       ask: askedWrite,
       action: WRITE_SESSIONS,
@@ -84,6 +87,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'DELETE',
       path: PATH,
+      schemas: async () => (await import('./session-schemas.ts')).DELETE_SESSION,
       ask: askedWrite,
       action: WRITE_SESSIONS,
       async handle({ principal, asked: { id, precondition }, res, note }) {
@@ -97,6 +101,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'POST',
       path: '/sessions/:id/fork',
+      schemas: async () => (await import('./session-schemas.ts')).FORK_SESSION,
       takesBody: true,
       ask: askedId,
       action: WRITE_SESSIONS,
@@ -113,6 +118,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
     route({
       method: 'POST',
       path: '/sessions/:id/messages',
+      schemas: async () => (await import('./session-schemas.ts')).LOCK_SESSION,
       takesBody: true,
       ask: askedId,
       action: WRITE_SESSIONS,

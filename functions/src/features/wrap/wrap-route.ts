@@ -45,6 +45,7 @@ export function wrapRoute(parts: ListParts): Route {
   return route({
     method: 'POST',
     path: '/tools/wrap',
+    schemas: async () => (await import('./wrap-schemas.ts')).WRAP,
     takesBody: true,
     ask: refuseParameters,
     action: READ,

@@ -52,6 +52,29 @@ test('a list loads nothing that only a write needs', () => {
   expect(loadedAfter('')).toEqual([])
 })
 
+test('neither the import of the functions nor a warm request loads the schemas of routes', () => {
+  const code = `
+    await import('./functions/src/index.ts')
+    const { createServer, request } = await import('node:http')
+    const served = { ...services, authenticate: () => ann }
+    const server = createServer(createApp(served, 'workflows')).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const ask = (method, path, body = '') => new Promise((resolve, reject) => {
+      const options = { port: server.address().port, method, path: '/workflows/tools' + path }
+      request(options, (res) => res.resume().on('end', () => resolve(res.statusCode))).on('error', reject).end(body)
+    })
+    const statuses = []
+    for (let time = 0; time < 2; time += 1)
+      statuses.push(
+        await ask('GET', '/list'),
+        await ask('GET', '/explain?name=A'),
+        await ask('POST', '/dispatch/complete', '{}'),
+        await ask('POST', '/invoke', '{}'),
+      )
+    if (String(statuses) !== '200,200,400,400,200,200,400,400') throw new Error(String(statuses))`
+  expect(loadedAfter(code)).not.toContain('zod')
+}, 60_000)
+
 test('only what counts tokens loads their vocabulary', () => {
   const code = `
     const { tokenCounter } = await import('./functions/src/catalog/tokens/token-counter.ts')

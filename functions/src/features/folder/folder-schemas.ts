@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import {
+  byName,
+  definition,
+  digest,
+  errorCode,
+  json,
+  jsonObject,
+  none,
+  sha256,
+  specReport,
+  time,
+  toolName,
+} from '../../http/answer-shapes.ts'
+import type { RouteSchemas } from '../../http/route-schemas.ts'
+
+const tool = z.strictObject({
+  name: toolName,
+  alias: z.string(),
+  description: z.string(),
+  file: z.string(),
+  line: z.int().nullable(),
+  digest,
+  module: z.string(),
+  sha256,
+  files: z.array(z.string()).exactOptional(),
+  category: z.string().nullable(),
+  annotations: jsonObject.nullable(),
+  limits: jsonObject.nullable(),
+  network: z.array(z.string()),
+  loadedAt: time,
+})
+const state = {
+  /** Only for admins. Null if no folder is watched. */
+  folder: z.string().nullable().exactOptional(),
+  status: z.enum(['watched', 'polled', 'starting', 'missing', 'unreadable', 'none']),
+  reason: z.string().nullable(),
+}
+/** A file, or one of its specs. Beside these fields it has those of its fault. */
+const skipped = z
+  .object({
+    file: z.string(),
+    reason: errorCode,
+    kind: z.string().exactOptional(),
+    line: z.int().nullable().exactOptional(),
+    message: z.string().exactOptional(),
+    name: z.string().nullable().exactOptional(),
+    /** Only for admins. */
+    traceback: z.string().exactOptional(),
+    serving: sha256.nullable(),
+  })
+  .catchall(json)
+const folder = z.strictObject({
+  ...state,
+  others: z.array(z.strictObject(state)).exactOptional(),
+  checking: z.array(z.strictObject({ file: z.string(), reason: z.string().nullable() })),
+  skipped: z.array(skipped),
+})
+const names = z.array(toolName)
+
+export const READ_FOLDER: RouteSchemas = {
+  params: none,
+  query: none,
+  answers: { 200: folder.extend({ tools: z.array(tool) }) },
+}
+export const REFRESH_FOLDER: RouteSchemas = {
+  params: none,
+  query: none,
+  answers: {
+    200: folder.extend({
+      tools: z.strictObject({ added: names, changed: names, removed: names, unchanged: names }),
+    }),
+  },
+}
+export const READ_FOLDER_TOOL: RouteSchemas = {
+  params: byName,
+  query: none,
+  answers: { 200: tool.extend({ definition, report: specReport.nullable().exactOptional() }) },
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import type { QueueState } from '../../fair-queue.ts'
+import type { SeenDelay } from '../../loop-watch.ts'
+import { ISOLATION_LEVELS, type RunnerHealth } from '../../catalog/definitions/runner.ts'
+import { count, none, revision, skippedItem, time } from '../../http/answer-shapes.ts'
+import type { RouteSchemas } from '../../http/route-schemas.ts'
+import { AUDIT_MODES } from '../audit/audit-trail.ts'
+import type { PublicHealth } from './health-route.ts'
+
+const head = z.strictObject({
+  status: z.enum(['ok', 'degraded']),
+  version: z.string(),
+  isolation: z.enum(ISOLATION_LEVELS),
+}) satisfies z.ZodType<PublicHealth>
+
+const queue = z.strictObject({
+  places: count,
+  running: count,
+  waiting: count,
+  usersWaiting: count,
+  longestWaitMs: z.number(),
+}) satisfies z.ZodType<QueueState>
+const freshness = z.enum(['fresh', 'stale', 'error'])
+const layerHealth = z.strictObject({
+  status: freshness,
+  definitions: count,
+  revision: revision.nullable(),
+  skipped: z.array(skippedItem),
+})
+const runner = z.union([
+  z.looseObject({ status: z.literal('ready'), isolation: z.enum(ISOLATION_LEVELS) }),
+  z.strictObject({ status: z.enum(['starting', 'absent', 'unreachable']), reason: z.string() }),
+]) satisfies z.ZodType<RunnerHealth>
+const fault = z.strictObject({ day: z.string(), place: z.string(), reason: z.string() })
+const audit = z.union([
+  z.strictObject({ mode: z.literal('off') }),
+  z.strictObject({
+    mode: z.enum(AUDIT_MODES),
+    signed: z.boolean(),
+    lost: count,
+    waiting: count,
+    /** Only for admins. */
+    fault: fault.nullable().exactOptional(),
+  }),
+])
+const delay = z.strictObject({
+  at: time,
+  ms: z.number(),
+  ranMs: z.number(),
+  processorMs: z.number(),
+  route: z.string().exactOptional(),
+  uid: z.string().exactOptional(),
+  part: z.string().exactOptional(),
+}) satisfies z.ZodType<SeenDelay>
+
+const known = head.extend({
+  revision,
+  layers: z.strictObject({ user: layerHealth, global: layerHealth, file: layerHealth }),
+  rules: freshness,
+  agents: z.strictObject({ inFiles: count, skipped: z.array(skippedItem) }),
+  queues: z.strictObject({
+    schemas: queue,
+    arguments: queue,
+    bodies: queue.extend({ bytes: count, bytesMax: z.number() }),
+    answers: z.strictObject({ bytes: count, users: count, bytesMaxPerUser: z.number() }),
+  }),
+  runner,
+  audit,
+  /** Only for admins. */
+  delays: z.array(delay).exactOptional(),
+})
+
+/** Unlike all others, these two routes ignore a query. */
+const ignored = z.looseObject({})
+
+export const HEALTH: RouteSchemas = { params: none, query: ignored, answers: { 200: z.union([head, known]) } }
+/** A page or a text for people. */
+export const FRONT_PAGE: RouteSchemas = { params: none, query: ignored, answers: { 200: z.string().min(1) } }

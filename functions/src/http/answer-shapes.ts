@@ -1,0 +1,175 @@
+import {
+  ERROR_CODES,
+  isToolName,
+  LAYERS,
+  OWNER_KINDS,
+  RULE_EFFECTS,
+  RUNNER_KINDS,
+  TOOL_CLASSES,
+  type Digest,
+  type ErrorBody,
+  type ErrorCode,
+  type InvocationMeta,
+  type JsonObject,
+  type ResourceUsage,
+  type Rule,
+  type RuleDecision,
+  type RuleOwner,
+  type ToolDefinition,
+} from '@toolrack/contract'
+import { z } from 'zod'
+
+/** What the schemas of several features share. Only files of schemas import it, because it loads zod. */
+
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+export const digest = z.templateLiteral(['sha256:', sha256]) satisfies z.ZodType<Digest>
+/** Opaque. Equal revisions mean equal contents. */
+export const revision = z.string().min(1)
+/** ISO 8601, UTC. */
+export const time = z.iso.datetime()
+export const uuid = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+export const count = z.int().nonnegative()
+export const toolName = z.string().refine(isToolName)
+export const layer = z.enum(LAYERS)
+export const writtenLayer = z.enum(['user', 'global'])
+export const json = z.json()
+export const jsonObject = z.record(z.string(), json) satisfies z.ZodType<JsonObject>
+export const errorCode = z.enum(Object.keys(ERROR_CODES) as ErrorCode[])
+export const toolClass = z.enum(TOOL_CLASSES)
+
+/** The body of an answer without one. */
+export const nothing = z.literal('')
+
+/** The params or the query of a route without any. */
+export const none = z.strictObject({})
+export const byName = z.strictObject({ name: z.string() })
+export const byId = z.strictObject({ id: z.string() })
+
+/** A parameter that may be given several times. */
+export const several = z.union([z.string(), z.array(z.string())])
+export const flag = z.enum(['0', '1', 'false', 'true'])
+/** A whole number as the text of a parameter. */
+export function whole(min: number, max: number) {
+  const number = z.string().regex(/^\d{1,15}$/)
+  return number.refine((text) => Number(text) >= min && Number(text) <= max)
+}
+/** The parameters of a route with pages. */
+export const page = { limit: whole(1, 1_000).optional(), cursor: z.string().optional() }
+
+export const owner = z.strictObject({
+  kind: z.enum(OWNER_KINDS),
+  id: z.string().min(1),
+}) satisfies z.ZodType<RuleOwner>
+
+export const decision = z.strictObject({
+  effect: z.enum(RULE_EFFECTS),
+  owner: owner.nullable(),
+  rule: count.nullable(),
+  reason: z.string(),
+}) satisfies z.ZodType<RuleDecision>
+
+export const rule = z.strictObject({
+  effect: z.enum(RULE_EFFECTS),
+  tool: z.string(),
+  class: toolClass.exactOptional(),
+  args: z.record(z.string(), z.string()).exactOptional(),
+  future: z.boolean().exactOptional(),
+}) satisfies z.ZodType<Rule>
+
+export const usage = z.strictObject({
+  wallMs: z.number(),
+  cpuMs: z.number(),
+  maxRssBytes: count,
+}) satisfies z.ZodType<ResourceUsage>
+
+export const definition = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({ name: toolName, description: z.string(), parameters: jsonObject }),
+  runner: z
+    .object({ kind: z.enum(RUNNER_KINDS), workflowName: z.string().exactOptional() })
+    .catchall(json)
+    .exactOptional(),
+  category: z.string().exactOptional(),
+  tags: z.array(z.string()).exactOptional(),
+  annotations: jsonObject.exactOptional(),
+  limits: z.object({ timeoutSeconds: z.number().exactOptional() }).catchall(json).exactOptional(),
+  sealed: z.boolean().exactOptional(),
+}) satisfies z.ZodType<ToolDefinition>
+
+/** What became of one call. */
+export const invocationMeta = z.strictObject({
+  invocationId: uuid,
+  tool: z.string().nullable(),
+  digest: digest.nullable(),
+  revision: revision.nullable(),
+  isolation: z.string().nullable(),
+  executionTimeMs: z.number(),
+  resourceUsage: usage.nullable(),
+  replayed: z.boolean(),
+  artifact: z.string().exactOptional(),
+  approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
+  decision: decision.exactOptional(),
+}) satisfies z.ZodType<InvocationMeta>
+
+/** The versions that each layer has of something, and what a layer could not use of it. */
+export const shadow = z.strictObject({ layer, digest })
+export const skippedItem = z.strictObject({
+  source: z.string(),
+  pointer: z.string(),
+  message: z.string(),
+  name: z.string().exactOptional(),
+})
+export const normalisation = z.strictObject({ pointer: z.string(), from: json, to: json })
+export const unenforced = z.strictObject({ pointer: z.string(), reason: z.string() })
+
+/** A note or a fault of a module or of one of its specs. */
+export const moduleNote = z.strictObject({
+  kind: z.string(),
+  message: z.string(),
+  line: z.int().exactOptional(),
+})
+const moduleFault = moduleNote.extend({
+  code: errorCode,
+  traceback: z.string().exactOptional(),
+  pointer: z.string().exactOptional(),
+})
+/** The fields that an accepted spec has and a refused one has not. A shortened report has only the digest of them. */
+const accepted = {
+  digest: digest.exactOptional(),
+  derived: z.array(z.string()).exactOptional(),
+  normalised: z.array(normalisation).exactOptional(),
+  unenforced: z.array(unenforced).exactOptional(),
+  secrets: z.array(z.string()).exactOptional(),
+  network: z.array(z.string()).exactOptional(),
+}
+/** One spec of a module in the report of its check. */
+export const specReport = z.strictObject({
+  name: z.string().nullable(),
+  line: z.int().nullable(),
+  file: z.string().exactOptional(),
+  accepted: z.boolean(),
+  ...accepted,
+  faults: z.array(moduleFault),
+  notes: z.array(moduleNote),
+  examples: z.array(
+    z.object({ index: z.int(), outcome: z.string(), matched: z.boolean().nullable() }).catchall(json),
+  ),
+})
+/** The body of every error. */
+export const errorAnswer = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.int(),
+      status: z.string(),
+      message: z.string().min(1),
+      details: z.array(z.object({ reason: errorCode }).catchall(json)).min(1),
+    }),
+  })
+  .refine(({ error }) => hasCode(error), 'no error code has this status') satisfies z.ZodType<ErrorBody>
+
+function hasCode({ code, status }: ErrorBody['error']): boolean {
+  return Object.values(ERROR_CODES).some((kind) => kind.httpStatus === code && kind.status === status)
+}
+
+/** The body of the errors of the routes that the original service has too. */
+export const originalErrorAnswer = z.strictObject({ error: z.string().min(1) })
