@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import type { CheckOutcome } from '../../../../functions/src/features/folder/check-file.ts'
 import { CHECKS_AT_ONCE, ModuleChecks } from '../../../../functions/src/features/folder/module-checks.ts'
 import { textIn } from '../../../support/reading-runner.ts'
@@ -76,7 +76,11 @@ test('a file that has gone while it was checked is not told of', async () => {
   await scripted.checks.settled(60_000)
 })
 
+afterEach(() => void jest.useRealTimers())
+
 test('while the runner refuses, everything waits with its reason, and is checked when it takes modules again', async () => {
+  // On a busy machine, the pause would be over before the test hurries.
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] })
   const scripted = new Scripted()
   scripted.checks.want('a.py', content('1'))
   scripted.checks.want('b.py', content('1'))
