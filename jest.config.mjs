@@ -28,8 +28,8 @@ const testsIn = (folder) => `<rootDir>/${folder}/**/*.test.ts`
 const atRoot = (path) => `<rootDir>/${path}`
 
 export default {
-  // More workers than processors: suites wait for servers and for deadlines most of their time.
-  maxWorkers: '150%',
+  // A worker for each processor: suites wait for servers most of their time.
+  maxWorkers: '100%',
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   // What a test waits for comes late on a machine that does much else.
   testTimeout: 120_000,
