@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { ListDefaults, ListQuery } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { askedNarrowing, type AskedNarrowing } from './list-narrowing.ts'
-import { LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
+import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 
 /** What the query of a list asks for. */
 export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedNarrowing | undefined }
@@ -34,7 +34,7 @@ export class AskedLists {
   #parsed(search: string): AskedQuery {
     const query = new Query(search, LIST_PARAMETERS)
     const asked = {
-      query: listQueryIn(query, ['names', 'name', 'only'], this.#defaults),
+      query: listQueryIn(query, LIST_NAMES, this.#defaults),
       narrowing: askedNarrowing(query),
     }
     this.#known.set(search, asked)

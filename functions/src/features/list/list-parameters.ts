@@ -38,9 +38,12 @@ export const LIST_PARAMETERS = [
   'explain',
 ]
 
+/** The parameters that name the tools of a list. */
+export const LIST_NAMES = ['names', 'name', 'only'] as const
+
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, defaults: ListDefaults): ListQuery {
-  return listQueryIn(new Query(search, LIST_PARAMETERS), ['names', 'name', 'only'], defaults)
+  return listQueryIn(new Query(search, LIST_PARAMETERS), LIST_NAMES, defaults)
 }
 
 /** Reads the query of a list whose names are in these parameters. */
@@ -117,10 +120,7 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
 }
 
 /** The names that a query asks for. Throws PARAMETER_INVALID. */
-export function parseNames(
-  query: Query,
-  parameters: readonly string[] = ['names', 'name', 'only'],
-): ListQuery['names'] {
+export function parseNames(query: Query, parameters: readonly string[] = LIST_NAMES): ListQuery['names'] {
   const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
   return names
