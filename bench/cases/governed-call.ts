@@ -120,8 +120,6 @@ async function service(folder: string, { isGoverned, isNoted }: Kind) {
     runner: absentRunner('No runner belongs to this benchmark.'),
     signJobToken: undefined,
     log: NO_LOG,
-    envelope: 'array',
-    defaultWorkflow: 'tools-CliTools',
     corsOrigins: [],
   })
   await services.catalog.load()

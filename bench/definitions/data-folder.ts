@@ -35,8 +35,6 @@ export async function makeData(
     governance: memoryGovernance(),
     runner: absentRunner('No runner belongs to this benchmark.'),
     log: textLog(process.stderr),
-    envelope: 'array',
-    defaultWorkflow: 'bench',
     corsOrigins: [],
   })
   try {

@@ -11,7 +11,7 @@ import type { ServerProcess } from './server-process.ts'
 
 export const LIST_PATH = '/workflows/tools/list'
 
-export type Answer = { readonly body: Buffer; readonly etag: string }
+export type Answer = { readonly body: Buffer; readonly etag: string; readonly layers: string }
 
 /** Sends one request. Throws if the answer does not have the expected status. */
 export async function ask(
@@ -25,7 +25,7 @@ export async function ask(
   const [res] = (await once(req, 'response')) as [IncomingMessage]
   const body = await buffer(res)
   assert.equal(res.statusCode, httpStatus, `${path}: ${body.toString('utf8', 0, 500)}`)
-  return { body, etag: res.headers.etag ?? '' }
+  return { body, etag: res.headers.etag ?? '', layers: String(res.headers['x-tools-layers']) }
 }
 
 /** The headers for every contender. All contenders read the same headers. */

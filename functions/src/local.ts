@@ -9,7 +9,7 @@ import { refuseUnusable } from './hosts/local/unusable-paths.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { Terminal } from './hosts/local/terminal.ts'
 import { configLines } from './hosts/print-config.ts'
-import { ConfigError, configFaults } from './hosts/settings/variables.ts'
+import { ConfigError, configFaults } from './settings/variables.ts'
 import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server, which `npm start` runs. */

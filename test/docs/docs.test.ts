@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TABLE as SETTINGS, VARIABLES } from '../../functions/src/hosts/config.ts'
 import { fileKey, isSecret } from '../../functions/src/hosts/settings/config-file.ts'
-import type { Table } from '../../functions/src/hosts/settings/variables.ts'
+import type { Table } from '../../functions/src/settings/variables.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
 

@@ -28,8 +28,6 @@ const services = createServices({
   governance: memoryGovernance(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-  envelope: 'array',
-  defaultWorkflow: 'tools-CliTools',
   corsOrigins: [],
 })
 const listening = await listen(createApp(services), '127.0.0.1', 0)

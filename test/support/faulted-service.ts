@@ -68,8 +68,6 @@ export async function faultedService() {
     authenticate: () => Promise.resolve(ANN),
     signJobToken: undefined,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    envelope: 'array',
-    defaultWorkflow: 'w',
     corsOrigins: [],
   })
   await definitions.writeModule({ kind: 'user', uid: ANN.uid }, putModule('m', ['send']), by(ANN.uid))

@@ -8,7 +8,7 @@ import { STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-fi
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
 import { firestoreGovernance } from '../../functions/src/hosts/firestore-governance.ts'
-import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
+import { closeServices, createServices, type ServiceParts } from '../../functions/src/hosts/services.ts'
 import { checkedApp } from './checked-answers.ts'
 import { put, tool } from './definition-changes.ts'
 import { memoryGovernance } from './memory-governance.ts'
@@ -30,7 +30,7 @@ export type FirestoreServiceOptions = {
   /** A folder of definition files. By default the file layer has the one tool `inFile`. */
   readonly definitions?: string
   readonly now?: () => number
-  readonly invokeWorkflow?: string
+  readonly settings?: ServiceParts['settings']
   /** True if rules are in Firestore too. By default they are in memory, so that tests can count the reads of layers. */
   readonly hasRules?: boolean
 }
@@ -53,7 +53,7 @@ export async function firestoreService(
     access = ANN,
     definitions,
     now = Date.now,
-    invokeWorkflow,
+    settings,
     hasRules = false,
   }: FirestoreServiceOptions = {},
 ): Promise<FirestoreService> {
@@ -70,9 +70,7 @@ export async function firestoreService(
     governance: hasRules ? firestoreGovernance(connection) : memoryGovernance(),
     runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
-    envelope: 'array',
-    defaultWorkflow: 'tools-CliTools',
-    invokeWorkflow,
+    settings,
     corsOrigins: [],
   })
   const listening = await listen(await checkedApp(services), '127.0.0.1', 0)

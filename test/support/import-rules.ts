@@ -21,6 +21,7 @@ export const FLOORS = [
   'http',
   'access',
   'json',
+  'settings',
 ] as const
 type Floor = (typeof FLOORS)[number]
 

@@ -37,8 +37,6 @@ export async function inProcess(
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
     }),
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    envelope: 'array',
-    defaultWorkflow: 'tools-CliTools',
     corsOrigins: [],
     ...parts,
   })

@@ -1,44 +1,72 @@
+import type { FeatureSteps } from '../calls/pipeline/steps.ts'
 import type { TableRow } from '../http/route.ts'
+import { readVariables, type Table, type VariableValues } from '../settings/variables.ts'
 
 /** What a feature adds to the service. `Needs` are parts of the host or of the features before it, and `Gives` are its own. */
-export type Feature<Needs, Gives> = {
+export type Feature<Needs, Gives, Settings extends Table, Steps extends Partial<FeatureSteps>> = {
   /** The name of its folder. */
   readonly name: string
+  /** The variables of the environment that it reads. `create` gets their values as `settings`. */
+  readonly settings?: Settings
   /** Makes its own parts, which later features can use by their names. */
-  readonly create?: (parts: Needs) => Gives
+  readonly create?: (parts: Needs & { readonly settings: VariableValues<Settings> }) => Gives
+  /** Its steps of every call, by their slots in `calls/pipeline/steps.ts`, which alone orders them. */
+  readonly steps?: (parts: Needs & Gives) => Steps
   /** The routes that it serves. */
   readonly routes?: (parts: Needs & Gives) => readonly TableRow[]
   /** Ends what `create` has begun. */
   readonly close?: (parts: Needs & Gives) => void | Promise<void>
 }
 
+/** A feature without settings. */
+const NO_SETTINGS = {} satisfies Table
+type NoSettings = typeof NO_SETTINGS
+
 /** A feature whose types were checked by `add`. */
-type Added = Feature<never, object>
+type Added = Feature<never, object, Table, object>
 
 /**
  * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. A feature whose needs
- * nothing before it fulfils does not compile.
+ * nothing before it fulfils does not compile. `Settings` are the variables of all features.
  */
-export class Features<Given extends object, Parts extends Given = Given> {
+export class Features<
+  Given extends object,
+  Parts extends Given = Given,
+  Settings extends Table = NoSettings,
+> {
+  /** The variables of all features. */
+  readonly settings: Settings
   readonly #features: readonly Added[]
 
   private constructor(features: readonly Added[]) {
     this.#features = features
+    this.settings = Object.assign({ ...NO_SETTINGS }, ...features.map(({ settings }) => settings)) as Settings
   }
 
   static of<Given extends object>(): Features<Given> {
     return new Features([])
   }
 
-  add<Gives extends object>(feature: Feature<Parts, Gives>): Features<Given, Parts & Gives> {
+  add<
+    Gives extends object = object,
+    Own extends Table = NoSettings,
+    Steps extends Partial<FeatureSteps> = object,
+  >(
+    feature: Feature<Parts, Gives, Own, Steps>,
+  ): Features<Given, Parts & Gives & { readonly steps: Steps }, Settings & Own> {
     return new Features([...this.#features, feature])
   }
 
-  /** Creates all features over the parts of a host. */
-  create(given: Given): Parts {
-    const parts = { ...given }
-    for (const { create } of this.#features) Object.assign(parts, create?.(parts as never))
-    return parts as Parts
+  /** Creates all features over the parts of a host. A setting that the host does not give has its default. */
+  create(given: Given, settings: Partial<VariableValues<Settings>> = {}): Parts {
+    const { values } = readVariables<Table>(this.settings, [])
+    const steps = {}
+    const parts = { ...given, settings: { ...values, ...settings }, steps }
+    for (const { create, steps: own } of this.#features) {
+      Object.assign(parts, create?.(parts as never))
+      Object.assign(steps, own?.(parts as never))
+    }
+    return parts as unknown as Parts
   }
 
   /** A new table with the routes of all features. Each table has caches of its own. */

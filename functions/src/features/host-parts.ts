@@ -9,8 +9,6 @@ import type { DefinitionStore } from '../catalog/definitions/definition-store.ts
 import type { Runner } from '../catalog/definitions/runner.ts'
 import type { SchemaCompilers } from '../catalog/schemas/schema-compilers.ts'
 import type { LayerRead, LayerSource } from '../catalog/views/layer-source.ts'
-import type { ItemWorkflows } from '../catalog/views/list-answer.ts'
-import type { Envelope, ItemNames } from '../catalog/views/list-query.ts'
 import type { Documents } from '../documents/documents.ts'
 import type { Log } from '../log.ts'
 import type { Signal } from '../signal.ts'
@@ -45,7 +43,7 @@ export type Signals = {
 }
 
 /** The parts that differ between hosts, and between hosts and tests. */
-export type HostParts = ItemWorkflows & {
+export type HostParts = {
   readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
   /** Opens the layer of the files with definitions. */
   readonly files: (compilers: SchemaCompilers) => LayerSource
@@ -85,8 +83,4 @@ export type HostParts = ItemWorkflows & {
   readonly signJobToken?: SignJobToken | undefined
   /** True for a request that came through a proxy that passes on an answer only when it is whole. */
   readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
-  /** The envelope of a list whose query names none. */
-  readonly envelope: Envelope
-  /** Which names the items of a list have. By default the canonical ones. */
-  readonly itemNames?: ItemNames | undefined
 }

@@ -12,6 +12,7 @@ import { invocations } from './invocations/feature.ts'
 import { jobTokens } from './job-tokens/feature.ts'
 import { list } from './list/feature.ts'
 import { modules } from './modules/feature.ts'
+import { once } from './once/feature.ts'
 import { rules } from './rules/feature.ts'
 import { schemas } from './schemas/feature.ts'
 import { scopes } from './scopes/feature.ts'
@@ -32,6 +33,7 @@ export const FEATURES = Features.of<HostParts>()
   .add(usage)
   .add(audit)
   .add(approvals)
+  .add(once)
   .add(calling)
   .add(changes)
   .add(list)

@@ -6,7 +6,7 @@ import { AUDIT_MODES, DAYS_KEPT } from '../features/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../features/audit/manifest.ts'
 import { parseSealingKey, SEALING_KEY_RULE } from '../calls/sealing.ts'
 import { LOG_BOUNDS } from '../calls/invocation-logs.ts'
-import { ENVELOPES, ITEM_NAMES } from '../catalog/views/list-query.ts'
+import { FEATURES } from '../features/index.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
 import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../catalog/definitions/layer-totals.ts'
@@ -17,10 +17,10 @@ import { readConfigFile } from './settings/config-file.ts'
 import type { Notice } from './settings/found-settings.ts'
 import { readRalph } from './settings/ralph.ts'
 import { unknownVariables } from './settings/unknown-variables.ts'
-import { ConfigError, environmentSettings, readVariables } from './settings/variables.ts'
-import type { InForce, VariableValues } from './settings/variables.ts'
-import { choice, inFile, list, matching, notInFile } from './settings/variables.ts'
-import { optional, parsed, text, wholeNumber } from './settings/variables.ts'
+import { ConfigError, environmentSettings, readVariables } from '../settings/variables.ts'
+import type { InForce, Table, VariableValues } from '../settings/variables.ts'
+import { choice, inFile, list, matching, notInFile } from '../settings/variables.ts'
+import { optional, parsed, text, wholeNumber } from '../settings/variables.ts'
 
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
@@ -99,10 +99,7 @@ export const TABLE = {
   TOOLRACK_RULES_FILE: inFile('path', operatorRules),
   TOOLRACK_APPROVALS_WEBHOOK: matching(WEBHOOK_URL, WEBHOOK_URL_RULE),
   TOOLRACK_APPROVALS_WEBHOOK_SECRET: matching(/^[!-~]{16,256}$/, WEBHOOK_SECRET_RULE),
-  LIST_ENVELOPE: choice(ENVELOPES, 'array'),
-  LIST_ITEM_NAMES: choice(ITEM_NAMES, 'canonical'),
-  TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
-  TOOLRACK_INVOKE_WORKFLOW: matching(/^.{1,256}$/s, 'must have at most 256 characters'),
+  ...FEATURES.settings,
   TOOLRACK_CORS_ORIGINS: list(/^https?:\/\/[^/\s,]+$/, ORIGINS_RULE),
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
@@ -183,10 +180,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     /** The operator's rules for everybody. */
     operatorRules: values.TOOLRACK_RULES_FILE,
     approvalsWebhook: approvalsWebhook(values),
-    envelope: values.LIST_ENVELOPE,
-    itemNames: values.LIST_ITEM_NAMES,
-    defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
-    invokeWorkflow: values.TOOLRACK_INVOKE_WORKFLOW,
+    /** The values of the variables of features. */
+    settings: settingsOf(FEATURES.settings, values),
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
@@ -227,6 +222,13 @@ function toolsFolders(named: string | undefined, home: string | undefined) {
 function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget | undefined {
   const { TOOLRACK_APPROVALS_WEBHOOK: url, TOOLRACK_APPROVALS_WEBHOOK_SECRET: secret } = values
   return url === undefined || secret === undefined ? undefined : { url, secret }
+}
+
+/** The values of the variables of a table. */
+function settingsOf<T extends Table>(table: T, values: VariableValues<T>): VariableValues<T> {
+  return Object.fromEntries(
+    Object.keys(table).map((name) => [name, values[name]]),
+  ) as unknown as VariableValues<T>
 }
 
 /** The faults of variables that do not fit together. `set` has the texts of all variables that are set. */

@@ -16,12 +16,21 @@ export type ServiceParts = Omit<HostParts, 'openStore' | 'documents' | 'signals'
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly now?: () => number
+  /** The settings of features. One that is missing has its default. */
+  readonly settings?: Parameters<typeof FEATURES.create>[1]
 }
 
 export type Services = ReturnType<typeof createServices>
 
 /** Creates all features. `createApp` serves them, and `closeServices` ends them. */
-export function createServices({ store, authenticate, corsOrigins, now = Date.now, ...given }: ServiceParts) {
+export function createServices({
+  store,
+  authenticate,
+  corsOrigins,
+  now = Date.now,
+  settings,
+  ...given
+}: ServiceParts) {
   const signals = {
     filesChanged: new Signal(),
     filesNews: new Signal(),
@@ -30,7 +39,7 @@ export function createServices({ store, authenticate, corsOrigins, now = Date.no
   }
   const documents = given.governance.documents(now)
   const parts = { ...given, openStore: store, documents, now, signals, log: redactedLog(given.log) }
-  return { ...FEATURES.create(parts), authenticate, corsOrigins }
+  return { ...FEATURES.create(parts, settings), authenticate, corsOrigins }
 }
 
 /** The whole service, which is the same for all hosts. A Cloud Function serves only one family, `direct`. */

@@ -54,7 +54,7 @@ describeOnEmulator('docs/workflows.md', () => {
       access: deployedAccess(() => NOW),
       definitions: DEFINITIONS,
       now: () => NOW,
-      invokeWorkflow: INVOKE_WORKFLOW_NAME,
+      settings: { TOOLRACK_INVOKE_WORKFLOW: INVOKE_WORKFLOW_NAME },
     })
     const headers = { Authorization: `Bearer ${values.get('OIDC_TOKEN')}`, 'X-User-Id': 'ann' }
     await until(

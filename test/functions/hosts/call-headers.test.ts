@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { createApp } from '../../../functions/src/hosts/services.ts'
 import type { CallHeaders } from '../../../functions/src/calls/call.ts'
-import { invokerOf } from '../../../functions/src/features/calling/invoker-of.ts'
+import { invokerOf } from '../../support/invoker-of.ts'
 import { Onion } from '../../../functions/src/calls/onion.ts'
 import { absentRunner } from '../../../functions/src/catalog/definitions/runner.ts'
 import { callSteps } from '../../../functions/src/calls/pipeline/steps.ts'
@@ -22,8 +22,6 @@ const services = createServices({
   governance: memoryGovernance(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-  envelope: 'array',
-  defaultWorkflow: 'tools-CliTools',
   corsOrigins: [],
 })
 const { argumentValidator: validator, governance } = services

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { parseConfig } from '../../../functions/src/hosts/config.ts'
-import { ConfigError } from '../../../functions/src/hosts/settings/variables.ts'
+import { ConfigError } from '../../../functions/src/settings/variables.ts'
 import { ecKey, jobKeysText } from '../../support/signed-tokens.ts'
 
 const firebase = { TOOLRACK_AUTH: 'firebase', GOOGLE_CLOUD_PROJECT: 'demo' }

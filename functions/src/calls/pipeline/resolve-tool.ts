@@ -34,29 +34,21 @@ export type ResolveParts = {
  * that is not in its selection is NOT_SELECTED.
  */
 export function resolveTool({ catalog, sessions }: ResolveParts): Step<Requested, Resolved> {
-  return (call, next) => {
-    if (call.sessionId !== undefined) return resolveThrough(call.sessionId, call, next)
-    const view = catalog.view(call.principal)
-    // If the layers were checked a moment ago, the view is not a promise. An `await` would take a tenth of a warm call's time.
-    return view instanceof Promise
-      ? view.then((read) => resolveIn(read, call, next))
-      : resolveIn(view, call, next)
-  }
-
-  async function resolveThrough(id: string, call: Requested, next: Next<Resolved>): Promise<CallOutcome> {
+  return async (call, next) => {
+    const { principal, sessionId } = call
+    if (sessionId === undefined) return resolveIn(await catalog.view(principal), call, next)
     if (!sessions) throw new ToolrackError('SESSION_NOT_FOUND')
-    const session = await sessions.selectionOf(call.principal.uid, id)
-    return resolveIn(await catalog.view(call.principal, session), { ...call, session }, next)
+    const session = await sessions.selectionOf(principal.uid, sessionId)
+    return resolveIn(await catalog.view(principal, session), { ...call, session }, next)
   }
 }
 
 /** A call with its session, if it names one. */
 type InSession = Requested & Pick<Resolved, 'session'>
 
-function resolveIn(view: CatalogView, call: InSession, next: Next<Resolved>): Promise<CallOutcome> {
+async function resolveIn(view: CatalogView, call: InSession, next: Next<Resolved>): Promise<CallOutcome> {
   const found = find(view, call)
-  if (found instanceof ToolrackError)
-    return Promise.resolve(outcomeOf({ ...call, view }, withSuggestion(view, call, found)))
+  if (found instanceof ToolrackError) return outcomeOf({ ...call, view }, withSuggestion(view, call, found))
   const { howRun, limits } = found
   const request = withoutOmitted(call.request, found)
   return next({ ...call, request, view, entry: found, howRun, limits })

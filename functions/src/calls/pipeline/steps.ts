@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
-import type { Authorised, CallOutcome, CallRequest, Received, Requested, Resolved } from '../call.ts'
+import type { Authorised, CallOutcome, Received, Requested, Resolved } from '../call.ts'
 import { makeArgumentsCanonical } from '../canonical-arguments.ts'
 import { Onion, type Next, type Step, type StepFailures } from '../onion.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
@@ -30,8 +30,6 @@ export type FeatureSteps = DecidingSteps & {
   readonly 'run at most once': Step<Authorised>
   readonly 'await the approval': Step<Authorised>
   readonly 'record the start'?: Step<Authorised> | undefined
-  /** Sees that a tool begins, without a step of its own, which would cost time. */
-  readonly 'note the start'?: ((run: Next<Authorised>) => Next<Authorised>) | undefined
 }
 
 /** The steps of one call, from the outside in. Each wraps the steps below it. */
@@ -68,14 +66,13 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
 /** The steps of a call that has been decided about. */
 function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Received> {
   const { steps } = parts
-  const run: Next<Authorised> = runTool(parts)
   return decided
     .step('end a dry run', steps['end a dry run'])
     .step('run at most once', steps['run at most once'])
     .step('await the approval', steps['await the approval'])
     .optional('record the start', steps['record the start'])
     .step('bound the result', boundResult<Authorised>)
-    .run('run the tool', steps['note the start']?.(run) ?? run)
+    .run('run the tool', runTool(parts))
 }
 
 /** Shows every call when it has ended, also a call that was refused. */
@@ -89,12 +86,8 @@ export function show(showCall: ShowCall): Step<Received> {
 }
 
 /** Reads the request. If the request is not valid, the call ends here. */
-export const readRequest: Step<Received, Requested> = (call, next) => {
-  const proceed = (request: CallRequest): Promise<CallOutcome> => next({ ...call, request })
-  const request = call.read()
-  // The request of a dispatched call is not a promise. An `await` would take a tenth of a warm call's time.
-  return request instanceof Promise ? request.then(proceed) : proceed(request)
-}
+export const readRequest: Step<Received, Requested> = async (call, next) =>
+  next({ ...call, request: await call.read() })
 
 /**
  * Checks the arguments if the service runs the tool, and refuses what its definition does not let the service run. So nobody is

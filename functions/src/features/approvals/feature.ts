@@ -12,6 +12,7 @@ import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { DeletedSession } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { approvalRoutes } from './approval-routes.ts'
+import { awaitApproval, takeEditedArguments, type ApprovalStepParts } from './approval-steps.ts'
 import { ApprovalStore } from './approval-store.ts'
 import { Approvals, type Announce } from './approvals.ts'
 import { checkEdited } from './check-edited.ts'
@@ -55,6 +56,10 @@ export const approvals = {
     const calls = { ...parts, catalog: parts.listed, validator: parts.argumentValidator, sealing }
     return { approvals, fileMarks, checkEdited: checkEdited(calls), showArguments: showArguments(calls) }
   },
+  steps: (parts: ApprovalStepParts) => ({
+    'take edited arguments': takeEditedArguments(parts),
+    'await the approval': awaitApproval(parts),
+  }),
   routes: approvalRoutes,
   async close({ webhook, fileMarks }: Pick<Needs, 'webhook'> & { readonly fileMarks: FileMarks }) {
     webhook?.close()

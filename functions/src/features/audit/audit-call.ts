@@ -1,6 +1,6 @@
 import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
 import type { CallOutcome, Known, Received, Resolved } from '../../calls/call.ts'
-import type { Next, Step } from '../../calls/onion.ts'
+import type { Step } from '../../calls/onion.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from '../../redaction/redact.ts'
@@ -30,14 +30,13 @@ export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call>
  * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that the
  * service runs itself has mostly ended in the same turn of the event loop, and is noted only if it has not.
  */
-export function noteStart<Call extends Resolved>(trail: AuditTrail, run: Next<Call>): Next<Call> {
-  // Not a step of its own, because a step would take more time than the note.
-  return (call) => {
+export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
+  return (call, next) => {
     const started = withFacts(call)
     const event = (): AuditEvent => startOf(started)
     if (call.howRun.by === 'builtin') trail.noteSoon(call.invocationId, event)
     else void trail.begin(event)
-    return run(started)
+    return next(started)
   }
 }
 

@@ -1,4 +1,6 @@
+import type { Authorised } from '../../calls/call.ts'
 import type { RecordRequest } from '../../http/route.ts'
+import { auditCall, auditStart, noteStart } from './audit-call.ts'
 import { auditRoutes } from './audit-routes.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import { audited } from './audited-requests.ts'
@@ -12,6 +14,11 @@ export const audit = {
   create({ audit: trail }: Needs): { readonly record: RecordRequest | undefined } {
     return { record: trail && ((request, act) => audited(trail, request, act)) }
   },
+  steps: ({ audit: trail }: Needs) => ({
+    'audit the call': trail && auditCall(trail),
+    'record the start':
+      trail && (trail.isRequired ? auditStart<Authorised>(trail) : noteStart<Authorised>(trail)),
+  }),
   routes: auditRoutes,
   close: ({ audit: trail }: Needs) => trail?.close(),
 }

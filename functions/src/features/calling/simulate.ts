@@ -8,7 +8,7 @@ import { outcomeOf, type CallOutcome, type Received } from '../../calls/call.ts'
 import { dryRunOf, type DryRun, type DryRunParts } from './dry-run.ts'
 import { Onion } from '../../calls/onion.ts'
 import { decidingSteps, type DecideParts } from '../../calls/pipeline/steps.ts'
-import { decidingStepsOf, type DecidingParts } from './invoker-of.ts'
+import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 
 /** The call that is simulated, and whose it would be. */
 export type SimulatedCall = {
@@ -39,7 +39,7 @@ export type Simulation = RuleDecision & {
 
 export type Simulate = (call: SimulatedCall) => Promise<Simulation>
 
-type SimulateParts = Omit<DecideParts, 'steps'> & DecidingParts & DryRunParts
+type SimulateParts = DecideParts & AuthoriseParts & DryRunParts
 
 /**
  * Returns a function that takes a call through the steps that decide about calls, and says what would become of it. Nothing runs, and
@@ -52,7 +52,7 @@ export function simulation(parts: SimulateParts & { readonly log: Log }): Simula
     let foreseen: DryRun | undefined
     const take = decidingSteps(Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined }), {
       ...through,
-      steps: decidingStepsOf(through),
+      steps: { ...through.steps, 'authorise the call': authoriseCall(through) },
     })
       // A step before it ends every call that would be refused.
       .run('say what would happen', async (call) => {

@@ -1,7 +1,7 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
 import { asPart } from '../../running-work.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
-import type { PastViews, Viewer } from './past-views.ts'
+import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
@@ -13,7 +13,7 @@ const LOOK_AGAIN_MS = 20
 export type Bounds = { readonly perUser: number; readonly all: number }
 
 type Parts<Sees extends Viewer> = {
-  readonly views: Pick<PastViews<Sees>, 'present'>
+  readonly views: { readonly present: (viewer: Sees) => CatalogView | Promise<CatalogView> }
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly bounds?: Bounds | undefined
@@ -170,8 +170,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     if (group.feeds.size === 0 || group.isLooking) return
     group.isLooking = true
     try {
-      const seen = this.#see(group)
-      if (seen instanceof Promise) await seen
+      await this.#see(group)
     } catch (error) {
       // What cannot be read now is no change. The next look tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
@@ -181,20 +180,17 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   }
 
   /** Looks at the view of a group, and wakes its feeds if it is another one. A look that began earlier cannot replace it. */
-  #see(group: Group<Sees>): CatalogView | Promise<CatalogView> {
+  async #see(group: Group<Sees>): Promise<CatalogView> {
     this.#looks += 1
     const look = this.#looks
-    const seen = (view: CatalogView): CatalogView => {
-      // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
-      if (!view.isWhole || look < group.lookedAt) return view
-      group.lookedAt = look
-      if (view === group.view) return view
-      group.view = view
-      for (const feed of group.feeds) feed.wake()
-      return view
-    }
-    const present = this.#parts.views.present(group.viewer)
-    return present instanceof Promise ? present.then(seen) : seen(present)
+    const view = await this.#parts.views.present(group.viewer)
+    // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
+    if (!view.isWhole || look < group.lookedAt) return view
+    group.lookedAt = look
+    if (view === group.view) return view
+    group.view = view
+    for (const feed of group.feeds) feed.wake()
+    return view
   }
 
   #group(viewer: Sees): Group<Sees> {

@@ -151,9 +151,8 @@ function viewerOf(
   const { session, scopes } = asked
   const texts = scopes.map((scope) => (isWritten(scope) ? formatScope(scope.scope) : [scope.kind, scope.id]))
   const key = JSON.stringify([session ?? null, texts])
-  function present(): ViewNarrowing | Promise<ViewNarrowing> {
-    const narrowing = presentNarrowing(parts, principal.uid, { session, scopes })
-    return narrowing instanceof Promise ? narrowing.then(viewNarrowing) : viewNarrowing(narrowing)
+  async function present(): Promise<ViewNarrowing> {
+    return viewNarrowing(await presentNarrowing(parts, principal.uid, { session, scopes }))
   }
   return { ...principal, narrowed: { key, present } }
 }

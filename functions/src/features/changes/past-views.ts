@@ -27,7 +27,7 @@ export type Narrowed = {
     | {
         /** Equal for equal requests. */
         readonly key: string
-        /** What narrows now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
+        /** What narrows now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
         readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
       }
     | undefined
@@ -63,11 +63,11 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /** What the viewer sees now. It is the same object as before if nothing has changed. */
-  present(viewer: Sees): CatalogView | Promise<CatalogView> {
-    const narrowing = viewer.narrowed?.present()
-    return narrowing instanceof Promise
-      ? narrowing.then((read) => this.#present(viewer, read))
-      : this.#present(viewer, narrowing)
+  async present(viewer: Sees): Promise<CatalogView> {
+    const narrowing = await viewer.narrowed?.present()
+    const { catalog, rulesFor } = this.#parts
+    const [view, rules] = await Promise.all([catalog.view(viewer), rulesFor(viewer, narrowing?.session)])
+    return this.#seen(view, rules, viewer, narrowing)
   }
 
   /**
@@ -89,16 +89,6 @@ export class PastViews<Sees extends Viewer = Viewer> {
   know(uid: string, revision: string, narrowing: () => ViewNarrowing): void {
     const key = `${uid} ${revision}`
     if (!this.#narrowings.get(key)) this.#narrowings.set(key, narrowing())
-  }
-
-  #present(viewer: Sees, narrowing: ViewNarrowing | undefined): CatalogView | Promise<CatalogView> {
-    const view = this.#parts.catalog.view(viewer)
-    const rules = this.#parts.rulesFor(viewer, narrowing?.session)
-    if (view instanceof Promise || rules instanceof Promise)
-      return Promise.all([view, rules]).then(([read, inForce]) =>
-        this.#seen(read, inForce, viewer, narrowing),
-      )
-    return this.#seen(view, rules, viewer, narrowing)
   }
 
   async #wholeAt(viewer: Sees, revision: string): Promise<CatalogView | undefined> {

@@ -1,6 +1,6 @@
 import { toolFailure, type RuleDecision } from '@toolrack/contract'
-import { outcomeOf, type Authorised, type CallOutcome, type Resolved } from '../../calls/call.ts'
-import type { Next, Step } from '../../calls/onion.ts'
+import { outcomeOf, type Authorised, type Resolved } from '../../calls/call.ts'
+import type { Step } from '../../calls/onion.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { RulesInForce } from './rules-in-force.ts'
@@ -9,23 +9,15 @@ export type AuthoriseParts = { readonly ruleBook: Pick<RuleBook, 'of'> }
 
 /** Adds what the rules say of the call, for the steps inside. If a rule denies the call, it ends here. */
 export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Authorised> {
-  return (call, next) => {
-    const inForce = ruleBook.of(call.principal, call.session)
-    // The rules were checked a moment ago by the step before, so they are usually no promise. An `await` would cost time.
-    return inForce instanceof Promise
-      ? inForce.then((read) => decided(read, call, next))
-      : decided(inForce, call, next)
+  return async (call, next) => {
+    const rules = await ruleBook.of(call.principal, call.session)
+    const decision = rules.decide(call.entry, call.request.arguments)
+    if (decision.effect === 'allow') return next({ ...call, decision })
+    if (decision.effect === 'ask')
+      return next({ ...call, decision, asks: rules.asks(call.entry, call.request.arguments) })
+    const failure = toolFailure('PERMISSION_DENIED', refusal(rules, call.entry, decision))
+    return outcomeOf({ ...call, decision }, failure)
   }
-}
-
-function decided(rules: RulesInForce, call: Resolved, next: Next<Authorised>): Promise<CallOutcome> {
-  const decision = rules.decide(call.entry, call.request.arguments)
-  if (decision.effect === 'allow') return next({ ...call, decision })
-  if (decision.effect === 'ask')
-    return next({ ...call, decision, asks: rules.asks(call.entry, call.request.arguments) })
-  return Promise.resolve(
-    outcomeOf({ ...call, decision }, toolFailure('PERMISSION_DENIED', refusal(rules, call.entry, decision))),
-  )
 }
 
 /** The sentence for the model. It says which rule denied the call, and whether other arguments could make a difference. */

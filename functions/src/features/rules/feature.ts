@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts'
 import type { Signal } from '../../signal.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { LinkedAgents } from '../agents/feature.ts'
+import { authoriseCall, type AuthoriseParts } from './authorise.ts'
 import { operatorRulesReport } from './report-operator-rules.ts'
 import { RuleBook } from './rule-book.ts'
 import { ruleRoutes } from './rule-routes.ts'
@@ -45,5 +46,6 @@ export const rules = {
       reportOperatorRules: operatorRulesReport(operatorRules, log),
     }
   },
+  steps: (parts: AuthoriseParts) => ({ 'authorise the call': authoriseCall(parts) }),
   routes: ruleRoutes,
 }

@@ -76,10 +76,9 @@ export class RuleBook {
     })
   }
 
-  /** The rules that apply to the caller. Throws STORE_FAILED if they could never be read, because nothing may run without them. */
-  of(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
-    const rules = this.#known(caller, session, FIRST_READ_DEADLINE_MS)
-    return rules instanceof Promise ? rules.then(whole) : whole(rules)
+  /** The rules that apply to the caller. Rejects with STORE_FAILED if they could never be read, because nothing may run without them. */
+  async of(caller: Caller, session?: CallingSession): Promise<RulesInForce> {
+    return whole(await this.#known(caller, session, FIRST_READ_DEADLINE_MS))
   }
 
   /**

@@ -53,7 +53,7 @@ export class RulesInForce implements HidingRules {
 export const NO_RULES = new RulesInForce([])
 
 /** A book without any rules, for calls outside of a service. */
-export const EMPTY_BOOK = { of: () => NO_RULES }
+export const EMPTY_BOOK = { of: () => Promise.resolve(NO_RULES) }
 
 function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
   const { owner, set, marks } = one

@@ -54,10 +54,7 @@ export function cloudServices(config: Config, log: Log): Services {
     log,
     operatorRules: config.operatorRules,
     webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
-    envelope: config.envelope,
-    itemNames: config.itemNames,
-    defaultWorkflow: config.defaultWorkflow,
-    invokeWorkflow: config.invokeWorkflow,
+    settings: config.settings,
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })

@@ -61,10 +61,7 @@ export async function serve(
     ...shown,
     operatorRules: config.operatorRules,
     webhook: config.approvalsWebhook && new ApprovalWebhook(config.approvalsWebhook, log),
-    envelope: config.envelope,
-    itemNames: config.itemNames,
-    defaultWorkflow: config.defaultWorkflow,
-    invokeWorkflow: config.invokeWorkflow,
+    settings: config.settings,
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ConfigReport } from '../config.ts'
-import { ConfigError } from '../settings/variables.ts'
+import { ConfigError } from '../../settings/variables.ts'
 
 /** Sources of a value that do not say where it stands. */
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])

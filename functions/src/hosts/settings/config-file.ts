@@ -4,7 +4,7 @@ import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { readSettingsFile } from './json-settings.ts'
 import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
-import type { Setting, Table } from './variables.ts'
+import type { Setting, Table } from '../../settings/variables.ts'
 
 /** The names of variables with secrets. A webhook's address often has a token in it. */
 const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/

@@ -1,9 +1,7 @@
 import type { JsonValue } from '@toolrack/contract'
 import { resolve } from 'node:path'
+import type { FileType } from '../../settings/variables.ts'
 import { isObject } from './json-settings.ts'
-
-/** What a value is in a file of settings. A path is relative to the folder of the file. */
-export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
 
 /** A type with its article, for a sentence. */
 export function aType(type: FileType = 'text'): string {

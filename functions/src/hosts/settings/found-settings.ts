@@ -1,4 +1,4 @@
-import type { Setting } from './variables.ts'
+import type { Setting } from '../../settings/variables.ts'
 
 /** Something that the operator should know about the settings, although they can be used. */
 export type Notice = { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }

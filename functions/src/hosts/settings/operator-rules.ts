@@ -1,7 +1,7 @@
 import { parseRuleSet, type OwnedRules } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { readJson } from '../../json/read-json.ts'
-import { ConfigError } from './variables.ts'
+import { ConfigError } from '../../settings/variables.ts'
 
 const LEVELS_MAX = 8
 

@@ -3,7 +3,7 @@ import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import { isObject, readSettings, readSettingsFile, type JsonSettings } from './json-settings.ts'
-import type { Setting, Table } from './variables.ts'
+import type { Setting, Table } from '../../settings/variables.ts'
 
 /** What a key means here: a variable of this service, or why the key has no effect. */
 type Meaning = { readonly variable: string } | { readonly why: string }

@@ -60,10 +60,9 @@ export class HttpRunner implements Runner {
   }
 
   async health(): Promise<RunnerHealth> {
-    const found = this.#options.endpoint()
+    const found = Promise.resolve(this.#options.endpoint())
     // A question about health gets its answer soon, even while the endpoint is being looked up.
-    const endpoint =
-      found instanceof Promise ? await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP) : found
+    const endpoint = await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP)
     if ('status' in endpoint) return endpoint
     if (this.#probe?.endpoint !== endpoint) this.#probe = healthProbe(endpoint, this.#patience)
     const health = await this.#probe.health()

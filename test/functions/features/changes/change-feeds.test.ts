@@ -37,7 +37,12 @@ test('equal callers share one look, and all of them are woken', async () => {
   expect(await told).toEqual(feeds.map(() => AFTER))
   expect(scripted.looks).toBe(1)
   for (const feed of feeds) feed.end()
-  expect(scripted.feeds.state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
+  // The look that has woken the feeds ends a moment later.
+  const state = await until(
+    () => Promise.resolve(scripted.feeds.state),
+    ({ isWaiting }) => !isWaiting,
+  )
+  expect(state).toEqual({ feeds: 0, groups: 0, isWaiting: false })
 })
 
 test('callers with another grant or workflow do not share a view', () => {

@@ -9,7 +9,9 @@ const OTHER = tool('other')
 const ask = await routeService([SHARED, OTHER], {}, [{ name: 'shared', digest: definitionDigest(SHARED) }])
 const BUILTIN = { ...tool('builtin'), runner: { kind: 'builtin', builtin: 'echo' } } as const
 const without = await routeService([SHARED, BUILTIN])
-const named = await routeService([SHARED, BUILTIN], { invokeWorkflow: 'tools-Service' })
+const named = await routeService([SHARED, BUILTIN], {
+  settings: { TOOLRACK_INVOKE_WORKFLOW: 'tools-Service' },
+})
 const lost = await routeService([], { files: () => ({ read: () => Promise.reject(new Error('lost')) }) })
 
 test('a list has the definitions of all layers, its revision and its layers', async () => {

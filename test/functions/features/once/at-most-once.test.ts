@@ -101,7 +101,9 @@ test('a kept result is only for a caller who may still call the tool', async () 
   const key = newKey()
   await keyedCalls(keys).ask(key)
   const owner = { kind: 'everybody', id: 'all' } as const
-  const ruleBook = { of: () => new RulesInForce([{ owner, set: { default: 'deny', rules: [] } }]) }
+  const ruleBook = {
+    of: () => Promise.resolve(new RulesInForce([{ owner, set: { default: 'deny', rules: [] } }])),
+  }
   const { ask, ran } = keyedCalls(keys, undefined, { ruleBook })
   expect(await ask(key)).toMatchObject({ code: 'PERMISSION_DENIED', meta: { replayed: false } })
   expect(ran).toHaveLength(0)

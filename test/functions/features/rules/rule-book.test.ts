@@ -147,7 +147,7 @@ test('the store is asked once a second at most, and rules of the same text are t
   texts.set('user', denying('user/ann', 'a'))
   const before = await book.of(ANN)
   expect(state.reads).toBe(2)
-  expect(book.of(ANN)).toBe(before)
+  expect(await book.of(ANN)).toBe(before)
   state.nowMs += REVISION_CHECK_MS
   expect(await book.of(ANN)).toBe(before)
   expect(state.reads).toBe(4)

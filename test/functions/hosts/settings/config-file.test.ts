@@ -47,7 +47,7 @@ test('every type of value is read as the environment would give it, and null is 
     dataFolder: join(folder, 'my data'),
     toolsFolders: { paths: ['/opt/tools'], isNamed: true },
     corsOrigins: ['https://a.example', 'https://b.example'],
-    envelope: 'array',
+    settings: { LIST_ENVELOPE: 'array' },
     runner: {
       environment: {
         TOOLRACK_RUNNER_USER_SLOTS: '3',

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../../../functions/src/hosts/config.ts'
 import { readRalph } from '../../../../functions/src/hosts/settings/ralph.ts'
-import { optional } from '../../../../functions/src/hosts/settings/variables.ts'
+import { optional } from '../../../../functions/src/settings/variables.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 /** The TOOL_CONFIG of the specification. */

@@ -1,10 +1,11 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { CallEvent, Invocation } from '../../../calls/call.ts'
-import type { CallKeys } from '../../../features/once/idempotency-keys.ts'
+import { Invoker } from '../../../calls/pipeline/invoker.ts'
 import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
+import type { FeatureSteps } from '../../../calls/pipeline/steps.ts'
 import { EMPTY_BOOK } from '../../../features/rules/rules-in-force.ts'
-import { invokerOf } from '../../../features/calling/invoker-of.ts'
+import { authoriseCall } from '../../../features/rules/authorise.ts'
 import { Catalog } from '../../../catalog/views/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../catalog/views/layer-source.ts'
 import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
@@ -30,14 +31,13 @@ export async function callTool(
   { deadlineMs, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
-  const invoker = invokerOf({
+  const invoker = new Invoker({
     catalog: catalogOf(module),
-    ruleBook: EMPTY_BOOK,
+    steps: STEPS,
     validator,
     runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve(contentOf(module)),
     logs: { keep: () => Promise.resolve() },
-    keys: withoutKeys,
     log,
     now: Date.now,
     deadlineMsMax: Infinity,
@@ -55,11 +55,13 @@ export async function callTool(
   }
 }
 
-/** No call from the terminal has an idempotency key. */
-const withoutKeys: CallKeys = {
-  claim: () => Promise.resolve(undefined),
-  complete: () => Promise.resolve(),
-  release: () => Promise.resolve(),
+/** A call from the terminal is no dry run, and has no rules, no approval and no idempotency key. */
+const STEPS: FeatureSteps = {
+  'take edited arguments': (call, next) => next(call),
+  'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),
+  'end a dry run': (call, next) => next(call),
+  'run at most once': (call, next) => next(call),
+  'await the approval': (call, next) => next(call),
 }
 
 function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runner, 'invoke'> {

@@ -1,6 +1,6 @@
 import { errorBody } from '@toolrack/contract'
 import { harmless } from '../../../log.ts'
-import { ConfigError, configFaults } from '../../settings/variables.ts'
+import { ConfigError, configFaults } from '../../../settings/variables.ts'
 import { jsonOf } from '../../../json/json-text.ts'
 import { pythonChoice } from '../open-runner.ts'
 import { argumentsOf, objectOf } from './argument-words.ts'

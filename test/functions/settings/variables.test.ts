@@ -8,8 +8,8 @@ import {
   readVariables,
   text,
   wholeNumber,
-} from '../../../../functions/src/hosts/settings/variables.ts'
-import type { ReadVariable } from '../../../../functions/src/hosts/settings/variables.ts'
+} from '../../../functions/src/settings/variables.ts'
+import type { ReadVariable } from '../../../functions/src/settings/variables.ts'
 
 /** A value as it is read, or the sentence that refuses it. */
 function readAs(read: ReadVariable<unknown>, value: string | undefined): unknown {

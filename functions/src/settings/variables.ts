@@ -1,5 +1,7 @@
-import { harmless } from '../../log.ts'
-import type { FileType } from './file-types.ts'
+import { harmless } from '../log.ts'
+
+/** What a value is in a file of settings. A path is relative to the folder of the file. */
+export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
 
 /** Reads the text of a variable, which is undefined if it is not set. Throws a ConfigError with the rule for the text. */
 export type ReadVariable<Value> = {
