@@ -1,4 +1,5 @@
-import { notUnit, unitFolders } from './scripts/toolchain/unit-tests.mjs'
+import { availableParallelism } from 'node:os'
+import { deepSuites } from './scripts/toolchain/deep-suites.mjs'
 
 /** TypeScript as ES modules. `npm test` starts jest on the pinned Node. */
 const suites = {
@@ -27,34 +28,27 @@ const firebase = ['test/functions/stores/firestore', 'test/rules', 'test/e2e/fir
 const testsIn = (folder) => `<rootDir>/${folder}/**/*.test.ts`
 const atRoot = (path) => `<rootDir>/${path}`
 
+/** `npm test` without arguments leaves them out. A path names any suite. */
+const leftOut = process.env.TOOLRACK_TEST_QUICK === 'true' ? deepSuites : []
+
 export default {
-  // A worker for each processor: suites wait for servers most of their time.
-  maxWorkers: '100%',
+  // More workers than processors, because suites wait for servers most of their time. A number: jest reads '150%' as 150.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   // What a test waits for comes late on a machine that does much else.
   testTimeout: 120_000,
   projects: [
     {
       ...suites,
-      displayName: 'unit',
-      testMatch: unitFolders.map(testsIn),
-      testPathIgnorePatterns: [...firebase, ...notUnit].map(atRoot),
-    },
-    {
-      ...suites,
       displayName: 'service',
-      // A later pattern overrides an earlier one.
-      testMatch: [
-        testsIn('test'),
-        ...unitFolders.map((folder) => `!**/${folder}/**`),
-        ...notUnit.map(atRoot),
-      ],
-      testPathIgnorePatterns: firebase.map((folder) => `<rootDir>/${folder}/`),
+      testMatch: [testsIn('test')],
+      testPathIgnorePatterns: [...firebase.map((folder) => `${folder}/`), ...leftOut].map(atRoot),
     },
     {
       ...suites,
       displayName: 'firebase',
       testMatch: firebase.map(testsIn),
+      testPathIgnorePatterns: leftOut.map(atRoot),
       globalSetup: '<rootDir>/test/support/firebase-setup.mjs',
       globalTeardown: '<rootDir>/test/support/firebase-teardown.mjs',
     },

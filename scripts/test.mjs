@@ -4,18 +4,22 @@ import { checks, runPrograms } from './toolchain/checks.mjs'
 import { exitCodeOf, quiet } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
-import { namePythonTests, runJest, runPytest } from './toolchain/suites.mjs'
+import { packageSuites } from './toolchain/deep-suites.mjs'
+import { namePythonTests, pythonSuites, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
 const command = {
   name: 'test',
-  about: `Runs everything that CI runs: the checks, then every suite. With arguments it runs only jest with these arguments, or
-pytest if a path is below test/python-runner. After another -- every option of jest or pytest is passed on unread.`,
+  about: `Runs the checks, then every suite that repeats nothing. npm run test:all adds the suites that repeat and sample, and
+npm run test:packages runs those that need a package index; CI runs both. With other arguments it runs only jest with these
+arguments, or pytest if a path is below test/python-runner. After another -- every option of jest or pytest is passed on unread.`,
   options: {
+    all: { about: 'also the suites that repeat and sample' },
+    packages: { about: 'only the suites that install packages from an index' },
     testNamePattern: { short: 't', takes: 'PATTERN', about: 'jest: only the tests with such a name' },
     runInBand: { short: 'i', about: 'jest: one suite after the other' },
     maxWorkers: { short: 'w', takes: 'N', about: 'jest: how many suites at the same time' },
-    selectProjects: { takes: 'NAME', repeats: true, about: 'jest: unit, service or firebase' },
+    selectProjects: { takes: 'NAME', repeats: true, about: 'jest: service or firebase' },
     bail: { short: 'b', about: 'jest: stop after the first failure' },
     onlyFailures: { short: 'f', about: 'jest: only what failed the last time' },
     verbose: { about: 'jest: the name of each test' },
@@ -31,24 +35,28 @@ pytest if a path is below test/python-runner. After another -- every option of j
   words: { is: 'path', most: Infinity },
 }
 
-/** `npm test`: the checks and every suite. With arguments it runs only jest with these arguments, or pytest if they name Python tests. */
+/**
+ * `npm test`: the checks and the suites. With paths or options of jest it runs only jest with these, or pytest if they name Python tests.
+ */
 await runCommand(async () => {
   const ci = process.env.CI === 'true'
-  readArguments(command)
-  const given = process.argv.slice(2)
+  const { values } = readArguments(command)
+  const own = new Set(['--all', '--packages'])
+  const given = process.argv.slice(2).filter((arg) => !own.has(arg))
   const args = given.filter((arg, index) => arg !== '--' || given.indexOf('--') !== index)
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
 
-  const wantsAll = args.length === 0
-  const wantsPython = wantsAll || namePythonTests(args)
+  const wantsAll = args.length === 0 && !values.packages
+  const isQuick = wantsAll && !values.all
+  const wantsPython = wantsAll || values.packages === true || namePythonTests(args)
   const checked = wantsAll ? await runPrograms(checks, node, python) : { failed: [] }
   if (checked.interruptedBy) return exitCodeOf(checked.interruptedBy)
 
   const suites = []
-  if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci }))
+  if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci, isQuick }))
   // pytest runs at the same time as jest, which prints directly. The output of pytest is printed when both have ended.
-  if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? quiet : {}))
+  if (wantsPython && python) suites.push(runPytest(python, pythonArguments(), wantsAll ? quiet : {}))
   const runs = await Promise.all(suites)
   for (const { output = '' } of runs) process.stdout.write(output)
   const withoutPython =
@@ -62,4 +70,9 @@ await runCommand(async () => {
   process.stdout.write(`${report.text}\n`)
   const interruptedBy = runs.map((run) => run.interruptedBy).find((signal) => signal !== undefined)
   return interruptedBy ? exitCodeOf(interruptedBy) : report.code
+
+  function pythonArguments() {
+    if (values.packages) return [...packageSuites, ...args]
+    return wantsAll ? pythonSuites({ isQuick }) : args
+  }
 })

@@ -1,13 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { root, runWithNode } from './checkout.mjs'
 import { quiet, runChild } from './child.mjs'
-import { jest, pytest, pythonTests } from './suites.mjs'
-import { notPythonUnit, pythonUnitFolders } from './unit-tests.mjs'
+import { pythonTests } from './suites.mjs'
 
 export const pythonFolders = ['python-runner', pythonTests, 'bench/python']
 
 const mypy = ['-m', 'mypy', '--config-file=python-runner/pyproject.toml', '--no-error-summary']
-const pythonUnit = [...pythonUnitFolders, ...notPythonUnit.map((path) => `--ignore=${path}`)]
 const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '--cache', '.']
 
 /** Programs for the pinned Node, or for the runner's Python. The slow programs come first, so that they run side by side. */
@@ -22,11 +20,6 @@ export const checks = [
     isPython: true,
     args: ['-m', 'ruff', 'format', '--quiet', '--check', ...pythonFolders],
   },
-]
-
-export const unitSuites = [
-  { name: 'unit tests', args: [...jest, '--selectProjects=unit', '--maxWorkers=50%'] },
-  { name: 'Python unit tests', isPython: true, args: [...pytest, '--quiet', ...pythonUnit] },
 ]
 
 /**

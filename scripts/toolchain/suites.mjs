@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root, runWithNode } from './checkout.mjs'
 import { runChild } from './child.mjs'
+import { deepSuites, packageSuites } from './deep-suites.mjs'
 import { jestOutcome, pytestOutcome } from './test-report.mjs'
 
 export const pythonTests = 'test/python-runner'
@@ -12,18 +13,33 @@ export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js
 /** -P prevents imports from the checkout itself. With --rootdir the printed paths can be passed to `npm test`. */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
+/** The arguments of pytest for all suites that need no package index, with `isQuick` without the deep ones. */
+export function pythonSuites({ isQuick }) {
+  const left = [...packageSuites, ...(isQuick ? deepSuites : [])].filter((path) =>
+    path.startsWith(pythonTests),
+  )
+  return [pythonTests, ...left.map((path) => `--ignore=${path}`)]
+}
+
 /** True if the arguments of `npm test` name Python tests. Then all arguments are for pytest. */
 export function namePythonTests(args) {
   return args.some((arg) => arg.replace(/^\.\//, '').startsWith(pythonTests))
 }
 
-/** Runs jest. Resolves to its outcome and to the sentences about what this machine cannot run. */
-export function runJest(node, args, { ci }) {
+/**
+ * Runs jest, with `isQuick` without the deep suites. Resolves to its outcome and to the sentences about what this machine cannot run.
+ */
+export function runJest(node, args, { ci, isQuick = false }) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'jest.json')
     const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
     // Each of the many servers of the tests keeps its compiled code for the next server.
-    const cached = { ...env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
+    const cached = {
+      ...env,
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      // Read by jest.config.mjs.
+      TOOLRACK_TEST_QUICK: String(isQuick),
+    }
     const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], { env: cached })
     return { interruptedBy, outcome: jestOutcome(readJson(resultPath), code) }
   })
@@ -33,7 +49,7 @@ export function runJest(node, args, { ci }) {
 export function runPytest(python, args, options) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'pytest.xml')
-    const all = [...pytest, `--junitxml=${resultPath}`, ...(args.length > 0 ? args : [pythonTests])]
+    const all = [...pytest, `--junitxml=${resultPath}`, ...args]
     const { code, interruptedBy, output } = await runChild(python, all, { cwd: root, env, ...options })
     const xml = existsSync(resultPath) ? readFileSync(resultPath, 'utf8') : ''
     return { interruptedBy, outcome: pytestOutcome(xml, code), output }

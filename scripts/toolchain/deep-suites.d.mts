@@ -1,0 +1,2 @@
+export const deepSuites: readonly string[]
+export const packageSuites: readonly string[]
