@@ -8,6 +8,7 @@ export const STRETCH_MS = 5
  * Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than 1 in 16 requests of other users.
  */
 const PAUSE_FACTOR = 16
+/** The longest pause, in milliseconds, of a user whose work has blocked all others for too long. */
 const PAUSE_MS_MAX = 1_000
 
 /** Milliseconds that a user must pause after work that has blocked other requests for `tooLongMs` more than the time allowed. */

@@ -16,7 +16,7 @@ export type Credentials = {
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
-/** The most bytes of a token. A longer token is refused at once. */
+/** The most bytes of a token. A longer token is refused before any work is done for it. */
 export const TOKEN_BYTES_MAX = 16 * 1024
 
 const SCHEME = 'bearer '

@@ -15,7 +15,7 @@ export type LocalUser = {
 
 export type LocalTokens = { readonly token: string; readonly approverToken: string }
 
-/** The most users of one machine. */
+/** The most users of one machine. `users.json` is read whole after each change. */
 export const LOCAL_USERS_MAX = 1_000
 
 export const LOCAL_USERS_RULE =

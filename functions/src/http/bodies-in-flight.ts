@@ -29,6 +29,7 @@ export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
+/** The bodies of one user that are parsed at a time, and the refused ones that are thrown away at a time. */
 const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
 
 type Share = { readonly user: string; readonly bytes: number }

@@ -14,11 +14,12 @@ export type TextFilter = {
 /** A shorter value would be found in many words that are no secrets. */
 const LENGTH_MIN = 4
 
-/** The most secrets that a text is looked through for, and the UTF-16 code units of all their spellings. With more, nothing of it stays. */
+/** The most secrets that a text is looked through for. With more, nothing of the text stays. */
 const SECRETS_MAX = 200
+/** The UTF-16 code units of all spellings of these secrets. To prepare the search for so many takes up to 20 ms. */
 const SPELLED_LENGTH_MAX = 262_144
 
-/** No call prints a longer text. */
+/** UTF-16 code units. No call prints a longer text, so longer spellings are not looked for. */
 const PRINTED_LENGTH_MAX = 65_536
 
 /**

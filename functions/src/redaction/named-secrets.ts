@@ -11,7 +11,7 @@ const SIGN = /[:=：＝]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
 /** The rest of a line whose value stands on the next lines: in YAML perhaps with a tag, an anchor, `|` or `>`, and a comment. */
 const VALUE_BELOW = /((?:[!&]\S{1,64}[^\S\n]*){0,2})([|>][-+0-9]{0,2}(?:[^\S\n]+#[^\n]*)?)?[^\S\n]*(?:\n|$)/y
 
-/** The blank lines between the name of a secret and its value. */
+/** The blank lines between the name of a secret and its value. A line that is further away belongs to something else. */
 const BLANK_LINES_MAX = 2
 
 /** Names of headers whose whole line is secret. */

@@ -138,9 +138,9 @@ function isShortSecretName(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value.length < 64 && isSecretName(value)
 }
 
-/** The UTF-16 code units of canonical JSON that a record has of the arguments of a call. */
+/** The UTF-16 code units of canonical JSON that a record has of the arguments of a call. Of longer ones it has also the hash. */
 const ARGUMENTS_LENGTH_MAX = 8 * 1024
-/** A text in longer arguments is cut to this length. */
+/** A text in longer arguments is cut to so many UTF-16 code units, so that a record is small. */
 const CUT_LENGTH_MAX = 256
 
 /**

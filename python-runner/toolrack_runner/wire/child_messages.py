@@ -11,19 +11,23 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolrack_runner.wire.frames import JsonObject
 
+#: The number of a line in a source. A source of 256 KB has fewer lines.
 LINES_MAX = 1 << 20
 #: Compiled code of 512 KB, in base64.
 CODE_CHARACTERS_MAX = ((512 << 10) + 2) // 3 * 4
-#: The longest file name that file systems allow, so no installed package has a longer name.
+#: The characters of the longest file name that file systems allow, so no installed package has a longer name.
 PACKAGE_CHARACTERS_MAX = 255
+#: How many imports of a module a message names, so that it stays small.
 PACKAGES_MAX = 1_000
-#: Enough for a traceback of 8,192 characters and the sentence before it.
+#: The characters of an error: enough for a traceback of 8,192 and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
+#: The characters of a reason. A longer one is cut, because it is only for a log or an error.
 REASON_CHARACTERS_MAX = 500
+#: How many probes a message reports, so that it stays small.
 PROBES_MAX = 200
-#: Enough for a sentence about the state of a call.
+#: The characters of a text that says how far a call is: enough for a sentence.
 PROGRESS_CHARACTERS_MAX = 1_000
-#: How many values of a generator one message may have.
+#: How many values of a generator one message may have, so that values take little of main's time.
 VALUES_PER_MESSAGE_MAX = 200
 #: The error codes that a child may send. Only main uses the other error codes.
 CHILD_CODES = frozenset(

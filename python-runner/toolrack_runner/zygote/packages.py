@@ -29,6 +29,7 @@ PARTS: Final = {
 THREAD_SECONDS: Final = 0.5
 #: A package that keeps files open has one of these descriptors, because the kernel gives the lowest free one.
 DESCRIPTORS_LOOKED_AT: Final = 256
+#: The characters of the reason in the log why a package is imported in each call. The text may come from the package.
 REASON_CHARS_MAX: Final = 300
 
 

@@ -69,7 +69,7 @@ function meantFields(body: JsonObject, unknown: readonly string[]): string {
   return meant.length === 0 ? '' : ` Did you mean ${meant.join(' and ')}?`
 }
 
-/** Levels of arrays and objects. The arguments themselves are the first level. */
+/** Levels of arrays and objects. The arguments themselves are the first level. Deeper ones could use up the stack of a recursion. */
 const ARGUMENTS_DEPTH_MAX = 32
 
 /** Keys that are refused, because they can change a prototype in a program that copies objects. */

@@ -177,7 +177,7 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   return { now, [Symbol.dispose]: end }
 }
 
-/** The deadline of a call whose definition and operator say nothing, in milliseconds. */
+/** The deadline of a call whose definition and operator say nothing, in milliseconds, because a call must end. */
 export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */

@@ -7,6 +7,7 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 
 /** Milliseconds that a check of arguments may take. Even with a schema within all limits, a check can need minutes. */
 const DEADLINE_MS = 1_000
+/** The most definitions whose number of calls is in memory. */
 const KNOWN_MAX = 1_000
 /**
  * How many calls of a definition are checked in the other process before the service compiles the schema in its own. All requests

@@ -1,4 +1,4 @@
-/** The most UTF-16 code units of a name that is compared with the known names. */
+/** The most UTF-16 code units of a name that is compared with the known names. A longer one is hardly a misspelled name. */
 export const NEAR_LENGTH_MAX = 64
 
 /** The most steps of one search. A known name costs STEPS_PER_NAME, and each pair of characters that is compared costs one. */

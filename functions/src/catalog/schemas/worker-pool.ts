@@ -26,6 +26,7 @@ const PROCESSES = 2
  * question keeps its parsed body in memory. The limit of bodies in flight bounds this memory.
  */
 export const WAITING_PER_USER = 32
+/** The most questions of all users that wait: those of four users who each have as many as one user may. */
 const WAITING_MAX = 4 * WAITING_PER_USER
 
 /**

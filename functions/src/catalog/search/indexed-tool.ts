@@ -21,7 +21,7 @@ const DAMPING = 0.75
 
 /** UTF-16 code units of each field that are read. Nearly all fields are shorter. */
 const FIELD_LENGTH_MAX = 10_000
-/** How deep arguments within arguments are read. */
+/** How many levels of arguments within arguments are read. Deeper ones do not say what a tool is for. */
 const DEPTH_MAX = 6
 
 /** Reads the definition of a tool for the index. */

@@ -24,6 +24,7 @@ export type Wanted = {
 const OTHER_TOOLS = 50
 /** What a word counts that only begins like one of the query, or is nearly the same. At most NEAR_MAX of them are looked up. */
 const NEAR = 0.4
+/** The most words that begin like a word of the query. Each costs a look at every tool that has it, and tells less than the word itself. */
 const NEAR_MAX = 10
 /** What two neighbouring words are worth that the query and the description have in common. */
 const COMMON_PHRASE = 0.7

@@ -15,7 +15,7 @@ export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
 /** The indexes that are made at the same time, each in turns. A new index may take a hundred MB until it is done. */
 const INDEXES_AT_ONCE = 16
-/** The most searches of one user that may wait for their indexes. */
+/** The most searches of one user that may wait for their indexes. More would only delay that user's own work. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
 

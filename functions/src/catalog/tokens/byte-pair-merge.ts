@@ -1,4 +1,4 @@
-/** No token of o200k has more bytes, so no longer pair is looked up. */
+/** The longest token of o200k, in bytes. No longer pair is looked up. */
 const TOKEN_BYTES_MAX = 128
 
 /** Positions are below this number. It times the highest rank is below 2^53, so a rank and a position fit into one number. */

@@ -12,8 +12,9 @@ const NEXT = `,${FRAGMENT_START}`
 /** The encoder also splits between one of these letters and one of these marks. Every fragment has such a place. */
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 
-/** The longest text whose count is remembered, in UTF-16 code units. */
+/** The longest text whose count is remembered, in UTF-16 code units: the end of a fragment, which is a few brackets. */
 const REMEMBERED_LENGTH_MAX = 256
+/** The most texts whose counts are remembered, which bounds the memory of a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
 /** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */

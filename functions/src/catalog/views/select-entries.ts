@@ -26,7 +26,7 @@ export type Selected = {
   readonly hasMore: boolean
 }
 
-/** UTF-8 bytes that one answer may have. */
+/** UTF-8 bytes that one answer may have. A list without `limit` that has more is refused, and a page ends earlier. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
 /** Bytes of an answer that a page reserves for commas and workflow names. */

@@ -31,11 +31,11 @@ type Options = {
   readonly now?: () => number
 }
 
-/** The days for which records are kept by default. */
+/** The days for which records are kept by default: enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
 /** Events that wait for the store. A further one is lost, or, if it is required, refused. */
 const QUEUE_EVENTS_MAX = 1_000
-/** Records of one commit. Firestore takes 500 writes in one commit. */
+/** Records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
 /**
  * The time after the end of a day in which other instances may still write records of that day, in milliseconds. Ten minutes, and the
@@ -43,7 +43,7 @@ const COMMIT_RECORDS_MAX = 100
  */
 const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** Records that are read from the store at once. */
+/** Records that are read from the store at once, so that a verification needs little memory. */
 const TEXTS_AT_ONCE = 300
 /** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000

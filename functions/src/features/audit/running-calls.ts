@@ -51,7 +51,7 @@ function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
   return isSender && isKnown && (tool === null || typeof tool === 'string')
 }
 
-/** Records that are read from the store at once. */
+/** Records that are read from the store at once, so that the search needs little memory. */
 const TEXTS_AT_ONCE = 300
 
 /** The ids of the notes whose end the store has a record of. Reads the records in turns. */

@@ -12,11 +12,11 @@ import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 
 /** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
 export const PAST_NAMES_MAX = 200
-/** How many versions are read from the store at the same time. */
+/** How many versions are read from the store at the same time, which bounds the load of one feed on it. */
 const READS_AT_ONCE = 10
 /** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
 export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
-/** The most bytes of the narrowings that are remembered. */
+/** The most bytes of the narrowings that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
 export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
@@ -226,4 +226,5 @@ export function isRevision(text: string): boolean {
   return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
 }
 
+/** The most characters of `since`. A longer text is no revision of this service. */
 const REVISION_LENGTH_MAX = 512

@@ -11,11 +11,12 @@ import type { MarkedRules } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
-/** The most users whose rules are in memory, and the most bytes of their texts. */
+/** The most users whose rules are in memory: those who called last. */
 const USERS_MAX = 10_000
+/** The most bytes of users' rules in memory. Rules that were dropped are read again. */
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most combinations of a user's workflow, session and agent whose rules are joined and kept. */
+/** The most combinations of a user's workflow, session and agent whose rules are kept. Those of others are joined at each call. */
 const JOINED_MAX = 100
 
 export type RuleBookParts = {

@@ -40,6 +40,7 @@ const FILE_MARKS: Collection = {
 
 /** The most bytes of the versions of all rules of a scope. The oldest make room. */
 const HISTORY_BYTES_MAX = 4 * 1024 * 1024
+/** The most versions of the rules of one owner: as many as of a scope. */
 export const RULE_VERSIONS_MAX = 20
 
 const HISTORY: Collection<RuleVersion> = {

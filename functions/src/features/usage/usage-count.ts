@@ -16,7 +16,7 @@ export type ToolUse = { readonly name: string; readonly calls: number; readonly 
 /** What is known of a user's tools. `until` is the time up to which calls are counted: ISO 8601, UTC. */
 export type UsageCount = { readonly until: string; readonly tools: readonly ToolUse[] }
 
-/** The tools of one user that are counted: those that were called most. */
+/** The tools of one user that are counted: those that were called most. A budget never has room for more. */
 const USED_TOOLS_MAX = 200
 
 /** Failures that are no refusal: the tool was run. */

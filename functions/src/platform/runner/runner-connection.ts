@@ -148,7 +148,7 @@ function watchSending(sent: ClientRequest): () => boolean {
   return () => isConnected
 }
 
-/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline. */
+/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline: as long as for any answer. */
 const SLOW_READER_MS_MAX = 30_000
 
 /** Ends a request that is not answered in time. The time is longer once if the runner had to wait for a slow reader. */

@@ -9,7 +9,7 @@ export type WebhookTarget = { readonly url: string; readonly secret: string }
 /** The pauses before each repetition of a request that failed, in milliseconds. */
 const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
 
-/** The time for one request, in milliseconds. */
+/** The time for one request, in milliseconds. A webhook that never answers must not hold a connection. */
 const REQUEST_DEADLINE_MS = 5_000
 
 /**

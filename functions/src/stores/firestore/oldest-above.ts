@@ -9,6 +9,7 @@ const LOOKS_PER_BOUND = 8
 
 /** The most documents that one check drops. Even if all are as short as possible, fewer are kept between two checks. */
 const DROPPED_MAX = 2_000
+/** The most documents that one batch drops, so that no single write is large. */
 const DROPPED_AT_ONCE = 500
 
 /** The most users whose kept bytes an instance remembers. For a forgotten user, it checks the sum with the next document. */

@@ -3,7 +3,7 @@ import { withoutEdges } from './text-edit.ts'
 
 /** The most digits of a canonical decimal. `1e999999999` is a text of 11 characters. */
 export const DECIMAL_DIGITS_MAX = 1_000
-/** A longer text is not read. */
+/** The most characters of a number, which bounds the work. A longer text is refused. */
 const LENGTH_MAX = 4_096
 
 /** The white space that Python removes from the ends of a number. */

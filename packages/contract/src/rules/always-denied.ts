@@ -79,6 +79,7 @@ type Known = {
   stepsLeft: number
 }
 const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
+/** The most arguments whose findings are kept. Most tools have the same rules, so few are needed. */
 const KNOWN_MAX = 1_000
 
 /** For every value of the argument, the rules which do not match because of it. Undefined if there are too many. */
@@ -151,5 +152,5 @@ function deniedTogether(
   return { ...first, reason: `Every call is denied. ${reasons.join(' ')}` }
 }
 
-/** The most reasons that a decision repeats. */
+/** The most reasons that a decision repeats. Nobody reads a sentence with more. */
 const REASONS_MAX = 5

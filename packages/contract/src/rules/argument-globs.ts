@@ -40,7 +40,7 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
 
 const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
 
-/** The globs of all the rules of several owners. */
+/** The most globs whose forms are kept: all that the rules of several owners have. */
 const KNOWN_MAX = 2_000
 const KNOWN = new Map<string, readonly string[]>()
 

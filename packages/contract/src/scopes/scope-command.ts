@@ -5,6 +5,7 @@ import { groupScope, type Scope, type ScopeFault } from './parse-scope.ts'
 export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; readonly scope: Scope }
 
 const COMMAND = /^\s*\/tools(?:\s+|$)/i
+/** The most characters of a command, which is a word and a category. */
 const LENGTH_MAX = 200
 
 const KNOWN =

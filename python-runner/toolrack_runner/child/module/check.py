@@ -21,8 +21,11 @@ from toolrack_runner.wire.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
 
+#: The bytes of an example's result. It may be as large as the result of a call.
 _OUTPUT_BYTES_MAX = 256 * 1024
+#: The characters of an example's text or error in a report. A longer one is shown without its middle.
 _SHOWN_CHARS_MAX = 4_000
+#: The levels of an example's arguments and context. They are copied level by level.
 _DEPTH_MAX = 64
 
 #: Takes a report, or the message before each example: `{"stage": "running", "tool", "example", "line"}`.

@@ -28,8 +28,9 @@ MAIN_SECONDS: Final = 0.003
 #: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most a
 #: ninth of the time of main's thread.
 PAUSE_TIMES: Final = 8
+#: The longest pause, in seconds, of a user whose call used much time of main.
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
-#: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
+#: The most bytes of all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 #: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
 LOOK_SECONDS: Final = 0.1

@@ -14,7 +14,7 @@ from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.wire.child_messages import MessageTooLargeError, Progress, ProtocolError, Values
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
-#: How many bytes of values may wait for the caller before main stops reading the child's channel.
+#: How many bytes of values may wait for the caller. Then main stops reading the child's channel, and the generator waits.
 WAITING_BYTES_MAX = 64 << 10
 
 

@@ -40,6 +40,7 @@ IDLE_LOOK_SECONDS = 60.0
 #: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
 #: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
 WEIGH_SECONDS = 1.0
+#: How many waiting children are weighed without a pause. This takes half a millisecond.
 WEIGHED_AT_ONCE = 16
 
 _log = logging.getLogger("toolrack_runner")

@@ -23,6 +23,7 @@ NICENESS_MAX = 19
 YIELD_AGAIN_SECONDS = 0.002
 #: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
+#: Main looks after 1 ms whether a child has stopped. The time between two looks doubles up to this one, in seconds.
 STOP_LOOK_SECONDS_MAX = 0.008
 #: How long main waits for a child to stop. On a loaded machine, much time can pass until the child runs and stops.
 STOP_SECONDS = 1.0
