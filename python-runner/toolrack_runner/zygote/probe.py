@@ -96,7 +96,7 @@ class _Child:
 def kill_group(pid: int) -> None:
     """Kills the processes in a child's process group. Called before the child is reaped, while the pid is in use.
 
-    Needed only if forking is not denied. docs/security.md lists the promises that do not hold then.
+    Needed only if forking is not denied. docs/explanation/security.md lists the promises that do not hold then.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
