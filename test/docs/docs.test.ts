@@ -141,8 +141,8 @@ test('docs/decisions/0002-dependencies.md names each dependency', () => {
   expect([...packages, ...wheels].filter((name) => !isNamed(name))).toEqual([])
 })
 
-test('docs/modules.md names each kind of fault that the service finds in a module, and its code', () => {
-  const guide = read('docs/modules.md')
+test('docs/reference/module-faults.md names each kind of fault that the service finds in a module, and its code', () => {
+  const guide = read('docs/reference/module-faults.md')
   const codes = rows(tableOf(guide, 'code')).map(([code]) => code?.replaceAll('`', ''))
   expect(codes.filter((code) => code === undefined || !Object.hasOwn(ERROR_CODES, code))).toEqual([])
   const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
@@ -232,14 +232,31 @@ function headings(text: string): string[] {
   )
 }
 
-test('docs/architecture.md lists the steps of a call as the pipeline does', () => {
+test('docs/explanation/architecture.md lists the steps of a call as the pipeline does', () => {
   const source = read('functions/src/calls/pipeline/steps.ts')
   const steps = Array.from(source.matchAll(/\.(?:step|optional|run)\('([^']+)'/g), ([, name]) => name)
-  const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
+  const [, section = ''] = read('docs/explanation/architecture.md').split('## How a call is run')
   const listed = Array.from(
     section.split('\n## ')[0]?.matchAll(/^\d+\. \*\*(.+?)\.\*\*/gm) ?? [],
     ([, name]) => name?.toLowerCase(),
   )
   expect(steps.length).toBeGreaterThan(5)
   expect(listed).toEqual(steps)
+})
+
+test('each walk of docs/explanation/architecture.md has at most ten stations, whose files have the functions that it names', () => {
+  const [, section = ''] = read('docs/explanation/architecture.md').split('## Three walks')
+  const [, ...walks] = (section.split('\n## ')[0] ?? '').split('\n### ')
+  expect(walks).toHaveLength(3)
+  for (const walk of walks) {
+    const stations = walk.match(/^\d+\. /gm) ?? []
+    expect(stations.length).toBeGreaterThan(5)
+    expect(stations.length).toBeLessThanOrEqual(10)
+    for (const [, file = '', names = ''] of walk.matchAll(/`([\w/-]+\.(?:ts|py))`(?:\s+\(([^)]*)\))?/g)) {
+      const folder = file.endsWith('.py') ? 'python-runner/toolrack_runner' : 'functions/src'
+      const source = read(join(folder, file))
+      for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+        expect([file, source]).toEqual([file, expect.stringMatching(new RegExp(`\\b${name}\\b`))])
+    }
+  }
 })
