@@ -1,4 +1,4 @@
-"""The faults of a module. docs/modules.md describes each kind of this closed list."""
+"""The faults of a module. docs/reference/module-faults.md describes each kind of this closed list."""
 
 from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict

@@ -73,7 +73,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file:
   }
 }
 
-/** Returns one of the kinds that `docs/modules.md` lists. */
+/** Returns one of the kinds that `docs/reference/module-faults.md` lists. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'
