@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { ERROR_CODES } from '@toolrack/contract'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TABLE as SETTINGS, VARIABLES } from '../../functions/src/hosts/config.ts'
+import { TABLE as SETTINGS } from '../../functions/src/hosts/config.ts'
 import { fileKey, isSecret } from '../../functions/src/hosts/settings/config-file.ts'
 import type { Table } from '../../functions/src/hosts/settings/variables.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
@@ -57,47 +57,37 @@ test('docs/api.md, or the page of a feature, names each route, and no other', ()
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/configuration.md names each variable, and docs/running.md each exit code, and no other', () => {
-  const text = read('docs/configuration.md')
-  const section = text.slice(0, text.indexOf('## The configuration file'))
-  const variables = rows(section).flatMap(([names]) =>
-    [...(names ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
-  )
-  expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
-  const codes = [...read('docs/running.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+test('docs/reference/configuration.md has each variable, with its key in the file and the type of its value, and no other', () => {
+  const text = read('docs/reference/configuration.md')
+  const expected = Object.entries(SETTINGS as Table).map(([name, { notInFile, fileType = 'text' }]) => {
+    const key = `\`${fileKey(name)}\`${fileType === 'text' ? '' : ` ${fileType}`}`
+    return [`\`${name}\``, notInFile === undefined ? key : 'no']
+  })
+  const documented = rows(tableOf(text, 'variable'))
+  expect(documented.map(([name, key]) => [name, key])).toEqual(expected)
+  for (const [index, value] of Object.values(SETTINGS as Table).map((read) => read(undefined)).entries())
+    if (typeof value === 'number') expect(documented[index]?.[2]).toBe(`\`${value}\``)
+})
+
+test('docs/how-to/run.md has each exit code, and no other', () => {
+  const codes = [...read('docs/how-to/run.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
 })
 
-test('docs/configuration.md has each key of the file, with the type of its value, and no other', () => {
-  const text = read('docs/configuration.md')
-  const settings = Object.entries(SETTINGS as Table)
-  const inFile = settings.filter(([, { notInFile }]) => notInFile === undefined)
-  const expected = inFile.map(([name, { fileType = 'text' }]) => [
-    `\`${fileKey(name)}\``,
-    fileType,
-    `\`${name}\``,
-  ])
-  expect(rows(tableOf(text, 'key'))).toEqual(expected)
-  const [, sentence = ''] = /cannot be in the file, because [^:]+: ([^.]+)\./.exec(text) ?? []
-  const never = settings.filter(([, { notInFile }]) => notInFile !== undefined).map(([name]) => name)
-  expect(sentence.split(', ')).toEqual(never.map((name) => `\`${name}\``))
-})
-
-test('docs/configuration.md names each key of the file that is treated as a secret', () => {
+test('docs/reference/configuration.md names each key of the file that is treated as a secret', () => {
   const [, sentence = ''] =
-    /Keep the secrets out of the file [^:]+: (.+)\./.exec(read('docs/configuration.md')) ?? []
+    /Keep the secrets out of the file [^:]+: (.+)\./.exec(read('docs/reference/configuration.md')) ?? []
   const secrets = Object.entries(SETTINGS as Table).flatMap(([name, { notInFile }]) =>
     notInFile === undefined && isSecret(name) ? [fileKey(name)] : [],
   )
   expect([...sentence.matchAll(/`(\w+)`/g)].map(([, key]) => key).toSorted()).toEqual(secrets.toSorted())
 })
 
-test('README.md leads to each page of docs/, or docs/api.md to the page of a feature', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const map = tableOf(read('README.md'), 'page')
-  const linked = (name: string): boolean =>
-    map.includes(`](docs/${name})`) || read('docs/api.md').includes(`](${name})`)
-  expect(pages.filter((name) => !linked(name))).toEqual([])
+test('each page of docs/ is linked in docs/README.md', () => {
+  const index = read('docs/README.md')
+  const pages = markdown('docs').filter((path) => !/^docs\/(?:README\.md$|decisions\/)/.test(path))
+  expect(pages.filter((path) => !new RegExp(`\\]\\(${relative('docs', path)}[#)]`).test(index))).toEqual([])
+  expect(read('README.md')).toContain('](docs/README.md)')
 })
 
 test('the commands of the pages about sessions and scopes name tools and categories of a new service', () => {
