@@ -65,7 +65,9 @@ test('docs/reference/configuration.md has each variable, with its key in the fil
   })
   const documented = rows(tableOf(text, 'variable'))
   expect(documented.map(([name, key]) => [name, key])).toEqual(expected)
-  for (const [index, value] of Object.values(SETTINGS as Table).map((read) => read(undefined)).entries())
+  for (const [index, value] of Object.values(SETTINGS as Table)
+    .map((read) => read(undefined))
+    .entries())
     if (typeof value === 'number') expect(documented[index]?.[2]).toBe(`\`${value}\``)
 })
 
