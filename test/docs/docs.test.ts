@@ -16,6 +16,7 @@ type ShippedFile = {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const JAIL = 'python-runner/toolrack_runner/child/jail/README.md'
 /** The cells of a Markdown table's rows whose first cell is code. */
 const rows = (text: string): string[][] =>
   text.split('\n').flatMap((line) =>
@@ -35,12 +36,10 @@ const tableOf = (text: string, heading: string): string => {
   return table
 }
 
-test('docs/errors.md has a row for each error code, with its status and whether to retry, and for no other', () => {
-  const documented = rows(read('docs/errors.md')).map(([code, status, retry]) => [
-    code?.replaceAll('`', ''),
-    Number(status),
-    retry,
-  ])
+test('docs/reference/errors.md has a row for each error code, with its status, retry and meaning, and for no other', () => {
+  const table = rows(read('docs/reference/errors.md'))
+  expect(table.filter(({ length, 3: meaning }) => length !== 5 || meaning === '')).toEqual([])
+  const documented = table.map(([code, status, retry]) => [code?.replaceAll('`', ''), Number(status), retry])
   const known = Object.entries(ERROR_CODES).map(([code, kind]) => [
     code,
     kind.httpStatus,
@@ -157,7 +156,8 @@ describe('links', () => {
     'bench/RESULTS',
     'packages/client/README',
   ]
-  const pages = [...others.map((name) => `${name}.md`), 'python-runner/README.md', ...markdown('docs')]
+  const runner = ['python-runner/README.md', JAIL]
+  const pages = [...others.map((name) => `${name}.md`), ...runner, ...markdown('docs')]
 
   test.each(pages)('every link of %s leads to a file, and every anchor to a heading', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)]+)\)/g)]
@@ -185,17 +185,22 @@ test('every file that a page names exists', () => {
     'scripts',
     'test',
   ].flatMap(files)
-  const missing = ['README.md', 'CONTRIBUTING.md', 'python-runner/README.md', ...markdown('docs')].flatMap(
-    (page) =>
-      Array.from(
-        read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
-        ([, name = '']) => name,
+  const missing = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'python-runner/README.md',
+    JAIL,
+    ...markdown('docs'),
+  ].flatMap((page) =>
+    Array.from(
+      read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
+      ([, name = '']) => name,
+    )
+      .filter(
+        (name) =>
+          !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)),
       )
-        .filter(
-          (name) =>
-            !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)),
-        )
-        .map((name) => `${page}: ${name}`),
+      .map((name) => `${page}: ${name}`),
   )
   expect(missing).toEqual([])
 })
