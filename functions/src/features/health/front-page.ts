@@ -39,7 +39,7 @@ const DOCUMENTS = [
   ['README.md', 'how to begin'],
   ['docs/api.md', 'every route'],
   ['docs/how-to/write-a-tool.md', 'how to write Python tools'],
-  ['docs/sdk.md', 'how to use it from an app'],
+  ['docs/how-to/use-from-an-app.md', 'how to use it from an app'],
   ['docs/running.md', 'what to do if something does not work'],
 ] as const
 
