@@ -91,7 +91,7 @@ test('each page of docs/ is linked in docs/README.md', () => {
   expect(read('README.md')).toContain('](docs/README.md)')
 })
 
-test('the commands of the pages about sessions and scopes name tools and categories of a new service', () => {
+test('the commands of docs/how-to/choose-tools.md about sessions and scopes name tools and categories of a new service', () => {
   const folder = 'functions/workflows/tools/defs'
   const files = readdirSync(join(ROOT, folder)).map(
     (name) => JSON.parse(read(join(folder, name))) as ShippedFile,
@@ -99,8 +99,8 @@ test('the commands of the pages about sessions and scopes name tools and categor
   const shipped = new Set(
     files.flatMap(({ family, tools }) => [`@${family}`, ...tools.map((tool) => tool.function.name)]),
   )
-  const [, selection = ''] = /"selection": (\[[^\]]+\])/.exec(read('docs/sessions.md')) ?? []
-  const [, scope = ''] = /'scope=([^']+)'/.exec(read('docs/scopes.md')) ?? []
+  const [, selection = ''] = /"selection":(\[[^\]]+\])/.exec(read('docs/how-to/choose-tools.md')) ?? []
+  const [, scope = ''] = /'scope=([^']+)'/.exec(read('docs/how-to/choose-tools.md')) ?? []
   const named = [
     ...(JSON.parse(selection) as string[]),
     ...scope.split(',').map((item) => item.replace('!', '')),
