@@ -65,6 +65,9 @@ async function expectAsShown(page: string): Promise<void> {
   const shown = blocks(page)
   const isRun = ({ kind, text }: Block): boolean => kind === 'commands' && !text.includes('npm start')
   const outputs = await printedBy(server, folder.path, shown.filter(isRun))
+  // The page has commands that are run, and outputs to compare.
+  expect(outputs.length).toBeGreaterThan(2)
+  expect(shown.filter(({ kind }) => kind === 'printed').length).toBeGreaterThan(2)
   let printed = ''
   for (const block of shown) {
     if (isRun(block)) printed = masked(outputs.shift() ?? '')
