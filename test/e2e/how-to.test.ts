@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { modelProfile } from '@toolrack/contract'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -58,6 +59,16 @@ async function follow(page: string, server: Server): Promise<void> {
 test(`${CHOOSE}: each command prints what the page shows`, async () => {
   await using server = await Server.start()
   await follow(CHOOSE, server)
+})
+
+test(`${CHOOSE} says how many tools a model is given`, () => {
+  const [, large = '', small = ''] = /: 128 for (.*?);\n.*30, (.*?)\. `dialect`/s.exec(read(CHOOSE)) ?? []
+  const profiles = [large, small].map((names) =>
+    Array.from(names.matchAll(/`([^`]+)`/g), ([, name = '']) => modelProfile(name)),
+  )
+  expect(profiles.map((each) => each.length)).toEqual([8, 6])
+  expect(profiles[0]?.filter((profile) => profile?.toolsMax !== 128 || !profile.defers)).toEqual([])
+  expect(profiles[1]?.filter((profile) => profile?.toolsMax !== 30 || profile.defers)).toEqual([])
 })
 
 withPython(
