@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { TABLE as SETTINGS } from '../../functions/src/hosts/config.ts'
 import { fileKey, isSecret } from '../../functions/src/hosts/settings/config-file.ts'
 import type { Table } from '../../functions/src/hosts/settings/variables.ts'
+import { TOKEN_FILES } from '../../functions/src/access/local-token.ts'
+import { DATABASE_LIST, DATABASE_NAMES } from '../../functions/src/hosts/local/lost-database.ts'
+import { RUNNING_CALLS } from '../../functions/src/hosts/local/running-calls-file.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
 
@@ -48,12 +51,18 @@ test('docs/reference/errors.md has a row for each error code, with its status, r
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/api.md, or the page of a feature, names each route, and no other', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const text = pages.map((name) => read(join('docs', name))).join('\n')
-  const documented = [...text.matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
+test('the first table of docs/reference/http.md has each route, and no other', () => {
+  const [table] = read('docs/reference/http.md').split('<!-- end -->')
+  const documented = [...(table ?? '').matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
   const known = TABLE.map(({ method, path }) => `${method} ${path}`)
   expect(documented.toSorted()).toEqual(known.toSorted())
+})
+
+test('docs/reference/http.md names each header of an answer that pages of other origins may read', () => {
+  const [, exposed = ''] =
+    /exposedHeaders:\s*'([^']+)'/.exec(read('functions/src/http/serve-routes.ts')) ?? []
+  const page = read('docs/reference/http.md')
+  expect(exposed.split(',').filter((header) => !page.includes(`\`${header}\``))).toEqual([])
 })
 
 test('docs/reference/configuration.md has each variable, with its key in the file and the type of its value, and no other', () => {
@@ -68,6 +77,23 @@ test('docs/reference/configuration.md has each variable, with its key in the fil
     .map((read) => read(undefined))
     .entries())
     if (typeof value === 'number') expect(documented[index]?.[2]).toBe(`\`${value}\``)
+})
+
+test('docs/reference/configuration.md has each file of the data folder', () => {
+  const text = read('docs/reference/configuration.md')
+  const named = tableOf(text, 'file').match(/(?<=`)[^`]+(?=`)/g) ?? []
+  const [, literals = ''] = /^const DATABASES = ([^]+?)^const withUnfinished/m.exec(
+    read('functions/src/hosts/local/private-files.ts'),
+  ) ?? ['']
+  const known = [
+    ...Array.from(literals.matchAll(/'([\w.-]+)'/g), ([, name]) => name),
+    ...DATABASE_NAMES,
+    ...Object.values(TOKEN_FILES),
+    DATABASE_LIST,
+    RUNNING_CALLS,
+  ]
+  expect(known.length).toBeGreaterThan(12)
+  expect(known.filter((name) => name !== undefined && !named.includes(name))).toEqual([])
 })
 
 test('docs/how-to/run.md has each exit code, and no other', () => {
@@ -106,6 +132,35 @@ test('the commands of docs/how-to/choose-tools.md about sessions and scopes name
     ...scope.split(',').map((item) => item.replace('!', '')),
   ]
   expect(named.filter((name) => !shipped.has(name))).toEqual([])
+})
+
+test('each page and example of docs/ that code, scripts and tests name exists', () => {
+  const folders = ['functions/src', 'packages', 'python-runner', 'scripts', 'test', 'bench'].flatMap(files)
+  const named = folders
+    .filter((path) => /(?:\.(?:ts|mjs|py|md)|Dockerfile)$/.test(path))
+    .flatMap((path) =>
+      Array.from(
+        read(path).matchAll(/\bdocs\/[\w/-]+\.(?:md|mjs|py|yaml)\b/g),
+        ([name]) => [path, name] as const,
+      ),
+    )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(([, name]) => !existsSync(join(ROOT, name)))).toEqual([])
+})
+
+test('each npm command that a page names is in package.json', () => {
+  const { scripts } = JSON.parse(read('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs')]
+  const named = pages.flatMap((page) =>
+    Array.from(
+      read(page).matchAll(/\bnpm run (?:--silent )?([\w-]+)/g),
+      ([, name = '']) => [page, name] as const,
+    ),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(([, name]) => !Object.hasOwn(scripts, name))).toEqual([])
 })
 
 test('docs/decisions/0002-dependencies.md names each dependency', () => {

@@ -59,7 +59,7 @@ function hasComment({ path, text }: File, limit: string): boolean {
     new RegExp(`^(?:(?:export )?const )?${name}(?:: [^=]+)? = `).test(line),
   )
   const [above = '', line = ''] = lines.slice(at - 1)
-  if (path.endsWith('.py')) return /^#/.test(above) || /\s#/.test(line)
+  if (path.endsWith('.py')) return above.startsWith('#') || /\s#/.test(line)
   return /^\/\/|^\/\*\*.*\*\/$|^ \*\/$/.test(above) || /\/\/|\/\*/.test(line)
 }
 
