@@ -81,7 +81,7 @@ test('docs/reference/configuration.md has each variable, with its key in the fil
 
 test('docs/reference/configuration.md has each file of the data folder', () => {
   const text = read('docs/reference/configuration.md')
-  const named = tableOf(text, 'file').match(/(?<=`)[^`]+(?=`)/g) ?? []
+  const named: readonly string[] = tableOf(text, 'file').match(/(?<=`)[^`]+(?=`)/g) ?? []
   const [, literals = ''] = /^const DATABASES = ([^]+?)^const withUnfinished/m.exec(
     read('functions/src/hosts/local/private-files.ts'),
   ) ?? ['']
