@@ -79,6 +79,18 @@ test('docs/reference/configuration.md has each variable, with its key in the fil
     if (typeof value === 'number') expect(documented[index]?.[2]).toBe(`\`${value}\``)
 })
 
+test('docs/how-to/deploy.md quotes what the service says about a runner that does not answer', () => {
+  const [, table = ''] = read('docs/how-to/deploy.md').split('| `/health` or a call says | what to do |\n')
+  const quoted = Array.from(
+    table.split('\n\n')[0]?.matchAll(/^\| ([^|-]+) \|/gm) ?? [],
+    ([, text = '']) => text,
+  )
+  const folders = ['functions/src/platform/cloud-run', 'functions/src/platform/runner']
+  const source = folders.flatMap(files).map(read).join('\n')
+  expect(quoted.length).toBe(5)
+  expect(quoted.filter((text) => !source.includes(text))).toEqual([])
+})
+
 test('docs/reference/configuration.md has each file of the data folder', () => {
   const text = read('docs/reference/configuration.md')
   const named: readonly string[] = tableOf(text, 'file').match(/(?<=`)[^`]+(?=`)/g) ?? []
