@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { ERROR_CODES } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { constantsInCode, limitsInCode, limitsWithoutComment } from '../support/limits-in-code.ts'
@@ -28,6 +29,15 @@ test('docs/reference/limits.md has in each row the value of a constant in the co
   expect(limits.length).toBe(rows.length)
   const known = constantsInCode(ROOT)
   expect(limits).toEqual(limits.map(([name]) => [name, known.get(name)]))
+})
+
+test('docs/reference/limits.md names only error codes that there are', () => {
+  const page = readFileSync(`${ROOT}/docs/reference/limits.md`, 'utf8')
+  const codes = Array.from(page.matchAll(/^\|[^|]+\|[^|]+\| ([^|]+) \|/gm), ([, answer = '']) =>
+    Array.from(answer.matchAll(/`(\w+)`/g), ([, code = '']) => code),
+  ).flat()
+  expect(codes.length).toBeGreaterThan(50)
+  expect(codes.filter((code) => !Object.hasOwn(ERROR_CODES, code))).toEqual([])
 })
 
 test('docs/reference/limits.md names each limit that a variable sets', () => {
