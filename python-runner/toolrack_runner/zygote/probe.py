@@ -1,6 +1,6 @@
 """Tries harmless forms of the attacks, in children that are confined like those of calls.
 
-The zygote does this at its start, while main still imports its server.
+The zygote does this at its start, while the server process still imports its server.
 """
 
 import os
@@ -103,6 +103,6 @@ def kill_group(pid: int) -> None:
 
 
 def as_seen_here(canaries: dict[str, int | str], victim: int, connections: Sequence[int]) -> Canaries:
-    """The canaries of main, with the zygote's victim and the zygote's numbers of the descriptors."""
+    """The canaries of the server process, with the zygote's victim and the zygote's numbers of the descriptors."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
     return replace(Canaries(**canaries), victim=victim, **descriptors)  # type: ignore[arg-type]

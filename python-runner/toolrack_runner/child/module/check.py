@@ -35,8 +35,8 @@ Send = Callable[[Mapping[str, object]], None]
 def check_module(name: str, source: Source, *, send: Send, this_machine: bool = False) -> None:
     """Sends `parsed` before any code of the module runs, `imported` before any example, `loaded` at the end. Never raises.
 
-    `this_machine` says whether a spec may name the machine of the runner in its `network`.
-    Before each example it sends `running`, so that main can name the example if it has to end the check.
+    `this_machine` says whether a spec may name the machine of the runner in its `network`. Before each example it sends
+    `running`, so that the server process can name the example if it has to end the check.
     """
     # The libraries are imported before the module, which can replace names that they use during their import.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):

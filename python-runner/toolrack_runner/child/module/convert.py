@@ -142,7 +142,10 @@ def _problem(problem: Any, name: str, value: object) -> str:
 
 
 def _place(location: tuple[object, ...], name: str, value: object, *, is_missing: bool) -> str:
-    """The place inside the argument, such as `rows[2]['at']`, or `it`. Pydantic also names branches of unions: left out."""
+    """The place inside the argument, such as `rows[2]['at']`, or `it`.
+
+    Pydantic also names branches of unions; these are left out.
+    """
     place = ""
     for position, step in enumerate(location):
         if _is_key(value, step):
