@@ -30,7 +30,7 @@ export type FeatureSteps = DecidingSteps & {
   readonly 'run at most once': Step<Authorised>
   readonly 'await the approval': Step<Authorised>
   readonly 'record the start'?: Step<Authorised> | undefined
-  /** Sees that a tool begins, without a step of its own, which would cost time. */
+  /** Sees that a tool begins. It is not a step, because a step would cost time. */
   readonly 'note the start'?: ((run: Next<Authorised>) => Next<Authorised>) | undefined
 }
 
@@ -53,7 +53,7 @@ export type DecideParts = ResolveParts & {
   readonly steps: DecidingSteps
 }
 
-/** The steps that decide whether a call may run. They change nothing, so that a simulation takes the same. */
+/** The steps that decide whether a call may run. They change nothing, so that a simulation can take the same steps. */
 export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion<Authorised> {
   const { steps } = parts
   return onion
@@ -65,7 +65,7 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
     .step('validate the arguments', validateArguments<Authorised>(parts))
 }
 
-/** The steps of a call that has been decided about. */
+/** The steps after the decision about a call. */
 function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Received> {
   const { steps } = parts
   const run: Next<Authorised> = runTool(parts)
