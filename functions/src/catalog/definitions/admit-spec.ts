@@ -25,7 +25,7 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
 }
 
-/** The most arguments whose kinds a definition keeps. Of a tool with more, rules take each argument for `other`. */
+/** The most arguments whose kinds a definition keeps. If a tool has more, rules read each of its arguments as `other`. */
 const KINDS_MAX = 100
 
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */

@@ -15,7 +15,10 @@ export type IndexedTool = {
 const FIELDS = { name: 1, description: 1, labels: 1, arguments: 0.5 } as const
 type Field = keyof typeof FIELDS
 
-/** An occurrence has just its weight in a tool of this many terms. DAMPING says how much it loses in a longer one, as in BM25. */
+/**
+ * In a tool with this many terms, an occurrence counts exactly its weight. DAMPING says how much it loses in a longer tool, as in
+ * BM25.
+ */
 const USUAL_LENGTH = 50
 const DAMPING = 0.75
 

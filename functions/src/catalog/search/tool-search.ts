@@ -22,8 +22,8 @@ const TOO_MANY = 'Too many of your searches wait for their index; send fewer at 
 type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 
 /**
- * Searches the tools that a view shows. The index of a layer is made when it is first searched, and from its last index when the
- * layer has changed.
+ * Searches the tools that a view shows. The index of a layer is made when the layer is first searched. After a change of the layer,
+ * the next index is made from the last one.
  */
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
@@ -41,7 +41,7 @@ export class ToolSearch {
 
   /**
    * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
-   * several turns. Ends with the reason of the signal of `wanted` if that is aborted.
+   * several turns. If the signal of `wanted` is aborted, it rejects with the signal's reason.
    */
   async find(
     view: CatalogView,

@@ -149,7 +149,10 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
   for (const entry of entries) if (!isFinder(entry)) yield entry
 }
 
-/** The entries from which the query selects those that the view shows. A tool that is asked for by name is in the list whatever it is for. */
+/**
+ * The entries from which the query selects those that the view shows. A tool that is asked for by its name is in the list, also if
+ * it is for finding tools.
+ */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
     return {
