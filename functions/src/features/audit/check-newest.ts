@@ -36,7 +36,7 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
     if (left <= 0) break
     const ofDay = { ...options, manifests: manifestsFor(day, manifests), recordsMax: left }
     let report = await checkDay(store, day, ofDay)
-    // What was erased or removed meanwhile is named by a record that was not there before.
+    // A record that was not there before names what was erased or removed meanwhile.
     if (report.fault) report = await checkDay(store, day, ofDay)
     if (report.fault) return { day, place: report.fault.place, reason: report.fault.reason }
     left -= report.records

@@ -21,13 +21,16 @@ export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-/** Somebody who has asked for a narrowed view. */
+/** A caller who has asked for a narrowed view. */
 export type Narrowed = {
   readonly narrowed?:
     | {
         /** Equal for equal requests. */
         readonly key: string
-        /** What narrows now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
+        /**
+         * The session and the scopes that narrow the view now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
+         * exist any more.
+         */
         readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
       }
     | undefined
@@ -71,9 +74,12 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * What the viewer saw at a revision. Undefined if that cannot be known: the revision is of another store or another grant, is
-   * newer than the store, had a layer that could not be read, is older than the versions that are kept, or was narrowed by what
-   * this instance does not remember.
+   * What the viewer saw at a revision. Undefined if that is not known. Then the revision
+   *
+   * - is of another store or another grant, or newer than the store,
+   * - had a layer that could not be read,
+   * - is older than the versions that are kept, or
+   * - was narrowed by a session or scopes that this instance does not remember.
    */
   async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
     const [whole = '', narrowedBy] = revision.split(':')
@@ -186,7 +192,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
       const found = await Promise.all(some.map((name) => store.versions(layer, name)))
       for (const [index, name] of some.entries()) {
         const past = found[index]?.find((version) => numberIn(version.revision) <= numberIn(revision))
-        // A name that is gone was in the older list, unless it was created later too. Without a version nobody can tell.
+        // A name that is gone was in the older list, unless it was also created later. Without a version this is not known.
         if (!past && gone.has(name)) return undefined
         if (past?.text === undefined || past.digest === undefined) byName.delete(name)
         else {

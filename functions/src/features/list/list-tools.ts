@@ -123,7 +123,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     return making
       .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
         const make = async (): Promise<SentList> => {
-          // Who has waited may find the list that somebody else has made.
+          // While this request waited, another one may have made the list.
           const list = lists.get(key) ?? (await made(wanted, new Turns(allLeft), allLeft))
           lists.set(key, list)
           return list

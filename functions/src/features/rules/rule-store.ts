@@ -7,7 +7,7 @@ import type { RuleVersion } from './kept-rules.ts'
 /** Whose rule sets are kept together: those for everybody, or those of one user and of this user's workflows. */
 export type RuleScope = { readonly kind: 'everybody' } | { readonly kind: 'user'; readonly uid: string }
 
-/** The scope of what marks definitions and rules that come from files. It has no rules. */
+/** The scope of the marks of definitions and rules that come from files. It has no rules. */
 export const MARKS = { kind: 'marks' } as const
 
 /** What a text is kept for. */

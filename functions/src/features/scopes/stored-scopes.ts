@@ -65,7 +65,9 @@ export class StoredScopes {
   readonly #documents: Documents
   readonly #now: () => number
   readonly #written: () => void
-  /** A list may ask for four of them, and is asked for before each call of a model, so they are read once a second at most. */
+  /**
+   * A list may need four of them, and a model's client asks for the list before each call. So they are read once a second at most.
+   */
   readonly #remembered = new LRUCache<
     string,
     { readonly kept: KeptScope | undefined; readonly size: number }

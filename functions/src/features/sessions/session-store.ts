@@ -3,7 +3,7 @@ import { put, remove, type Collection, type Ref, type Sums } from '../../documen
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { endOf, type Session, type SessionHead } from './session.ts'
 
-/** What a change makes of a session: another one, none (`null`), or the same if nothing is said. */
+/** What a change makes of a session: another one, none (`null`), or the same (undefined). */
 export type PlannedSession<Result> = { readonly result: Result; readonly session?: Session | null }
 
 /** The most sessions of one user. A program that makes sessions again and again must not fill the store. */

@@ -23,7 +23,8 @@ const USED_TOOLS_MAX = 200
 const RAN: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'WORKER_DIED'])
 
 /**
- * Counts the runs in `calls`, and half of what was counted before. So a tool that was used on Friday is still known on Monday, and one that is no longer used is forgotten after some days.
+ * Counts the runs in `calls`, and adds half of the earlier count. So a tool that was used on Friday is still known on Monday, and
+ * one that is no longer used is forgotten after some days.
  */
 export function countUsage(
   calls: readonly EndedCall[],
