@@ -15,7 +15,7 @@ const HEAP_SHARE = 1 / 64
 
 /**
  * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because a turn accepts only one
- * connection: a list on a new connection, behind 64 other connections, waited for 32 parses.
+ * connection. A list on a new connection, behind 64 other connections, waited for 32 parses.
  */
 const TURN_MS = 5
 

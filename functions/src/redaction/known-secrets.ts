@@ -23,8 +23,9 @@ const SPELLED_LENGTH_MAX = 262_144
 const PRINTED_LENGTH_MAX = 65_536
 
 /**
- * Removes from what a tool prints the secrets that can be recognised, and those that its caller has sent: what a record would not have
- * of the arguments, as it is and as JSON, percent-encoded or in base64. `lengthMax` is the length of the longest text.
+ * Removes secrets from what a tool prints: those that can be recognised, and those that its caller has sent. The latter are the
+ * parts of the arguments that a record leaves out. They are found as they are, as JSON, percent-encoded and in base64. `lengthMax`
+ * is the length of the longest text.
  */
 export function printedFilter(
   args: JsonObject,
@@ -79,7 +80,10 @@ function collect(removed: string, found: Set<string>): void {
   }
 }
 
-/** As it is, in JSON with and without other letters than those of ASCII, percent-encoded as JavaScript and Python do, and in base64. */
+/**
+ * The spellings of a secret: as it is, in JSON with and without letters outside ASCII, percent-encoded as JavaScript and Python do,
+ * and in base64.
+ */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const percent = encodeURIComponent(secret.toWellFormed())

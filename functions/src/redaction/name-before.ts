@@ -1,7 +1,7 @@
 /** The most UTF-16 code units of a name, so that the work grows with the text only. Of a longer name the last are read. */
 const NAME_LENGTH_MAX = 64
 
-/** The same as it is written: a letter takes up to nine units where it is percent-encoded twice. */
+/** The same for the name as it is written. A letter takes up to nine units if it is percent-encoded twice. */
 const WRITTEN_LENGTH_MAX = 256
 
 /** The most backslashes before a quote, which can be escaped in JSON inside of JSON. */
@@ -14,9 +14,9 @@ const BLANKS_MAX = 3
 type FoundName = { readonly name: string; readonly start: number }
 
 /**
- * The name before a sign such as `=`, `:` or `>` at `end`: of a query, a header, a setting, a line of a log or a program. Blanks and
- * a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded. Nothing before `from` is
- * read.
+ * The name before a sign such as `=`, `:` or `>` at `end`. It can be that of a query, a header, a setting, a line of a log or a
+ * program. Blanks and a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded.
+ * Nothing before `from` is read.
  */
 export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
   let at = end

@@ -20,7 +20,7 @@ const AGENT_FILE_BYTES_MAX = 64 * 1024
 /** The most agents in files. A folder with more is probably the wrong one. */
 const AGENT_FILES_MAX = 500
 
-/** For so many milliseconds a folder is not read again. */
+/** The milliseconds for which a folder is not read again. */
 const KEPT_MS = 1_000
 
 /**

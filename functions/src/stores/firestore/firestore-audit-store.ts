@@ -187,7 +187,10 @@ export class FirestoreAuditStore implements AuditStore {
       return found.docs.map((record) => String(record.get('text')))
     })
 
-  /** The heads of the chains go first. A removal that is broken off leaves records without a chain, which the next removal finds. */
+  /**
+   * The heads of the chains are removed first. A removal that is interrupted leaves records without a chain, which the next removal
+   * finds.
+   */
   removeBefore = (day: string): Promise<void> =>
     this.#within(async (firestore) => {
       await removeAll(firestore, chainsOf(firestore).where(ID, '<', day))

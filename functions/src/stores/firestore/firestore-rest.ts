@@ -14,7 +14,7 @@ const CONNECTIONS_MAX = 100
 /** The pauses before a failed read is repeated, in milliseconds. Firestore's client has the same pauses. */
 const PAUSES_MS = [50, 200]
 
-/** An element of an answer. */
+/** One element of an answer, which is a JSON array: a document, the time of the read, or an error. */
 export type RestElement = {
   readonly found?: RestDocument
   readonly document?: RestDocument

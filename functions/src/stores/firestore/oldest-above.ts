@@ -27,9 +27,9 @@ export type Bounded = {
 }
 
 /**
- * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user with the first document that
- * it keeps for the user, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the
- * bound and one document for each instance.
+ * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user when it keeps the user's
+ * first document, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the bound and
+ * one document for each instance.
  */
 export class OldestAbove {
   readonly #connection: FirestoreConnection
