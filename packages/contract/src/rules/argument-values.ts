@@ -105,7 +105,7 @@ function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) 
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
-/** What a value matches that is no text for rules. */
+/** The globs that a value matches which is no text for rules. */
 function strictest(globs: readonly ArgumentGlob[]): Matched {
   return matchedBy(globs, ({ effect }) => effect !== 'allow')
 }
@@ -147,7 +147,7 @@ function textSets(
 /** The most sets that are joined, as arguments need that can be read in several ways. */
 const JOINED_MAX = 2_500
 
-/** What a text matches that is read in two ways: a deny or an ask in one of them, an allow in both. */
+/** The globs that a text matches which is read in two ways. One of the ways is enough for a deny or an ask. An allow needs both. */
 function bothOf(globs: readonly ArgumentGlob[], one: Matched | undefined, other: Matched | undefined) {
   if (!one || !other) return one ?? other
   return new Set(
