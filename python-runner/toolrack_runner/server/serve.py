@@ -19,8 +19,7 @@ from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 #: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
 #: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual
-#: 700, the collector ran many times while the server process parsed such an answer, and parsing took 9 ms instead of 2
-#: ms.
+#: 700, the collector ran many times while such an answer was parsed. Parsing took 9 ms instead of 2 ms.
 GARBAGE_MAX = 150_000
 
 
