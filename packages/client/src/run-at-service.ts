@@ -52,10 +52,10 @@ export type LeftCall = {
 const BYTES_MAX = 900_000
 
 /**
- * Runs calls at the service. A call is sent a second time only in three cases: after a 401, if the first request certainly never
- * reached the service, or if the calls have an idempotency key. If the service does not answer, each result is a failure that says
- * whether the tool may have run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with
- * SERVICE_REFUSED if the model cannot correct the call.
+ * Runs calls at the service. A call is sent a second time only after a 401, if the first request certainly never reached the
+ * service, or with an idempotency key. If the service does not answer, each result is a failure that says whether the tool may have
+ * run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the
+ * model cannot correct the call.
  */
 export function runAtService(
   service: Service,
