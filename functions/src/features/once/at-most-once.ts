@@ -20,7 +20,7 @@ export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
  */
 const LEASE_GRACE_MS = 30_000
 
-/** The pause that a caller is told to make while its call runs. */
+/** The pause, in seconds, after which a caller may ask again while its call runs. */
 const IN_FLIGHT_SECONDS = 1
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { NewApproval } from '../../features/approvals/approvals.ts'
 import type { Log } from '../../log.ts'
 
-/** Where the operator is told about new approvals, and the secret that signs what is sent. */
+/** The address that gets messages about new approvals, and the secret that signs them. */
 export type WebhookTarget = { readonly url: string; readonly secret: string }
 
 /** The pauses before each repetition of a request that failed, in milliseconds. */

@@ -20,8 +20,8 @@ export type DatabaseKind = {
 }
 
 /**
- * The file is not in the state in which this service left it: it is empty, cut off, damaged, another database, or of a newer
- * version. The message is a predicate, such as `is empty`. Thrown only at the start.
+ * The file is not as this service left it. It is empty, cut off, damaged, another database, or of a newer version. The message is a
+ * predicate, such as `is empty`. Thrown only at the start.
  */
 export class DatabaseFileError extends Error {}
 
