@@ -24,8 +24,8 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     steps += STEPS_PER_NAME
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
-    // The names of one family begin with the same part. This part does not make them more similar. oxlint-disable-next-line
-    // toolrack/linear-texts -- Both have at most 64 characters.
+    // The names of one family begin with the same part. This part does not make them more similar.
+    // oxlint-disable-next-line toolrack/linear-texts -- Both have at most 64 characters.
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
     const other = folded(same === undefined ? candidate : candidate.slice(same.length))
