@@ -46,7 +46,7 @@ To project ${chosen ?? `- none yet. ${noProject}`}
 
 ${await deployPlan(node, project, runner)}
 
-Once for a project, the last two for the key that signs job tokens and the one that seals what is kept (docs/configuration.md says how to make them):
+Once for a project, the last two for the key that signs job tokens and the one that seals what is kept (docs/reference/configuration.md says how to make them):
 
 ${lines([...(runner?.once ?? []), ...SECRETS.map((name) => `node_modules/.bin/firebase functions:secrets:set ${name} --project ${project}`)])}
 
@@ -70,7 +70,7 @@ Nothing that another program has deployed is removed, but rules and indexes are 
     const { code } = await runWithNode(node, [program, ...step])
     if (code !== 0)
       throw new SetupError(
-        `firebase ${step.join(' ')} failed, and the steps after it were not run. If it could not make the functions public, docs/deployment.md has a section about that.`,
+        `firebase ${step.join(' ')} failed, and the steps after it were not run. If it could not make the functions public, docs/how-to/deploy.md has a section about that.`,
         code,
       )
   }

@@ -10,7 +10,7 @@ import { supervise } from './toolchain/supervise.mjs'
 const command = {
   name: 'start',
   about: `Runs the service until Ctrl-C, and starts it again if it dies. Installs the packages that it lacks.
-An option has priority over its variable; docs/configuration.md has the other variables.`,
+An option has priority over its variable; docs/reference/configuration.md has the other variables.`,
   options: {
     port: {
       takes: 'NUMBER',

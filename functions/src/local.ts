@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   }
   refuseUnusable(report)
   const config = report.config()
-  // With Firebase's tokens the users are not the operator, and only they may read what their calls print.
+  // With Firebase's tokens the users are not the operator. Only a user may read what that user's calls print.
   const shown = terminal && {
     showCall: callLines(terminal, config.auth.kind === 'local'),
     showModule: moduleLines(terminal),

@@ -8,6 +8,7 @@ export const STRETCH_MS = 5
  * Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than 1 in 16 requests of other users.
  */
 const PAUSE_FACTOR = 16
+/** The longest pause, in milliseconds, of a user whose work has blocked all others for too long. */
 const PAUSE_MS_MAX = 1_000
 
 /** Milliseconds that a user must pause after work that has blocked other requests for `tooLongMs` more than the time allowed. */
@@ -17,7 +18,7 @@ export function pauseMsAfter(tooLongMs: number): number {
 
 /**
  * Long work in pieces that await nothing. It yields after each piece. The generator keeps what is done, so a turn never begins
- * anything again. It may be given up at any `yield`, so it must leave what others share in order there.
+ * anything again. It may be ended at any `yield`, so shared data must be consistent there.
  */
 export type Pieces<Result> = Generator<undefined, Result, undefined>
 
@@ -94,14 +95,14 @@ export class Turns {
 
 type Waiting = { readonly usedMs: number; readonly begin: () => void }
 
-/** Who waits for a turn, in the order of their coming. The process has one event loop, so it has one queue of turns. */
+/** The work that waits for a turn, in the order of its arrival. The process has one event loop, so it has one queue of turns. */
 const waiting: Waiting[] = []
 let isLongestWaiting = false
 
 /**
  * Resolves in a later turn of the event loop. Each caller gets another one, so a request waits for one caller at most. Every second
- * turn is for the work that has used the least time, so that a short list is soon ready beside any number of long ones. The turns
- * between are for who has waited longest, so that all work goes on.
+ * turn is for the work that has used the least time. So a short list is soon ready, however many long ones there are. The other
+ * turns are for the work that has waited longest, so that all work goes on.
  */
 function ownTurn(usedMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -8,10 +8,10 @@ export const DELAY_MS = 200
 /** Milliseconds between two looks at the clock. A look that comes late shows that nothing else could run meanwhile. */
 const BEAT_MS = 50
 
-/** Of a longer stretch, in milliseconds, the time is taken off in which other programs used the processors. */
+/** Milliseconds. From a longer stretch, the time in which other programs used the processors is subtracted. */
 const SHORT_MS = 20
 
-/** Whose work it is: that of a request, with its user as soon as that is known, or that of a part of the service. */
+/** The owner of work: a request, with its user as soon as the user is known, or a part of the service. */
 export type WorkOwner = { readonly route?: string; readonly uid?: string; readonly part?: string }
 
 /** A delay of the event loop, and whose work ran longest meanwhile. Without a route and a part, that is not known. */
@@ -80,7 +80,7 @@ export function beginRequest(route: string): Work | undefined {
   return work
 }
 
-/** Says whose request it is that runs now. */
+/** Sets the user of the request that runs now. */
 export function requestIsOf(uid: string): void {
   const work = running.getStore()
   if (work) work.uid = uid
@@ -104,7 +104,7 @@ export function asPart<Result>(part: string, act: () => Result): Result {
 }
 
 /**
- * A listener of events that do much work, such as one that reads a stranger's text. Its work is that of whoever listens. The
+ * A listener of events that do much work, such as one that reads a stranger's text. Its work belongs to the owner that listens. The
  * continuations of promises need no such mark.
  */
 export function marked<Event>(act: (event: Event) => void): (event: Event) => void {

@@ -27,7 +27,7 @@ export class SharedWork<Key, Result> {
       reject(signal.reason as Error)
       running.callers -= 1
       if (running.callers > 0) return
-      // Who comes now begins anew, because this work ends.
+      // A caller that comes now begins the work again, because this work ends.
       this.#forget(key, running)
       running.stop.abort(signal.reason)
     }

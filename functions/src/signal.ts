@@ -11,7 +11,7 @@ export class Signal<Value = void> {
   }
 }
 
-/** Like `Signal`, for what must be done before the caller goes on. Rejects with the first error of a listener. */
+/** Like `Signal`, but the caller waits until all listeners have ended. Rejects with the first error of a listener. */
 export class Hook<Value> {
   readonly #listeners: ((value: Value) => Promise<void>)[] = []
 

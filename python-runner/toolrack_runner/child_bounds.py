@@ -1,4 +1,4 @@
-"""What the jail allows each child. The child's side sets these bounds, and main counts with them."""
+"""What the jail allows each child. The child's side sets these bounds, and the server process counts with them."""
 
 from typing import Final
 
@@ -12,8 +12,8 @@ STACK_BYTES: Final = 8 << 20
 #: their quota).
 BESIDE_BYTES: Final = STACK_BYTES + (16 << 20)
 
-#: How many threads one child may have. If the child has its own user, the kernel enforces this. Otherwise main does
-#: (`server/pool/memory_watch.py`).
+#: How many threads one child may have, so that no tool takes all threads of the machine. If the child has its own user,
+#: the kernel enforces this. Otherwise the server process does (`server/pool/memory_watch.py`).
 THREADS_MAX: Final = 64
 
 #: A child's quota: a file of 10 MB must fit, and the file system needs some space for itself.

@@ -1,6 +1,6 @@
 """Which files a module of several may have, and its digest. `packages/contract/vectors/module-files.json` has test cases.
 
-The runner's main process uses this too, so nothing here reads the content of a file.
+The server process of the runner uses this too, so nothing here reads the content of a file.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The path of a child's workplace. The zygote mounts file systems there, and main measures what they hold."""
+"""The path of a child's workplace. The zygote mounts file systems there, and the server process measures what they hold."""
 
 from collections.abc import Sequence
 from typing import Final

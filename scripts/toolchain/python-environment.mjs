@@ -50,7 +50,7 @@ export function preparePython(mode) {
     runtime: join(folder, 'requirements.txt'),
     full: join(folder, 'requirements-dev.txt'),
   }
-  // The operator's own packages, for modules (docs/packages.md).
+  // The operator's own packages, for modules (docs/how-to/run.md).
   const added = join(folder, 'packages.txt')
   return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode, added })
 }
@@ -163,8 +163,8 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
 
 function cureFor(isOffline, line) {
   if (isOffline) return 'pip does not reach its registry: connect this machine'
-  if (line) return 'Correct this line, and make the lock again (docs/packages.md)'
-  return 'pip has said why: correct the file (docs/packages.md)'
+  if (line) return 'Correct this line, and make the lock again (docs/how-to/run.md)'
+  return 'pip has said why: correct the file (docs/how-to/run.md)'
 }
 
 /** Writes the final path into the programs and settings of an environment that was made elsewhere. */

@@ -32,7 +32,7 @@ async function bytes(names: string, plugins: readonly Plugin[] = []): Promise<nu
   return gzipSync(outputFiles?.[0]?.contents ?? '', { level: 9 }).length
 }
 
-const rows = readFileSync(join(root, 'docs/sdk.md'), 'utf8').matchAll(
+const rows = readFileSync(join(root, 'docs/reference/client.md'), 'utf8').matchAll(
   /^\| `(ToolD[\w, ]+)` \| ([\d.]+) \| ([\d.]+) \|$/gm,
 )
 const documented = Array.from(rows, ([, names = '', without = '', whole = '']) => [names, without, whole])

@@ -3,9 +3,9 @@ import { CONVERSIONS, dialectRules, DIALECTS, inDialect } from '@toolrack/contra
 import { readFileSync } from 'node:fs'
 import { bfclDefinitions } from '../support/bfcl-definitions.ts'
 
-const PAGE = readFileSync(new URL('../../docs/dialects.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/reference/definitions.md', import.meta.url), 'utf8')
 
-test('docs/dialects.md counts what becomes of the 753 definitions in each dialect', () => {
+test('docs/reference/definitions.md counts what becomes of the 753 definitions in each dialect', () => {
   const definitions = bfclDefinitions('definitions')
   expect(definitions).toHaveLength(753)
   const counted = DIALECTS.map((dialect) => {
@@ -15,7 +15,7 @@ test('docs/dialects.md counts what becomes of the 753 definitions in each dialec
     const counts = CONVERSIONS.map((one) => conversions.filter((conversion) => conversion === one).length)
     return `| \`${dialect}\` | ${counts.join(' | ')} |`
   })
-  const [, section = ''] = PAGE.split('\n## Counts\n')
+  const [, section = ''] = PAGE.split('\n### Counts\n')
   const rows = section.split('\n').filter((line) => line.startsWith('| '))
   expect(rows).toEqual([`| dialect | ${CONVERSIONS.join(' | ')} |`, ...counted])
 })

@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
 import { ERROR_CODES } from '@toolrack/contract'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TABLE as SETTINGS, VARIABLES } from '../../functions/src/hosts/config.ts'
+import { TABLE as SETTINGS } from '../../functions/src/hosts/config.ts'
 import { fileKey, isSecret } from '../../functions/src/hosts/settings/config-file.ts'
 import type { Table } from '../../functions/src/settings/variables.ts'
+import { TOKEN_FILES } from '../../functions/src/access/local-token.ts'
+import { DATABASE_LIST, DATABASE_NAMES } from '../../functions/src/hosts/local/lost-database.ts'
+import { RUNNING_CALLS } from '../../functions/src/hosts/local/running-calls-file.ts'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
 
@@ -16,6 +19,7 @@ type ShippedFile = {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const JAIL = 'python-runner/toolrack_runner/child/jail/README.md'
 /** The cells of a Markdown table's rows whose first cell is code. */
 const rows = (text: string): string[][] =>
   text.split('\n').flatMap((line) =>
@@ -35,12 +39,10 @@ const tableOf = (text: string, heading: string): string => {
   return table
 }
 
-test('docs/errors.md has a row for each error code, with its status and whether to retry, and for no other', () => {
-  const documented = rows(read('docs/errors.md')).map(([code, status, retry]) => [
-    code?.replaceAll('`', ''),
-    Number(status),
-    retry,
-  ])
+test('docs/reference/errors.md has a row for each error code, with its status, retry and meaning, and for no other', () => {
+  const table = rows(read('docs/reference/errors.md'))
+  expect(table.filter(({ length, 3: meaning }) => length !== 5 || meaning === '')).toEqual([])
+  const documented = table.map(([code, status, retry]) => [code?.replaceAll('`', ''), Number(status), retry])
   const known = Object.entries(ERROR_CODES).map(([code, kind]) => [
     code,
     kind.httpStatus,
@@ -49,58 +51,85 @@ test('docs/errors.md has a row for each error code, with its status and whether 
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/api.md, or the page of a feature, names each route, and no other', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const text = pages.map((name) => read(join('docs', name))).join('\n')
-  const documented = [...text.matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
+test('the first table of docs/reference/http.md has each route, and no other', () => {
+  const [table] = read('docs/reference/http.md').split('<!-- end -->')
+  const documented = [...(table ?? '').matchAll(/^\| \[`([A-Z]+ \/[^`]*)`\]/gm)].map(([, route]) => route)
   const known = TABLE.map(({ method, path }) => `${method} ${path}`)
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/configuration.md names each variable, and docs/running.md each exit code, and no other', () => {
-  const text = read('docs/configuration.md')
-  const section = text.slice(0, text.indexOf('## The configuration file'))
-  const variables = rows(section).flatMap(([names]) =>
-    [...(names ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
+test('docs/reference/http.md names each header of an answer that pages of other origins may read', () => {
+  const [, exposed = ''] =
+    /exposedHeaders:\s*'([^']+)'/.exec(read('functions/src/http/serve-routes.ts')) ?? []
+  const page = read('docs/reference/http.md')
+  expect(exposed.split(',').filter((header) => !page.includes(`\`${header}\``))).toEqual([])
+})
+
+test('docs/reference/configuration.md has each variable, with its key in the file and the type of its value, and no other', () => {
+  const text = read('docs/reference/configuration.md')
+  const expected = Object.entries(SETTINGS as Table).map(([name, { notInFile, fileType = 'text' }]) => {
+    const key = `\`${fileKey(name)}\`${fileType === 'text' ? '' : ` ${fileType}`}`
+    return [`\`${name}\``, notInFile === undefined ? key : 'no']
+  })
+  const documented = rows(tableOf(text, 'variable'))
+  expect(documented.map(([name, key]) => [name, key])).toEqual(expected)
+  for (const [index, value] of Object.values(SETTINGS as Table)
+    .map((read) => read(undefined))
+    .entries())
+    if (typeof value === 'number') expect(documented[index]?.[2]).toBe(`\`${value}\``)
+})
+
+test('docs/how-to/deploy.md quotes what the service says about a runner that does not answer', () => {
+  const [, table = ''] = read('docs/how-to/deploy.md').split('| `/health` or a call says | what to do |\n')
+  const quoted = Array.from(
+    table.split('\n\n')[0]?.matchAll(/^\| ([^|-]+) \|/gm) ?? [],
+    ([, text = '']) => text,
   )
-  expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
-  const codes = [...read('docs/running.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+  const folders = ['functions/src/platform/cloud-run', 'functions/src/platform/runner']
+  const source = folders.flatMap(files).map(read).join('\n')
+  expect(quoted.length).toBe(5)
+  expect(quoted.filter((text) => !source.includes(text))).toEqual([])
+})
+
+test('docs/reference/configuration.md has each file of the data folder', () => {
+  const text = read('docs/reference/configuration.md')
+  const named: readonly string[] = tableOf(text, 'file').match(/(?<=`)[^`]+(?=`)/g) ?? []
+  const [, literals = ''] = /^const DATABASES = ([^]+?)^const withUnfinished/m.exec(
+    read('functions/src/hosts/local/private-files.ts'),
+  ) ?? ['']
+  const known = [
+    ...Array.from(literals.matchAll(/'([\w.-]+)'/g), ([, name]) => name),
+    ...DATABASE_NAMES,
+    ...Object.values(TOKEN_FILES),
+    DATABASE_LIST,
+    RUNNING_CALLS,
+  ]
+  expect(known.length).toBeGreaterThan(12)
+  expect(known.filter((name) => name !== undefined && !named.includes(name))).toEqual([])
+})
+
+test('docs/how-to/run.md has each exit code, and no other', () => {
+  const codes = [...read('docs/how-to/run.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
 })
 
-test('docs/configuration.md has each key of the file, with the type of its value, and no other', () => {
-  const text = read('docs/configuration.md')
-  const settings = Object.entries(SETTINGS as Table)
-  const inFile = settings.filter(([, { notInFile }]) => notInFile === undefined)
-  const expected = inFile.map(([name, { fileType = 'text' }]) => [
-    `\`${fileKey(name)}\``,
-    fileType,
-    `\`${name}\``,
-  ])
-  expect(rows(tableOf(text, 'key'))).toEqual(expected)
-  const [, sentence = ''] = /cannot be in the file, because [^:]+: ([^.]+)\./.exec(text) ?? []
-  const never = settings.filter(([, { notInFile }]) => notInFile !== undefined).map(([name]) => name)
-  expect(sentence.split(', ')).toEqual(never.map((name) => `\`${name}\``))
-})
-
-test('docs/configuration.md names each key of the file that is treated as a secret', () => {
+test('docs/reference/configuration.md names each key of the file that is treated as a secret', () => {
   const [, sentence = ''] =
-    /Keep the secrets out of the file [^:]+: (.+)\./.exec(read('docs/configuration.md')) ?? []
+    /Keep the secrets out of the file [^:]+: (.+)\./.exec(read('docs/reference/configuration.md')) ?? []
   const secrets = Object.entries(SETTINGS as Table).flatMap(([name, { notInFile }]) =>
     notInFile === undefined && isSecret(name) ? [fileKey(name)] : [],
   )
   expect([...sentence.matchAll(/`(\w+)`/g)].map(([, key]) => key).toSorted()).toEqual(secrets.toSorted())
 })
 
-test('README.md leads to each page of docs/, or docs/api.md to the page of a feature', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const map = tableOf(read('README.md'), 'page')
-  const linked = (name: string): boolean =>
-    map.includes(`](docs/${name})`) || read('docs/api.md').includes(`](${name})`)
-  expect(pages.filter((name) => !linked(name))).toEqual([])
+test('each page of docs/ is linked in docs/README.md', () => {
+  const index = read('docs/README.md')
+  const pages = markdown('docs').filter((path) => !/^docs\/(?:README\.md$|decisions\/)/.test(path))
+  expect(pages.filter((path) => !new RegExp(`\\]\\(${relative('docs', path)}[#)]`).test(index))).toEqual([])
+  expect(read('README.md')).toContain('](docs/README.md)')
 })
 
-test('the commands of the pages about sessions and scopes name tools and categories of a new service', () => {
+test('the commands of docs/how-to/choose-tools.md about sessions and scopes name tools and categories of a new service', () => {
   const folder = 'functions/workflows/tools/defs'
   const files = readdirSync(join(ROOT, folder)).map(
     (name) => JSON.parse(read(join(folder, name))) as ShippedFile,
@@ -108,13 +137,42 @@ test('the commands of the pages about sessions and scopes name tools and categor
   const shipped = new Set(
     files.flatMap(({ family, tools }) => [`@${family}`, ...tools.map((tool) => tool.function.name)]),
   )
-  const [, selection = ''] = /"selection": (\[[^\]]+\])/.exec(read('docs/sessions.md')) ?? []
-  const [, scope = ''] = /'scope=([^']+)'/.exec(read('docs/scopes.md')) ?? []
+  const [, selection = ''] = /"selection":(\[[^\]]+\])/.exec(read('docs/how-to/choose-tools.md')) ?? []
+  const [, scope = ''] = /'scope=([^']+)'/.exec(read('docs/how-to/choose-tools.md')) ?? []
   const named = [
     ...(JSON.parse(selection) as string[]),
     ...scope.split(',').map((item) => item.replace('!', '')),
   ]
   expect(named.filter((name) => !shipped.has(name))).toEqual([])
+})
+
+test('each page and example of docs/ that code, scripts and tests name exists', () => {
+  const folders = ['functions/src', 'packages', 'python-runner', 'scripts', 'test', 'bench'].flatMap(files)
+  const named = folders
+    .filter((path) => /(?:\.(?:ts|mjs|py|md)|Dockerfile)$/.test(path))
+    .flatMap((path) =>
+      Array.from(
+        read(path).matchAll(/\bdocs\/[\w/-]+\.(?:md|mjs|py|yaml)\b/g),
+        ([name]) => [path, name] as const,
+      ),
+    )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(([, name]) => !existsSync(join(ROOT, name)))).toEqual([])
+})
+
+test('each npm command that a page names is in package.json', () => {
+  const { scripts } = JSON.parse(read('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs')]
+  const named = pages.flatMap((page) =>
+    Array.from(
+      read(page).matchAll(/\bnpm run (?:--silent )?([\w-]+)/g),
+      ([, name = '']) => [page, name] as const,
+    ),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(([, name]) => !Object.hasOwn(scripts, name))).toEqual([])
 })
 
 test('docs/decisions/0002-dependencies.md names each dependency', () => {
@@ -141,8 +199,8 @@ test('docs/decisions/0002-dependencies.md names each dependency', () => {
   expect([...packages, ...wheels].filter((name) => !isNamed(name))).toEqual([])
 })
 
-test('docs/modules.md names each kind of fault that the service finds in a module, and its code', () => {
-  const guide = read('docs/modules.md')
+test('docs/reference/module-faults.md names each kind of fault that the service finds in a module, and its code', () => {
+  const guide = read('docs/reference/module-faults.md')
   const codes = rows(tableOf(guide, 'code')).map(([code]) => code?.replaceAll('`', ''))
   expect(codes.filter((code) => code === undefined || !Object.hasOwn(ERROR_CODES, code))).toEqual([])
   const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
@@ -165,7 +223,8 @@ describe('links', () => {
     'bench/RESULTS',
     'packages/client/README',
   ]
-  const pages = [...others.map((name) => `${name}.md`), 'python-runner/README.md', ...markdown('docs')]
+  const runner = ['python-runner/README.md', JAIL]
+  const pages = [...others.map((name) => `${name}.md`), ...runner, ...markdown('docs')]
 
   test.each(pages)('every link of %s leads to a file, and every anchor to a heading', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)]+)\)/g)]
@@ -193,17 +252,22 @@ test('every file that a page names exists', () => {
     'scripts',
     'test',
   ].flatMap(files)
-  const missing = ['README.md', 'CONTRIBUTING.md', 'python-runner/README.md', ...markdown('docs')].flatMap(
-    (page) =>
-      Array.from(
-        read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
-        ([, name = '']) => name,
+  const missing = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'python-runner/README.md',
+    JAIL,
+    ...markdown('docs'),
+  ].flatMap((page) =>
+    Array.from(
+      read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
+      ([, name = '']) => name,
+    )
+      .filter(
+        (name) =>
+          !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)),
       )
-        .filter(
-          (name) =>
-            !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)),
-        )
-        .map((name) => `${page}: ${name}`),
+      .map((name) => `${page}: ${name}`),
   )
   expect(missing).toEqual([])
 })
@@ -232,14 +296,31 @@ function headings(text: string): string[] {
   )
 }
 
-test('docs/architecture.md lists the steps of a call as the pipeline does', () => {
+test('docs/explanation/architecture.md lists the steps of a call as the pipeline does', () => {
   const source = read('functions/src/calls/pipeline/steps.ts')
   const steps = Array.from(source.matchAll(/\.(?:step|optional|run)\('([^']+)'/g), ([, name]) => name)
-  const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
+  const [, section = ''] = read('docs/explanation/architecture.md').split('## How a call is run')
   const listed = Array.from(
     section.split('\n## ')[0]?.matchAll(/^\d+\. \*\*(.+?)\.\*\*/gm) ?? [],
     ([, name]) => name?.toLowerCase(),
   )
   expect(steps.length).toBeGreaterThan(5)
   expect(listed).toEqual(steps)
+})
+
+test('each walk of docs/explanation/architecture.md has at most ten stations, whose files have the functions that it names', () => {
+  const [, section = ''] = read('docs/explanation/architecture.md').split('## Three walks')
+  const [, ...walks] = (section.split('\n## ')[0] ?? '').split('\n### ')
+  expect(walks).toHaveLength(3)
+  for (const walk of walks) {
+    const stations = walk.match(/^\d+\. /gm) ?? []
+    expect(stations.length).toBeGreaterThan(5)
+    expect(stations.length).toBeLessThanOrEqual(10)
+    for (const [, file = '', names = ''] of walk.matchAll(/`([\w/-]+\.(?:ts|py))`(?:\s+\(([^)]*)\))?/g)) {
+      const folder = file.endsWith('.py') ? 'python-runner/toolrack_runner' : 'functions/src'
+      const source = read(join(folder, file))
+      for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+        expect([file, source]).toEqual([file, expect.stringMatching(new RegExp(`\\b${name}\\b`))])
+    }
+  }
 })

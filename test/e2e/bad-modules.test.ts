@@ -56,9 +56,9 @@ for (const bad of BAD)
     expectRefused(bad),
   )
 
-test('each kind of fault that the guide lists is one of these', () => {
-  const guide = readFileSync(new URL('../../docs/modules.md', import.meta.url), 'utf8')
-  const [table = ''] = guide.slice(guide.indexOf('| kind |')).split('\n\n')
+test('each kind of fault that the page lists is one of these', () => {
+  const page = readFileSync(new URL('../../docs/reference/module-faults.md', import.meta.url), 'utf8')
+  const [table = ''] = page.slice(page.indexOf('| kind |')).split('\n\n')
   const kinds = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, kind]) => kind)
   expect(new Set([...BAD.map(({ kind }) => kind), ...ELSEWHERE])).toEqual(new Set(kinds))
 })

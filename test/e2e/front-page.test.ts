@@ -25,7 +25,7 @@ test('curl gets a text: what this is, whether it works, where the documents are'
   expect(text).toMatch(new RegExp(`^Toolrack ${VERSION.replaceAll('.', String.raw`\.`)}\n`))
   expect(text).toContain('\nIt works.\nPython tools do not run now.')
   const documents = [...text.matchAll(/^ {2}(\S+\.md) /gm)].map(([, path = '']) => path)
-  expect(documents).toContain('docs/running.md')
+  expect(documents).toContain('docs/how-to/run.md')
   for (const path of documents) expect(readFileSync(new URL(path, ROOT), 'utf8')).toMatch(/^# /)
 })
 

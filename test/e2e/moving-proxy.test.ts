@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -11,8 +12,12 @@ import { OriginalClient } from '../support/original-client.ts'
 import { OriginalEngine, type Item, type Workflow } from '../support/original-engine.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
+import { ROOT } from '../support/source-tree.ts'
 
-const PROXY = fileURLToPath(new URL('../../docs/examples/moving-proxy.mjs', import.meta.url))
+const PAGE = readFileSync(new URL('docs/how-to/move-from-the-original.md', ROOT), 'utf8')
+/** The command of the page: its settings, and the program that it starts. */
+const [, SETTINGS = '', PROGRAM = ''] = /^((?:[A-Z_]+=\S+ )+)node (\S+)$/m.exec(PAGE) ?? []
+const PROXY = fileURLToPath(new URL(PROGRAM, ROOT))
 
 const LIBRARY = `
 def find(title: str) -> str:
@@ -170,6 +175,24 @@ withPython('a turn of the original engine runs through the proxy as without one'
   ])
   expect([posted, engine.cost]).toEqual([['{"amount":1}', '{"amount":2}'], 2])
   expect(original.seen).toEqual([])
+})
+
+test('the page shows the settings of the proxy, what it prints, and the paths that go to Toolrack', async () => {
+  expect(SETTINGS.trim().split(' ')).toEqual([
+    'TOOLRACK_URL=http://127.0.0.1:8787',
+    'ORIGINAL_URL=https://old.example',
+    'PORT=8080',
+  ])
+  const url = await proxyTo('http://127.0.0.1:9')
+  expect(PAGE).toContain(`\nThe proxy is at ${url.replace(/\d+$/, '8080')}\n`)
+  const [, sentence = ''] =
+    /^\[The proxy\]\(\S+\) sends (.+) to Toolrack, and all other paths/m.exec(PAGE) ?? []
+  const moved = Array.from(sentence.matchAll(/`([^`]+)`/g), ([, path = '']) => path.replace('…', 'a'))
+  expect(moved).toHaveLength(6)
+  for (const path of moved) {
+    const { error } = (await (await fetch(url + path)).json()) as { error: string }
+    expect([path, error]).toEqual([path, expect.stringMatching(/cannot reach Toolrack/)])
+  }
 })
 
 test('every request that has not moved goes to the original service unchanged, and its answer comes back', async () => {

@@ -23,10 +23,19 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
+const HOW_TO = 'docs/how-to/use-from-an-app.md'
+/** Every page for users: each block of JavaScript or TypeScript in it is a program, or a fragment of one, that uses the client. */
+const PAGES = ['README.md', 'packages/client/README.md', ...markdown('docs')]
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+
+function markdown(folder: string): string[] {
+  const names = readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`)
+}
+
 /** The programs of a page with what they print, where that is shown. */
 function programs(page: string): { readonly title: string; readonly text: string; readonly shown: string }[] {
-  const text = readFileSync(new URL(page, ROOT), 'utf8')
-  const blocks = [...text.matchAll(/^```js\n(.*?)\n```\n(?:\n```text\n(.*?)\n```)?/gms)]
+  const blocks = [...read(page).matchAll(/^```js\n(.*?)\n```\n(?:\n```text\n(.*?)\n```)?/gms)]
   return blocks.map(([, program = '', shown = '…'], index) => ({
     title: `${page}, program ${index}`,
     text: program,
@@ -34,9 +43,9 @@ function programs(page: string): { readonly title: string; readonly text: string
   }))
 }
 
-const DOCUMENTED = ['README.md', 'docs/sdk.md', 'docs/search.md', 'packages/client/README.md'].flatMap(
-  programs,
-)
+const DOCUMENTED = PAGES.flatMap(programs)
+/** A program in a file of its own, which the reference links. */
+const WORKFLOW_RUNNER = 'docs/examples/workflow-runner.mjs'
 
 /** What the fragments on the pages, which are no whole programs, take from their surroundings. */
 const SURROUNDINGS = `
@@ -54,20 +63,31 @@ async function run(path: string, env: NodeJS.ProcessEnv = {}, ...args: readonly 
 }
 
 test('the pages show programs', () => {
-  expect(DOCUMENTED.length).toBeGreaterThanOrEqual(8)
+  expect(programs(HOW_TO).length).toBeGreaterThanOrEqual(9)
+  expect(DOCUMENTED.length).toBeGreaterThan(10)
+})
+
+test('the commands of the page pack and install the client as it is packed here', () => {
+  const [, commands = ''] = /^```sh\n(.*?)\n```/ms.exec(read(HOW_TO)) ?? []
+  const { name } = JSON.parse(read('packages/client/package.json')) as { name: string }
+  expect(commands.split('\n').slice(0, 2)).toEqual([
+    '(cd ../toolrack && npm run build && npm pack -w packages/client)',
+    `npm install ../toolrack/${client.tarball}`,
+  ])
+  expect(name).toBe('@toolrack/client')
 })
 
 test('every program and fragment on the pages compiles under strict', () => {
-  const pages = ['README.md', 'docs/sdk.md', 'docs/search.md', 'docs/wrap.md', 'packages/client/README.md']
-  const names = pages.flatMap((page) => {
-    const text = readFileSync(new URL(page, ROOT), 'utf8')
-    return [...text.matchAll(/^```(js|ts)\n(.*?)\n```/gms)].map(([, kind, program = ''], index) => {
+  const names = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/^```(js|ts)\n(.*?)\n```/gms)].map(([, kind, program = ''], index) => {
       const name = `${page.replaceAll(/\W/g, '-')}-${index}.mts`
       client.write(name, `${kind === 'ts' ? SURROUNDINGS : ''}${program}\nexport {}\n`)
       return name
-    })
-  })
-  expect(names.length).toBeGreaterThan(15)
+    }),
+  )
+  expect(names.length).toBeGreaterThan(14)
+  client.write('workflow-runner.mts', read(WORKFLOW_RUNNER))
+  names.push('workflow-runner.mts')
   const compilerOptions = {
     strict: true,
     noEmit: true,
@@ -92,6 +112,12 @@ test.each(DOCUMENTED)('$title does what the page says', async ({ text, shown }) 
   const printed = await run(client.write('program.mjs', program))
   const pattern = shown.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`))
   expect(printed).toMatch(new RegExp(`^${pattern.join('[^]*')}$`))
+})
+
+test('the example of runners of workflows runs', async () => {
+  expect(await run(client.write('program.mjs', read(WORKFLOW_RUNNER)))).toBe(
+    '{"id":"task-1","title":"Write it down"}',
+  )
 })
 
 function installed(example: string): string {

@@ -96,7 +96,7 @@ async function startWithBroken(checkout: ReturnType<typeof makeCheckout>, lock: 
 const PYTHON = '--python=./python-runner/.venv/bin/python'
 const BROKEN = 'six==1.17.0 \\\n    --hash=sha256:00\nhumanize==4.12.3 \\\n    --hash=sha256:00\n'
 const LINE =
-  'WARNING: python-runner/packages.txt, line 3 (humanize==4.12.3), cannot be installed. The packages from before are used. Correct this line, and make the lock again (docs/packages.md), then start again.'
+  'WARNING: python-runner/packages.txt, line 3 (humanize==4.12.3), cannot be installed. The packages from before are used. Correct this line, and make the lock again (docs/how-to/run.md), then start again.'
 
 test(
   'packages.txt that cannot be installed keeps the environment that worked, and each start warns with the line',

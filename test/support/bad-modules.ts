@@ -16,7 +16,7 @@ export type Bad = {
 export const SPECS = 'TOOL_SPECS = []\n'
 export const broken = { code: 'MODULE_BROKEN' } as const
 
-/** One module for each kind of fault in docs/modules.md, with the message that its author reads. */
+/** One module for each kind of fault in docs/reference/module-faults.md, with the message that its author reads. */
 export const BAD: readonly Bad[] = [
   {
     kind: 'module_name_invalid',

@@ -83,7 +83,10 @@ function faultOf(
   { res, type, body, sent }: Answered,
 ): string | undefined {
   const { statusCode: status, req } = res
-  if (status === 304) return body?.length === 0 ? undefined : 'a 304 has no body'
+  if (status === 304) {
+    if (schemas.headers?.['If-None-Match'] === undefined) return 'the route does not describe If-None-Match'
+    return body?.length === 0 ? undefined : 'a 304 has no body'
+  }
   const known = schemas.answers[status]
   if (status >= 400 && !known) return faultOfError(status, body, row.isOriginal)
   if (status < 300) {

@@ -25,7 +25,7 @@ export class Raised extends Error {
 }
 
 /**
- * The part of the language of Google Cloud Workflows that docs/workflows.md uses: assign, call, steps, switch, for, try with
+ * The part of the language of Google Cloud Workflows that the workflows of docs/examples use: assign, call, steps, switch, for, try with
  * retry and except, return and raise, and expressions. Anything else is an error.
  */
 export class CloudWorkflow {
@@ -149,7 +149,7 @@ export class CloudWorkflow {
 
   #evaluate(expression: string, scope: Scope): unknown {
     const names = { ...this.#library(), ...Object.fromEntries(scope) }
-    // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the expressions come from docs/workflows.md
+    // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the expressions come from docs/examples
     const evaluate = new Function(
       ...Object.keys(names),
       `'use strict'; return (${javascript(expression)})`,

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fingerprint, writeStamp } from '../../scripts/toolchain/install.mjs'
 import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
@@ -47,7 +47,10 @@ export class FullCheckout implements AsyncDisposable {
   #output = ''
 
   constructor() {
-    cpSync(repository, this.root, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
+    // The checkout itself may have any name, also one of those that are left out.
+    const isCopied = (path: string): boolean =>
+      relative(repository, path) === '' || !LEFT_OUT.has(basename(path))
+    cpSync(repository, this.root, { recursive: true, filter: isCopied })
     linkPackages(join(repository, 'node_modules'), join(this.root, 'node_modules'))
     linkPackages(join(repository, 'functions/node_modules'), join(this.root, 'functions/node_modules'))
     linkPython(join(repository, 'python-runner/.venv'), join(this.root, 'python-runner/.venv'))

@@ -155,7 +155,7 @@ const PLACES = new Map([
   ['npm:re2js', /^catalog\/schemas\//],
   [
     'npm:zod',
-    /^catalog\/definitions\/(?:definition-schema|parse-definition)\.ts$|^stores\/files\/editor-schema\.ts$|^http\/(?:answer-shapes|route-schemas)\.ts$|^features\/[a-z-]+\/[a-z-]+-schemas\.ts$/,
+    /^catalog\/definitions\/(?:definition-schema|parse-definition)\.ts$|^stores\/files\/editor-schema\.ts$|^http\/(?:answer-shapes|route-schemas)\.ts$|^http\/reference\/|^features\/[a-z-]+\/[a-z-]+-schemas\.ts$/,
   ],
   ['npm:lru-cache', /^(?:access|features\/[a-z-]+|catalog\/(?:views|schemas|search))\//],
   ['npm:gpt-tokenizer', /^catalog\/tokens\/token-counter\.ts$/],

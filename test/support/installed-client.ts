@@ -15,6 +15,8 @@ const run = promisify(execFile)
 export class InstalledClient implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'toolrack-client-'))
   readonly project = join(this.#folder, 'project')
+  /** The name of the packed file. */
+  tarball = ''
   private constructor() {}
 
   static async make(): Promise<InstalledClient> {
@@ -48,14 +50,14 @@ export class InstalledClient implements Disposable {
     await buildClient(process.execPath, join(built, 'dist'))
     writeFileSync(join(this.project, 'package.json'), '{"name":"app","private":true,"type":"module"}')
     await this.#npm(built, 'pack', '--ignore-scripts', '--pack-destination', this.#folder)
-    const tarball = readdirSync(this.#folder).find((name) => name.endsWith('.tgz')) ?? ''
+    this.tarball = readdirSync(this.#folder).find((name) => name.endsWith('.tgz')) ?? ''
     await this.#npm(
       this.project,
       'install',
       '--offline',
       '--no-audit',
       '--no-fund',
-      join(this.#folder, tarball),
+      join(this.#folder, this.tarball),
     )
   }
 

@@ -10,13 +10,17 @@ export type Credentials = {
 }
 
 /**
- * Finds the sender of a request. The result is a promise only if something has to be verified. Throws or rejects with
- * TOKEN_INVALID for every fault of the token, HEADER_INVALID if a service account does not name its user, PERMISSION_DENIED if
- * the service account may not act here, and KEYS_UNAVAILABLE if the keys cannot be read.
+ * Finds the sender of a request. The result is a promise only if something has to be verified. Throws or rejects with one of these
+ * errors:
+ *
+ * - TOKEN_INVALID for every fault of the token,
+ * - HEADER_INVALID if a service account does not name its user,
+ * - PERMISSION_DENIED if the service account may not act here,
+ * - KEYS_UNAVAILABLE if the keys cannot be read.
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
-/** The most bytes of a token. A longer token is refused at once. */
+/** The most bytes of a token. A longer token is refused before any work is done for it. */
 export const TOKEN_BYTES_MAX = 16 * 1024
 
 const SCHEME = 'bearer '

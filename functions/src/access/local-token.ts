@@ -21,8 +21,8 @@ export function newLocalToken(): string {
 }
 
 /**
- * `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. The holder of the approver's token is too, on the routes of
- * users, and may also approve. `others` authenticates every other token.
+ * `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. On the routes of users, the holder of the approver's token
+ * is this admin too, and may also approve. `others` authenticates every other token.
  */
 export function localAuthentication(
   token: string,

@@ -15,7 +15,7 @@ export type LocalUser = {
 
 export type LocalTokens = { readonly token: string; readonly approverToken: string }
 
-/** The most users of one machine. */
+/** The most users of one machine. `users.json` is read whole after each change. */
 export const LOCAL_USERS_MAX = 1_000
 
 export const LOCAL_USERS_RULE =
@@ -80,7 +80,7 @@ export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
 
 /**
  * Several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others` authenticates every
- * other token. The hash of what was sent is looked up, so the time tells nothing of the tokens.
+ * other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
  */
 export function localUsersAuthentication(users: () => LocalUserMap, others: Authenticate): Authenticate {
   return function authenticate(credentials) {

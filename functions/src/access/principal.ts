@@ -35,7 +35,7 @@ export type User = {
   readonly isAdmin: boolean
   /** True if the token may also govern calls. The token of the embedded server that tools and models get may not. */
   readonly mayApprove?: boolean | undefined
-  /** Which of its two tokens the embedded server was shown. Other tokens name their holder. */
+  /** Which of its two tokens the embedded server received. Other kinds of tokens name their holder. */
   readonly token?: 'printed' | 'approver' | undefined
   readonly grant?: undefined
   readonly workflowId?: undefined

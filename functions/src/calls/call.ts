@@ -24,7 +24,7 @@ export type CallRequest = {
   /** The handler gets it as `caller`, beside the facts that the service itself knows. */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** The id of the approval with which a call goes on that has waited for it. */
+  /** The id of the approval that the call has waited for and now goes on with. */
   readonly approval?: string | undefined
   /** The arguments as they were sent, if the approval has replaced them. */
   readonly sentArguments?: JsonObject
@@ -49,7 +49,7 @@ export type CallEvent =
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
   | { readonly type: 'value'; readonly value: ResultData }
 
-/** A call as the edge or a step passes it to the pipeline. */
+/** A call as a route or a step passes it to the pipeline. */
 export type Asked = {
   readonly principal: Principal
   /** Reads and parses the request. Throws if it is not valid; a ToolrackError reaches the caller. */

@@ -28,6 +28,7 @@ export function canonicalArgumentsOf(entry: CatalogEntry, sent: JsonObject): Jso
   throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
 }
 
+/** The most sentences of one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
 
 const RULES: Readonly<Record<ArgumentKind, string>> = {

@@ -15,9 +15,9 @@ export const SEALING_KEY_RULE =
   'must be a random key of 32 bytes in base64, as `openssl rand -base64 32` makes'
 
 const KEY_BYTES = 32
-/** How every sealed text begins: the version of its form. */
+/** The beginning of every sealed text. It names the version of the format. */
 const SEALED = 's1.'
-/** The length that GCM is made for (NIST SP 800-38D, 8.2). */
+/** The length of a nonce, in bytes. NIST recommends it for GCM (SP 800-38D, 8.2). */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
@@ -30,7 +30,7 @@ export function isSealed(text: string): boolean {
 export function parseSealingKey(text: string): Sealing | undefined {
   const trimmed = text.trim()
   const key = Buffer.from(trimmed, 'base64')
-  // Node ignores what is no base64, so a key with a typing error would be another key.
+  // Node ignores characters that are not base64. So it would read a mistyped key as another key.
   return key.length === KEY_BYTES && key.toString('base64') === trimmed ? sealingWith(key) : undefined
 }
 

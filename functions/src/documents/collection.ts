@@ -28,7 +28,7 @@ export type Collection<Fields extends object = object> = {
   /** A document of another form is not read: the read fails. */
   readonly fields: Test<Fields>
   readonly quota?: Quota
-  /** The time after which a document is as if it were not there, in milliseconds since 1970. Null: it stays. */
+  /** The time after which a document counts as deleted, in milliseconds since 1970. Null if it stays. */
   expires?(this: void, fields: Fields): number | null
   /** True if documents have a body: one large text, which lists do not read. */
   readonly hasBody?: boolean
@@ -46,8 +46,9 @@ export type OwnPlace<Fields> = {
   /** The path below the owner. */
   path(key: string): readonly string[]
   /**
-   * The fields in a document whose fields are those of other programs too. A time of Firestore comes as milliseconds, and what JSON
-   * cannot hold is left out. Undefined: it is as if there were no document. Without this function, a document has one JSON text.
+   * The fields in a document whose fields are those of other programs too. A time of Firestore comes as milliseconds, and values
+   * that JSON cannot hold are left out. If the result is undefined, the document counts as missing. Without this function, a
+   * document has one JSON text.
    */
   read?(data: JsonObject, key: string): Fields | undefined
 }

@@ -51,7 +51,7 @@ export type Found<Refs extends readonly Ref[]> = {
 
 /**
  * Keeps the documents of all features, each below its owner. Rejects with STORE_FAILED, STORE_BUSY, STORE_FULL, or the error of a
- * quota. A document that has expired is as if it were not there. Every adapter passes `test/support/documents.contract.ts`.
+ * quota. A document that has expired counts as missing. Every adapter passes `test/support/documents.contract.ts`.
  */
 export type Documents = {
   /** Prepares all reads, for example loads a client. Never rejects. */

@@ -53,7 +53,7 @@ function counted(of: Collection, document: Omit<StoredDocument, 'bytes'>): Store
   return { ...document, bytes }
 }
 
-/** True if the quota must be looked at before a write. What becomes smaller is never refused. */
+/** True if the quota must be checked before a write. A document that becomes smaller is never refused. */
 export function isCounted(
   of: Collection,
   before: StoredDocument | undefined,
@@ -110,7 +110,7 @@ export function indexOf(refs: readonly Ref[], { to }: Write): number {
 
 type PastVersion = { readonly version: number; readonly text: string }
 
-/** The versions after a write: the one that it replaces, and before it those that have been there. */
+/** The earlier versions after a write: the one that the write replaces, and those before it. */
 function pastText(most: number, { text, version, past }: StoredDocument): string | undefined {
   const kept = [{ version, text }, ...pastVersions(past)].slice(0, most)
   for (;;) {

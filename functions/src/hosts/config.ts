@@ -119,7 +119,7 @@ export type FirebaseAuth = ReturnType<typeof firebaseAuth>
 
 export type Config = ReturnType<typeof configOf>
 
-/** What the environment and the files that it names say, with everything that is wrong in them. */
+/** The settings in the environment and in the files that it names, with all faults in them. */
 export type ConfigReport = {
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
@@ -128,7 +128,7 @@ export type ConfigReport = {
   readonly config: () => Config
 }
 
-/** Reads the environment, and the files that it names. Throws a ConfigError with everything that is wrong. */
+/** Reads the environment, and the files that it names. Throws a ConfigError with all faults. */
 export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return readConfig(env).config()
 }
@@ -210,8 +210,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
 }
 
 /**
- * The folders of modules, by default two in the home folder: our own, and that of the chat application for which tools in a folder were
- * specified. Only a folder that the variable names must exist.
+ * The folders of modules. By default there are two in the home folder: our own, and that of the chat application whose tools also
+ * come from a folder. Only a folder that the variable names must exist.
  */
 function toolsFolders(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { paths: [resolve(named)], isNamed: true }

@@ -11,8 +11,8 @@ const EVENTS = 'text/event-stream'
 const JSON_RANGES = ['application/json', 'application/*', '*/*']
 
 /**
- * Reads an `Accept` header. JSON is the default: events are only wanted by a caller who names `text/event-stream`, and does not
- * name `application/json` with the same or a higher weight. A range such as a star names nothing.
+ * Reads an `Accept` header. JSON is the default. A caller gets events only by naming `text/event-stream`, and not
+ * `application/json` with the same or a higher weight. A range such as a star names nothing.
  */
 export function callAnswer(accept = '*/*'): CallAnswer {
   const weights = weightsOf(accept)

@@ -42,20 +42,48 @@ export const nothing = z.literal('')
 
 /** The params or the query of a route without any. */
 export const none = z.strictObject({})
-export const byName = z.strictObject({ name: z.string() })
-export const byId = z.strictObject({ id: z.string() })
+export function byName(what: string) {
+  return z.strictObject({ name: z.string().describe(what) })
+}
+export function byId(what: string) {
+  return z.strictObject({ id: z.string().describe(what) })
+}
 
 /** A parameter that may be given several times. */
 export const several = z.union([z.string(), z.array(z.string())])
 export const flag = z.enum(['0', '1', 'false', 'true'])
-/** A whole number as the text of a parameter. */
+/** A whole number as the text of a parameter. For a reader it is a number. */
 export function whole(min: number, max: number) {
   const number = z.string().regex(/^\d{1,15}$/)
-  return number.refine((text) => Number(text) >= min && Number(text) <= max)
+  return number
+    .refine((text) => Number(text) >= min && Number(text) <= max)
+    .meta({ type: 'integer', minimum: min, maximum: max })
 }
-/** The parameters of a route with pages. */
-export const page = { limit: whole(1, 1_000).optional(), cursor: z.string().optional() }
+/** The parameters of a route with pages, of which one has `size` items if the query does not say it. */
+export function page(size: number, max = 1_000) {
+  return {
+    limit: whole(1, max)
+      .optional()
+      .describe(`The most items of a page. Default: ${size.toLocaleString('en')}.`),
+    cursor: z
+      .string()
+      .optional()
+      .describe('Where the page begins: as in the `Link` header of the page before.'),
+  }
+}
 
+/** The headers of a write that has preconditions. */
+export const precondition = {
+  'If-Match':
+    'Write only if the present entity tag is one of these, or, with `*`, if there is a present one. Otherwise: 412.',
+  'If-None-Match':
+    'Write only if the present entity tag is none of these, or, with `*`, if there is no present one. Otherwise: 412.',
+}
+/** The header of a read whose answer has an entity tag. */
+export const unlessSame = {
+  'If-None-Match':
+    'The entity tag of an earlier answer. If it is still the same, the answer is a 304 without a body.',
+}
 export const owner = z.strictObject({
   kind: z.enum(OWNER_KINDS),
   id: z.string().min(1),

@@ -15,7 +15,7 @@ const HEAP_SHARE = 1 / 64
 
 /**
  * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because a turn accepts only one
- * connection: a list on a new connection, behind 64 other connections, waited for 32 parses.
+ * connection. A list on a new connection, behind 64 other connections, waited for 32 parses.
  */
 const TURN_MS = 5
 
@@ -29,6 +29,7 @@ export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
+/** The bodies of one user that are parsed at a time, and the refused ones that are thrown away at a time. */
 const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
 
 type Share = { readonly user: string; readonly bytes: number }

@@ -22,7 +22,7 @@ export function isGone(res: ServerResponse): boolean {
 
 /**
  * Resolves at the event or when the connection ends. `drain` means that more can be written, `finish` that the whole answer has
- * been read. The socket is watched too: an answer that waits behind another answer gets no event when the connection ends.
+ * been read. The socket is watched too, because an answer that waits behind another answer gets no event when the connection ends.
  */
 export async function eventOrEnd(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   if (isGone(res) || res.writableFinished) return

@@ -27,7 +27,7 @@ export function handlerOf(
   }
 }
 
-/** What reads only is not recorded, and calls have records of their own with what they did. */
+/** A request that only reads is not recorded. A call has its own record, with what it did. */
 function isRecorded({ method, audit }: Route): boolean {
   return audit === undefined ? method !== 'GET' : audit !== 'none'
 }

@@ -73,7 +73,7 @@ export type KnownRequest<Path extends string = string, Asked = unknown> = FoundR
 
 export type Route<Path extends string = string, Asked = unknown> = {
   readonly method: Method
-  /** The path as in docs/api.md. It is below `/workflows` and `/jobs`, unless `isRoot` is set. */
+  /** The path as in docs/reference/http.md. It is below `/workflows` and `/jobs`, unless `isRoot` is set. */
   readonly path: Path
   /** The path is the whole address. Tokens of `/workflows` are valid there. */
   readonly isRoot?: true

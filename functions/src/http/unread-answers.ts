@@ -46,7 +46,7 @@ export class UnreadAnswers {
     res.once('close', () => this.#bytes.add(user, -bytes))
   }
 
-  /** Returns a function that is told how many bytes of an answer are unread now. After the answer is closed, it counts none. */
+  /** Returns a function that takes the number of unread bytes of an answer. After the answer is closed, it counts none. */
   meter(user: string, res: ServerResponse): (bytes: number) => void {
     let counted = 0
     const count = (bytes: number): void => {

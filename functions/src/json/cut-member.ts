@@ -14,8 +14,8 @@ const CLOSING_BRACE = 0x7d
 const SHORT = 64
 
 /**
- * Cuts the value of a member out of the JSON of an object, wherever the member stands, and does not parse this value. Whoever
- * parses the rest checks it. Undefined if the text is no object, or has a name twice. Linear in the text.
+ * Cuts the value of a member out of the JSON of an object, wherever the member stands, and does not parse this value. The parser of
+ * the rest checks the text. Undefined if the text is no object, or has a name twice. Linear in the text.
  */
 export function cutMember(text: string, name: string): CutMember | undefined {
   const names = new Set<string>()

@@ -6,7 +6,10 @@ const SHORT_LENGTH = 8_192
 /** Matches a number with an exponent, or with 16 digits or more. The first integer that may be inexact, 2^53, has 16 digits. */
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
-/** For the `jsonOf` that runs: `toJSON` adds texts to it. Nothing else runs meanwhile, because JSON.stringify is synchronous. */
+/**
+ * The texts of the `jsonOf` that runs now. `toJSON` adds to them. Nothing else runs meanwhile, because JSON.stringify is
+ * synchronous.
+ */
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**

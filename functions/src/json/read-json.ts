@@ -6,9 +6,9 @@ import { scanJson, scanJsonInPieces } from './scan-json.ts'
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
- * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
- * key `__proto__`, and too many levels: more than `depthMax`, or without it more than 32 outside of schemas, as definitions may have.
- * JSON.parse accepts these or reports them unclearly.
+ * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the key
+ * `__proto__`, and too many levels. `depthMax` is the most levels. Without it, 32 levels outside of schemas are allowed, as for
+ * definitions. JSON.parse accepts these or reports them unclearly.
  */
 export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   const parsed = parse(bytes)

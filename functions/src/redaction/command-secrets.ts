@@ -5,11 +5,11 @@ import { valueEnd } from './secret-value.ts'
 /** An option whose name says that its value, the next word, is a secret. */
 const NAMED = /(?<![\w-])--([A-Za-z][\w-]{0,63})[ \t]{1,3}(?!-)/g
 
-/** A user and a password. The numbers of a user and a group are none, and no address. */
+/** A user and a password. The numbers of a user and a group are not meant, and no address. */
 const USER =
   /((?<![\w-])(?:-u|-U|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{1,64}:)(?!\/\/|\d+(?![^\s"']))[^\s"']+/g
 
-/** Programs whose option -p is a password. That of most is something else. */
+/** Programs whose option -p is a password. In most programs it is something else. */
 const PASSWORD_PROGRAM =
   /\b(?:sshpass|mysql\w{0,10}|mariadb\w{0,10}|mongo\w{0,10}|7za?|(?:docker|podman|buildah|helm|oras)(?: registry)? login)\b/
 const PASSWORD = new RegExp(

@@ -5,8 +5,8 @@ import { textRedactor } from './redact.ts'
 const HELD_MAX = 64 * 1024
 
 /**
- * Filters a text that comes in parts. A part can end within a secret, so an unfinished line is held back, and what can be the
- * beginning of a secret of the call. A part costs its own length.
+ * Filters a text that comes in parts. A part can end within a secret. So an unfinished line is held back, and a text that can be
+ * the beginning of a secret of the call. The work for a part grows with its length only.
  */
 export class FilteredLines {
   readonly #known: ReturnType<TextFilter['open']>

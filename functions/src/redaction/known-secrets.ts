@@ -14,16 +14,18 @@ export type TextFilter = {
 /** A shorter value would be found in many words that are no secrets. */
 const LENGTH_MIN = 4
 
-/** The most secrets that a text is looked through for, and the UTF-16 code units of all their spellings. With more, nothing of it stays. */
+/** The most secrets that a text is looked through for. With more, nothing of the text stays. */
 const SECRETS_MAX = 200
+/** The UTF-16 code units of all spellings of these secrets. To prepare the search for so many takes up to 20 ms. */
 const SPELLED_LENGTH_MAX = 262_144
 
-/** No call prints a longer text. */
+/** UTF-16 code units. No call prints a longer text, so longer spellings are not looked for. */
 const PRINTED_LENGTH_MAX = 65_536
 
 /**
- * Removes from what a tool prints the secrets that can be recognised, and those that its caller has sent: what a record would not have
- * of the arguments, as it is and as JSON, percent-encoded or in base64. `lengthMax` is the length of the longest text.
+ * Removes secrets from what a tool prints: those that can be recognised, and those that its caller has sent. The latter are the
+ * parts of the arguments that a record leaves out. They are found as they are, as JSON, percent-encoded and in base64. `lengthMax`
+ * is the length of the longest text.
  */
 export function printedFilter(
   args: JsonObject,
@@ -78,7 +80,10 @@ function collect(removed: string, found: Set<string>): void {
   }
 }
 
-/** As it is, in JSON with and without other letters than those of ASCII, percent-encoded as JavaScript and Python do, and in base64. */
+/**
+ * The spellings of a secret: as it is, in JSON with and without letters outside ASCII, percent-encoded as JavaScript and Python do,
+ * and in base64.
+ */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const percent = encodeURIComponent(secret.toWellFormed())

@@ -1,22 +1,22 @@
-/** The most UTF-16 code units of a name. Of a longer one the last are read. */
+/** The most UTF-16 code units of a name, so that the work grows with the text only. Of a longer name the last are read. */
 const NAME_LENGTH_MAX = 64
 
-/** The same as it is written: a letter takes up to nine units where it is percent-encoded twice. */
+/** The same for the name as it is written. A letter takes up to nine units if it is percent-encoded twice. */
 const WRITTEN_LENGTH_MAX = 256
 
-/** The most backslashes before a quote. */
+/** The most backslashes before a quote, which can be escaped in JSON inside of JSON. */
 const BACKSLASHES_MAX = 4
 
-/** The most blanks between a name and its sign. */
+/** The most blanks between a name and its sign. They are rare. */
 const BLANKS_MAX = 3
 
 /** A name in a text, and where it begins. */
 type FoundName = { readonly name: string; readonly start: number }
 
 /**
- * The name before a sign such as `=`, `:` or `>` at `end`: of a query, a header, a setting, a line of a log or a program. Blanks and
- * a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded. Nothing before `from` is
- * read.
+ * The name before a sign such as `=`, `:` or `>` at `end`. It can be that of a query, a header, a setting, a line of a log or a
+ * program. Blanks and a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded.
+ * Nothing before `from` is read.
  */
 export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
   let at = end
@@ -101,7 +101,7 @@ function isEncodedLetter(text: string, at: number, end: number): boolean {
 }
 
 const ENCODED = /^(?:%(?:25){0,3}([0-9a-f]{2})|\\x([0-9a-f]{2})|\\u([0-9a-f]{4}))/i
-/** `%252525` and two digits. */
+/** The UTF-16 code units of one letter that is encoded four times: `%252525` and two digits. */
 const ENCODED_LENGTH_MAX = 9
 
 /** The name without its encodings. What cannot be decoded stays. */

@@ -8,10 +8,10 @@ import { isBelowKey, keyColumn, lastLine, lineAt } from './yaml-lines.ts'
 /** The sign of `name=value`, `name: value`, `"name" => "value"` and `<name>value`. It can be percent-encoded, or as wide as a Chinese letter. */
 const SIGN = /[:=：＝]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
 
-/** The rest of a line whose value stands on the next lines: in YAML perhaps with a tag, an anchor, `|` or `>`, and a comment. */
+/** The rest of a line whose value stands on the next lines. In YAML it may have a tag, an anchor, `|` or `>`, and a comment. */
 const VALUE_BELOW = /((?:[!&]\S{1,64}[^\S\n]*){0,2})([|>][-+0-9]{0,2}(?:[^\S\n]+#[^\n]*)?)?[^\S\n]*(?:\n|$)/y
 
-/** The blank lines between the name of a secret and its value. */
+/** The blank lines between the name of a secret and its value. A line that is further away belongs to something else. */
 const BLANK_LINES_MAX = 2
 
 /** Names of headers whose whole line is secret. */
@@ -50,7 +50,7 @@ export class NamedSecrets {
     return this.#open !== undefined
   }
 
-  /** True if what comes next depends on what has come. */
+  /** True if the next text depends on the earlier one. */
   get isOpen(): boolean {
     return this.awaitsValue || this.#labelLines > 0
   }
@@ -85,7 +85,7 @@ export class NamedSecrets {
     const below = matched(VALUE_BELOW, text, at)
     if (below) {
       const [all, tag = '', indicator] = below
-      // What looks like a tag or an anchor can be the secret.
+      // A text that looks like a tag or an anchor can be the secret.
       if (tag !== '') this.#replace(shown, at, at + tag.trimEnd().length, REDACTED)
       this.#open = {
         kind: 'below',
@@ -104,7 +104,7 @@ export class NamedSecrets {
     return end
   }
 
-  /** Goes on with what an earlier line has left open. Returns where nothing is open any more. */
+  /** Goes on with a value that an earlier line has left open. Returns the place where it ends. */
   #goOn(text: string, from: number, shown: ReplacedText): number {
     let at = from
     while (this.#open && at < text.length) {

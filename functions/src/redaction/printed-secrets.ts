@@ -2,8 +2,8 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
- * Removes known secrets from a text that comes in pieces of any size. What may be the beginning of a secret is held back, and
- * nothing else. A piece costs its own length.
+ * Removes known secrets from a text that comes in pieces of any size. Only a text that may be the beginning of a secret is held
+ * back. The work for a piece grows with its length only.
  */
 export class PrintedSecrets {
   readonly #needles: Needles
@@ -63,7 +63,7 @@ export class PrintedSecrets {
     return shown.join('')
   }
 
-  /** Drops what is held back before `end`. It goes to `shown`. */
+  /** Moves the text before `end` from what is held back to `shown`. */
   #drop(end: number, shown?: string[]): void {
     for (
       let piece = this.#held.first;

@@ -110,7 +110,7 @@ class Redaction {
     return isChanged ? Object.fromEntries(members) : object
   }
 
-  /** What is under the name of a secret. Null, true and false tell nothing. */
+  /** The value under the name of a secret. Null, true and false reveal nothing. */
   #secret(value: JsonValue): JsonValue {
     return value === null || typeof value === 'boolean' || value === '' ? value : this.#whole(value)
   }
@@ -138,9 +138,11 @@ function isShortSecretName(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value.length < 64 && isSecretName(value)
 }
 
-/** The UTF-16 code units of canonical JSON that a record has of the arguments of a call. */
+/**
+ * The most UTF-16 code units of canonical JSON that a record has of a call's arguments. For longer arguments it also has the hash.
+ */
 const ARGUMENTS_LENGTH_MAX = 8 * 1024
-/** A text in longer arguments is cut to this length. */
+/** A text in longer arguments is cut to so many UTF-16 code units, so that a record is small. */
 const CUT_LENGTH_MAX = 256
 
 /**

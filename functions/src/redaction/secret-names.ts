@@ -17,7 +17,7 @@ const SECRET_NAME = new RegExp(
 const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
 
 /**
- * A longer name with other letters than those of ASCII counts as that of a secret. To put its letters into their usual order takes
+ * A longer name with letters outside ASCII counts as the name of a secret. To put its letters into their usual order takes
  * quadratic time.
  */
 const OTHER_LETTERS_LENGTH_MAX = 256

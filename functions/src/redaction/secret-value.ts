@@ -1,6 +1,6 @@
 import { REDACTED } from './redacted.ts'
 
-/** How the value of a secret ends. What is open goes on after the end of the text. */
+/** How the value of a secret ends. An open value goes on after the end of the text. */
 export type ValueEnd = { readonly end: number; readonly open?: OpenValue }
 
 /** A value that goes on: within quotes, up to the same ones, or within brackets of this depth. */
@@ -8,7 +8,7 @@ export type OpenValue =
   | { readonly kind: 'quotes'; readonly quotes: string; readonly linesLeft: number }
   | { readonly kind: 'brackets'; readonly depth: number; readonly quote: string; readonly linesLeft: number }
 
-/** The most lines of a value in quotes or brackets. Behind it, they were no quotes and brackets. */
+/** The most lines of a value in quotes or brackets. If there are more, they are not taken for quotes or brackets. */
 const VALUE_LINES_MAX = 50
 
 const TRIPLE = /[bBrRuUfF]{0,2}("""|''')/y
@@ -17,8 +17,8 @@ const ESCAPED_QUOTE = /\\{1,4}(?:"[^"\n]*"?|'[^'\n]*'?)/y
 const WORD = /[^\s&;,"'<>{}[\]]+/y
 
 /**
- * Where the value ends that begins at `at`: a quoted text, perhaps with a prefix as in `b'…'`, what is in brackets, or what is up to
- * the next separator. `end` is `at` if there is no value.
+ * The end of the value that begins at `at`. The value is a quoted text, perhaps with a prefix as in `b'…'`, a text in brackets, or
+ * the text up to the next separator. `end` is `at` if there is no value.
  */
 export function valueEnd(text: string, at: number): ValueEnd {
   const triple = matched(TRIPLE, text, at)
@@ -34,7 +34,7 @@ export function valueEnd(text: string, at: number): ValueEnd {
   return { end: at + value.length }
 }
 
-/** Where a value ends that began in an earlier text. */
+/** The end of a value that began in an earlier text. */
 export function openValueEnd(text: string, at: number, open: OpenValue): ValueEnd {
   if (open.kind === 'quotes') return quotesEnd(text, at, open.quotes, open.linesLeft)
   return bracketsEnd(text, at, open)

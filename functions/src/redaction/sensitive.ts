@@ -25,7 +25,7 @@ export function isSensitive({ isMarked }: Sensitivity): boolean {
   return isMarked
 }
 
-/** Only a definition with one of these marks anything. */
+/** A definition without these texts marks nothing. */
 const MAY_MARK = /x-sensitive|writeOnly|password/
 
 /** Keywords whose schemas apply to the same value. */
@@ -40,7 +40,7 @@ const OF_A_PART = ['propertyNames', 'contentSchema'] as const
 /** References that are not followed. With one of them it is not known what a schema marks. */
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
-/** The most schemas that are looked at for one value. Of a schema with more, every value is taken as sensitive. */
+/** The most schemas that are looked at for one value. If there are more, every value is taken as sensitive. */
 const SCHEMAS_MAX = 1_000
 
 /** The same for all values of one redaction together. Members of which the schema says the same are looked at once. */
@@ -49,8 +49,8 @@ const LOOKS_MAX = 10_000
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
 
 /**
- * True for a schema with `x-sensitive: true`, and for a secret as pydantic and OpenAPI write it. A mark that is no boolean can only be
- * in a definition that was stored before it was refused; it may be meant to be true.
+ * True for a schema with `x-sensitive: true`, and for a secret as pydantic and OpenAPI write it. A mark that is no boolean may be
+ * meant as true. It can only be in a definition that was stored before such marks were refused.
  */
 function isMarked({ [SENSITIVE]: mark, format, writeOnly }: JsonObject): boolean {
   if (mark !== undefined) return mark !== false
@@ -92,7 +92,10 @@ class Reader {
     return this.#ofSchemas([this.#root])
   }
 
-  /** Of a value to which all these schemas may apply. One that marks it is enough: it is not known which of them does apply. */
+  /**
+   * The marks of a value to which each of these schemas may apply. One schema that marks it is enough, because it is not known
+   * which of them applies.
+   */
   #ofSchemas(schemas: readonly JsonValue[]): Sensitivity {
     const applied = new Set<JsonObject>()
     const waiting = [...schemas]

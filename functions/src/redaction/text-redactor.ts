@@ -3,7 +3,7 @@ import { KnownShapes } from './known-shapes.ts'
 import { NamedSecrets } from './named-secrets.ts'
 import type { Removed } from './redacted.ts'
 
-/** Only a text with one of these can hold a secret, so most texts are not looked through. */
+/** Only a text with one of these can hold a secret, so most texts are not searched. */
 const MAY_HOLD =
   /[=:：＝{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
 

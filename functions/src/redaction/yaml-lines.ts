@@ -1,5 +1,6 @@
-/** What is before a key in YAML that is the first of its line: items of lists and a quote. */
+/** The text before the first key of a line in YAML: items of lists and a quote. */
 const BEFORE_KEY = /^[^\S\n]*(?:-[^\S\n]+)*["']?$/
+/** The most characters before a key: its indentation, and the dashes of lists. */
 const BEFORE_KEY_LENGTH_MAX = 256
 
 /** A line of a text, as far as YAML and its like are concerned. */

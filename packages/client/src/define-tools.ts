@@ -4,7 +4,7 @@ import { inTime, orAborted } from './in-time.ts'
 import { withRetry } from './retry.ts'
 import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
 
-/** The most definitions of one request. */
+/** The most definitions of one request. The service takes no more. */
 const GROUP_MAX = 200
 /** The most characters of one request. The service takes a megabyte, and a character can have three bytes. */
 const GROUP_LENGTH_MAX = 300_000

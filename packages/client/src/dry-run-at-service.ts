@@ -40,8 +40,8 @@ export const RUNS_HERE: DryRun = {
 }
 
 /**
- * Asks the service what it would do with a call. The decision is the `data` of the result; what would be refused is the failure
- * of the call. Nothing runs, whatever happens to the request.
+ * Asks the service what it would do with a call. The decision is the `data` of the result. If the call would be refused, the result
+ * is its failure. Nothing runs, whatever happens to the request.
  */
 export async function dryRunAtService(
   service: Service,

@@ -24,7 +24,7 @@ export type CallOptions = DispatchOptions & {
   readonly context?: JsonObject | undefined
   /** The digest of the definition that the caller has read. If the tool has another one, nothing is run. */
   readonly expectedDigest?: string | undefined
-  /** The id of the approval with which a call goes on that has waited for it. */
+  /** The id of the approval that the call has waited for and now goes on with. */
   readonly approval?: string | undefined
   /** The tool never runs. The result's `data` says what the service would do: a DryRun. */
   readonly dryRun?: boolean | undefined

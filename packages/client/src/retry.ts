@@ -6,7 +6,7 @@ const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
 const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
-/** The longest `Retry-After` that the client obeys. */
+/** The longest `Retry-After` that the client obeys, in milliseconds. A service that sends a longer one is asked again all the same. */
 const RETRY_AFTER_MS_MAX = 300_000
 
 /**

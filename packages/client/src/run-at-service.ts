@@ -9,8 +9,8 @@ import { withNetworkErrors, type Service } from './service.ts'
 export type DispatchOptions = {
   readonly signal?: AbortSignal | undefined
   /**
-   * 1 to 255 printable ASCII characters. Calls at the service with the same key and the same arguments run once within 24 hours,
-   * so the client sends them again after a lost connection. A Runner runs each time.
+   * 1 to 255 printable ASCII characters. At the service, calls with the same key and the same arguments run once within 24 hours.
+   * So the client sends them again after a lost connection. A Runner runs each time.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -53,9 +53,9 @@ const BYTES_MAX = 900_000
 
 /**
  * Runs calls at the service. A call is sent a second time only after a 401, if the first request certainly never reached the
- * service, or if the calls have an idempotency key. If the service does not answer, each result is a failure that says whether the tool may have run. The answer to a
- * call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the model cannot correct
- * the call.
+ * service, or with an idempotency key. If the service does not answer, each result is a failure that says whether the tool may have
+ * run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the
+ * model cannot correct the call.
  */
 export function runAtService(
   service: Service,

@@ -49,8 +49,8 @@ export type RanTools = {
 }
 
 /**
- * Asks the model, runs its calls, and asks again until the model makes no more calls. A failed tool does not end the loop:
- * the model gets the failure. Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read, with
+ * Asks the model, runs its calls, and asks again until the model makes no more calls. A failed tool does not end the loop: the
+ * model gets the failure. Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read. Also rejects with
  * the errors of `dispatch`, and with the reason of `signal`.
  */
 export async function runTools(options: RunToolsOptions): Promise<RanTools> {

@@ -20,8 +20,8 @@ export type Runner<Args extends object = JsonObject> = {
   /** The definition's `function.name` must be equal to `name`. If it is set, null arguments that mean "omitted" are removed. */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. The model gets a returned string unchanged, the text of a returned ToolResult, and any other value as
-   * JSON. If `run` throws, the model gets a failure.
+   * Runs one call. The model gets a string that this returns unchanged. It gets the text of a ToolResult, and the JSON of any other
+   * value. If `run` throws, the model gets a failure.
    */
   readonly run: (args: Args, context: RunnerContext) => unknown
 }

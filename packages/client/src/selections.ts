@@ -3,6 +3,7 @@ import type { ListQuery } from './list-query.ts'
 import { tokenSubject } from './token.ts'
 import type { ListAnswer } from './tool-list.ts'
 
+/** The most sessions whose selections are remembered, for when the service cannot be reached. */
 const SELECTIONS_MAX = 100
 
 /** The names or aliases that each session had in its last whole list. They bind local lists while the service is away. */

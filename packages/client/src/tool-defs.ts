@@ -67,8 +67,8 @@ export class ToolDefs {
    *
    * - OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx): the caller made a mistake.
    * - CRYPTO_MISSING: local definitions need a hash, but there is no WebCrypto.
-   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false`, a scope is a stored one, or
-   *   the selection of the session is not known.
+   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and local definitions cannot be used. That is so
+   *   if `fallback` is `false`, a scope is a stored one, or the selection of the session is not known.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},

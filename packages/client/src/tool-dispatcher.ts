@@ -22,7 +22,7 @@ export type ToolDispatcherOptions = Partial<ServiceOptions> & {
 }
 
 export type InvokeOptions = CallOptions & {
-  /** Called with what the tool prints, while it runs. If a callback throws, the call is broken off. */
+  /** Called with what the tool prints, while it runs. If a callback throws, the call ends. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined

@@ -49,7 +49,10 @@ export type Prompt<Tool = JsonObject> = {
   readonly context: string
   readonly tools: Tool[]
   readonly bill: PromptBill
-  /** `service`: the service has composed it. Otherwise the client has, with tools that are listed, remembered or its own. */
+  /**
+   * `service`: the service has composed it. Otherwise the client has composed it, with tools that are listed, remembered or built
+   * in.
+   */
   readonly source: 'service' | 'listed' | 'remembered' | 'local'
   /** Why the service has not composed it. */
   readonly reason: FallbackReason | null

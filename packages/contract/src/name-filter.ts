@@ -6,6 +6,7 @@ export type NameFilter = 'all' | ReadonlySet<string>
 /** The text of a fault is written after the name of the parameter: `names is not a JSON array of strings`. */
 export type NameFilterFault = { readonly fault: string }
 
+/** The most names of one request. Each of them is looked up. */
 const NAMES_MAX = 200
 
 /**

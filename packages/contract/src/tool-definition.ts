@@ -46,11 +46,11 @@ export type ToolDefinition = {
 
 /** One element of a list without a dialect. It has the shape of an OpenAI function tool. */
 export type ListedTool = Pick<ToolDefinition, 'type' | 'function'> & {
-  /** Only in a list of a search that asks for it. */
+  /** How well the tool fits the search. Only in a list with `q` and `explain=scores`. */
   readonly 'x-toolrack'?: FoundNote
 }
 
-/** What a search says of a tool: how well it fits, and the names of near-identical tools. */
+/** How well a tool fits a search, and the names of near-identical tools. */
 export type FoundNote = { readonly score: number; readonly twins: readonly string[] }
 
 /** A definition as a list without a dialect shows it. */

@@ -23,5 +23,5 @@ def seed_numpy() -> None:
     All children of the zygote would get the same numbers.
     """
     if (numbers := _modules.get("numpy.random")) is not None:
-        with suppress(AttributeError):  # It is another package of this name.
+        with suppress(AttributeError):  # The module is another package with this name.
             numbers.seed()

@@ -13,7 +13,8 @@ from toolrack_runner.wire.child_messages import (
 )
 from toolrack_runner.wire.frames import write_frame
 
-#: The time between two writes of events. Main accepts more messages (`EVENTS_PER_SECOND_MAX` in `server/pool/channel.py`).
+#: The time between two writes of events. The server process accepts more messages (`EVENTS_PER_SECOND_MAX` in
+#: `server/pool/channel.py`).
 EVENT_SECONDS = 0.025
 #: How many characters of values wait for one message. A longer value is sent alone.
 VALUES_CHARACTERS_MAX = 32 << 10
@@ -59,7 +60,7 @@ class CallChannel:
         self._write_soon()
 
     def value(self, json: str) -> None:
-        """Sends a value of a generator. Waits if values come faster than main reads them."""
+        """Sends a value of a generator. Waits if values come faster than the server process reads them."""
         with self._lock:
             self._values.append(json)
             self._characters += len(json)
@@ -70,7 +71,7 @@ class CallChannel:
             self._write_soon()
 
     def _write_soon(self) -> None:
-        """Writes the events that wait: now if it may, otherwise in another thread."""
+        """Writes the events that wait: now, if the time for it has come, otherwise in another thread."""
         if _monotonic() >= self._next and self._lock.acquire(blocking=False):
             try:
                 self._write()
@@ -82,14 +83,14 @@ class CallChannel:
                 _start_thread(self._write_later, ())
             except (
                 RuntimeError
-            ):  # The tool has as many threads as it may have; the next event or the answer does it.
+            ):  # The tool has as many threads as it may have. The next event or the answer writes them.
                 self._is_coming = False
 
     def _write_later(self) -> None:
         """Runs in a thread of its own, which Python does not list among the threads of the tool."""
         with suppress(
             OSError
-        ):  # The channel is closed, so main ends this child. The log must not show this error.
+        ):  # The channel is closed, so the server process ends this child. The log must not show this error.
             self._write_in_turn()
 
     def _write_in_turn(self) -> None:

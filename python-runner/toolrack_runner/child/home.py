@@ -11,8 +11,9 @@ from typing import Final
 
 from toolrack_runner.child.jail.workplace import CACHE
 
-#: A copy is made for each child, and takes room of its disk quota.
+#: How many files and folders packages may leave in their home. Each child gets a copy, which takes room of its disk quota.
 FILES_MAX: Final = 64
+#: The same for the bytes of these files.
 BYTES_MAX: Final = 1 << 20
 
 

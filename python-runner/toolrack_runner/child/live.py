@@ -98,8 +98,8 @@ def live(
             case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
-        pass  # Main closed the channel, because it does not need this child.
-    except BaseException as error:  # noqa: BLE001 - main must learn of every error
+        pass  # The server process closed the channel, because it does not need this child.
+    except BaseException as error:  # noqa: BLE001 - the server process must learn of every error
         _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
         _exit(0)
@@ -139,7 +139,7 @@ def _rehearse() -> None:
 
 
 def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
-    """The module, and the message for main; raises ModuleError."""
+    """The module, and the message for the server process; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
@@ -215,9 +215,12 @@ def _say(channel: int, message: ChildMessage) -> None:
 
 
 def _wait_for_the_end(channel: int) -> None:
-    """Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
+    """Waits until the server process kills this process.
 
-    The caller must not return before: objects of the module would be freed, and their `__del__` would run after the answer.
+    The server process first reads the usage of the call, which needs a living process.
+
+    The caller must not return before: objects of the module would be freed, and their `__del__` would run after the
+    answer.
     """
     _read(channel, 1)
 

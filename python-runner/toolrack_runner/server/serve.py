@@ -18,15 +18,15 @@ from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 
 #: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
-#: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual 700,
-#: the collector ran many times while main parsed such an answer, and parsing took 9 ms instead of 2 ms.
+#: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual
+#: 700, the collector ran many times while such an answer was parsed. Parsing took 9 ms instead of 2 ms.
 GARBAGE_MAX = 150_000
 
 
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs the server until a signal arrives or the parent process ends.
 
-    `spawned` is a zygote that waits for its `Opening`: its pid, and main's end of the channel.
+    `spawned` is a zygote that waits for its `Opening`: its pid, and this process's end of the channel.
     """
     allow_descriptors()
     base = choose_base()
@@ -63,7 +63,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
 
 
 def allow_descriptors() -> None:
-    """Raises the limit of descriptors, usually 1,024, because main needs three for each living child."""
+    """Raises the limit of descriptors, usually 1,024, because the server process needs three for each living child."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

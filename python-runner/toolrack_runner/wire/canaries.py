@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-#: The fields that are descriptors of connections. Main sends them to a zygote with its `Opening`. They stay open in the
-#: process of a probe.
+#: The fields that are descriptors of connections. The server process sends them to a zygote with its `Opening`. They stay
+#: open in the process of a probe.
 CONNECTIONS: Final = ("passed", "severed")
 
 
@@ -23,13 +23,13 @@ class Canaries:
     open_directory: str
     """A directory outside the jail, mode 0777, like /tmp."""
     tcp_port: int
-    """A port on 127.0.0.1 that main listens on."""
+    """A port on 127.0.0.1 that the server process listens on."""
     udp_port: int
-    """A port on 127.0.0.1 that main receives on."""
+    """A port on 127.0.0.1 that the server process receives on."""
     abstract_name: str
-    """An abstract unix socket (a stream) that main listens on, without the leading NUL of its name."""
+    """An abstract unix socket (a stream) that the server process listens on, without the leading NUL of its name."""
     socket_file: str
-    """The path of a unix socket (datagrams) that main receives on. Everyone may write to it."""
+    """The path of a unix socket (datagrams) that the server process receives on. Everyone may write to it."""
     passed: int
     """A TCP connection, passed to the child as the broker would pass it. Its peer keeps it open and never answers."""
     severed: int

@@ -1,8 +1,8 @@
-"""Every message between main and a child, in both directions, with its bounds.
+"""Every message between the server process and a child, in both directions, with its bounds.
 
-A message is one JSON object in one frame (`frames.py`). A child trusts main and does not check its orders. Main never trusts
-a child, because the child imports a module: main reads its messages with `parse_child_message.py` only.
-`server/pool/child_life.py` defines which message a child may send at which moment.
+A message is one JSON object in one frame (`frames.py`). A child trusts the server process and does not check its orders.
+The server process never trusts a child, because the child imports a module. It reads the child's messages with
+`parse_child_message.py` only. `server/pool/child_life.py` defines which message a child may send at which moment.
 
 Messages are plain tuples, because a forked child copies each memory page that it touches.
 """
@@ -11,21 +11,25 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolrack_runner.wire.frames import JsonObject
 
+#: The number of a line in a source. A source of 256 KB has fewer lines.
 LINES_MAX = 1 << 20
 #: Compiled code of 512 KB, in base64.
 CODE_CHARACTERS_MAX = ((512 << 10) + 2) // 3 * 4
-#: The longest file name that file systems allow, so no installed package has a longer name.
+#: The characters of the longest file name that file systems allow, so no installed package has a longer name.
 PACKAGE_CHARACTERS_MAX = 255
+#: How many imports of a module a message names, so that it stays small.
 PACKAGES_MAX = 1_000
-#: Enough for a traceback of 8,192 characters and the sentence before it.
+#: The characters of an error: enough for a traceback of 8,192 and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
+#: The characters of a reason. A longer one is cut, because it is only for a log or an error.
 REASON_CHARACTERS_MAX = 500
+#: How many probes a message reports, so that it stays small.
 PROBES_MAX = 200
-#: Enough for a sentence about the state of a call.
+#: The characters of a text that says how far a call is: enough for a sentence.
 PROGRESS_CHARACTERS_MAX = 1_000
-#: How many values of a generator one message may have.
+#: How many values of a generator one message may have, so that values take little time of the server process.
 VALUES_PER_MESSAGE_MAX = 200
-#: The error codes that a child may send. Only main uses the other error codes.
+#: The error codes that a child may send. Only the server process uses the other error codes.
 CHILD_CODES = frozenset(
     (
         *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),
@@ -34,7 +38,7 @@ CHILD_CODES = frozenset(
 )
 
 Json: TypeAlias = dict[str, object]
-#: A module as main knows it: the text of its one file, or the texts of its several files by their paths.
+#: A module as the server process knows it: the text of its one file, or the texts of its several files by their paths.
 SourceText: TypeAlias = str | dict[str, str]
 
 
@@ -46,17 +50,17 @@ class MessageTooLargeError(ProtocolError):
     """A child sent a message that is too large."""
 
 
-# From main to a child.
+# From the server process to a child.
 
 
 class Known(NamedTuple):
-    """What main learned about a module from an earlier child."""
+    """What the server process learned about a module from an earlier child."""
 
     #: The compiled code, marshalled, in base64. The child sent it before the module's code ran.
     code: str
     #: The index of each tool's spec in TOOL_SPECS.
     places: dict[str, int]
-    #: Whether the arguments of a tool are converted. Then the child prepares that before it is ready.
+    #: Whether the arguments of a tool are converted. Then the child prepares the conversion before it is ready.
     converts: bool = False
 
 
@@ -65,7 +69,7 @@ class CallOrder(NamedTuple):
 
     module: str
     source: SourceText
-    #: If it is None, the child compiles the module, and sends main the values of `Known` for the next child.
+    #: If it is None, the child compiles the module, and sends the values of `Known` for the next child.
     known: Known | None
     #: Whether to run a call of the runner's own module first.
     rehearse: bool
@@ -127,7 +131,7 @@ Order: TypeAlias = CallOrder | CheckOrder | ProbeOrder | Invocation | ConnectRep
 
 
 def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
-    """Runs in the child: reads its first order, from main or from the zygote."""
+    """Runs in the child: reads its first order, from the server process or from the zygote."""
     match order.pop("do"):
         case "call":
             if order["known"] is not None:
@@ -139,7 +143,7 @@ def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
             return ProbeOrder(**order)
 
 
-# From a child to main. Failed, Imports and Starting are sent before any code of a module has run.
+# From a child to the server process. Failed, Imports and Starting are sent before any code of a module has run.
 
 
 class Failed(NamedTuple):
@@ -173,7 +177,8 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: main has the indexes already.
+    #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: the server process has the indexes
+    #: already.
     places: dict[str, int] | None = None
     #: Whether the arguments of a tool are converted, so that the next children need pydantic.
     converts: bool = False
@@ -204,7 +209,10 @@ class Progress(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Values that a generator has yielded, each as JSON text. Main checks each text (`server/pool/call_events.py`)."""
+    """Values that a generator has yielded, each as JSON text.
+
+    The server process checks each text (`server/pool/call_events.py`).
+    """
 
     values: list[str]
 
@@ -222,7 +230,7 @@ class TextResult(NamedTuple):
 
 
 class JsonResult(NamedTuple):
-    """The tool returned another value, as JSON text. Main checks the text and passes it on unchanged."""
+    """The tool returned another value, as JSON text. The server process checks the text and passes it on unchanged."""
 
     json: str
 

@@ -7,6 +7,7 @@ from toolrack_runner.wire.child_messages import Connect
 
 #: RFC 1035, 2.3.4: a name has up to 253 characters and perhaps a dot after them; a label has up to 63.
 HOST_CHARACTERS_MAX = 254
+#: The characters of one label of a host name (RFC 1035, 2.3.4).
 LABEL_CHARACTERS_MAX = 63
 
 # Visible ASCII only.

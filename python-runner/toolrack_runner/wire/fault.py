@@ -1,4 +1,4 @@
-"""The faults of a module. docs/modules.md describes each kind of this closed list."""
+"""The faults of a module. docs/reference/module-faults.md describes each kind of this closed list."""
 
 from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
@@ -146,6 +146,6 @@ def note(kind: NoteKind, where: str, line: int | None, sentence: str) -> NoteJso
 
 
 def _place(where: str, line: int | None) -> str:
-    # No module has a name with a dot or a slash, so a name with one of them is that of a file.
+    # The name of a module has no dot and no slash. So a name with one of them is the name of a file.
     file = where if "/" in where or "." in where else f"{where}.py"
     return f"{file}, line {line}" if line else file

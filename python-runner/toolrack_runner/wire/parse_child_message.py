@@ -1,4 +1,4 @@
-"""Reads the messages of a child, which may be hostile. Main accepts objects of exactly these shapes."""
+"""Reads the messages of a child, which may be hostile. The server process accepts objects of exactly these shapes."""
 
 import re
 from collections.abc import Callable, Mapping

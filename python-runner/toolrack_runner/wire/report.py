@@ -1,7 +1,7 @@
-"""The report of a check. A child sends it, main checks it, and the service reads it.
+"""The report of a check. A child sends it, the server process checks it, and the service reads it.
 
-`check_report.schema.json` has the same shape with its bounds. Main checks the reports of children with this schema.
-`packages/contract/vectors/check-report.json` has test cases for the schema and for the reader of the service.
+`check_report.schema.json` has the same shape with its bounds. The server process checks the reports of children with this
+schema. `packages/contract/vectors/check-report.json` has test cases for the schema and for the reader of the service.
 """
 
 from pathlib import Path
@@ -36,7 +36,7 @@ class SpecReport(TypedDict):
     timeoutSeconds: NotRequired[float | None]
     secrets: NotRequired[list[str]]
     network: NotRequired[list[str]]
-    #: How a text is read in each argument that is not a text as it is sent (`argument_kinds`).
+    #: How a text is read in each argument, except in those that get the text as it is sent (`argument_kinds`).
     kinds: NotRequired[dict[str, list[str]]]
 
 
@@ -71,7 +71,7 @@ def import_crashed(file: str, line: int | None, how: str) -> Fault:
 
 
 def import_too_large(file: str, how: str) -> Fault:
-    """Main ended the import because of its memory. `how` has the amount of memory."""
+    """The server process ended the import because of its memory. `how` has the amount of memory."""
     sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
     return fault("import_memory", file, None, sentence)
 

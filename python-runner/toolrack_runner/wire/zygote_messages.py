@@ -1,4 +1,6 @@
-"""The messages between main and a zygote. A packet is one JSON array: the name of the message, then its fields.
+"""The messages between the server process and a zygote.
+
+A packet is one JSON array: the name of the message, then its fields.
 
 A zygote copies each memory page that it writes to after a fork, even if it only changes a reference count. So the zygote
 calls few functions for one child.
@@ -119,7 +121,7 @@ _TYPES: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Mes
 
 
 class ZygoteChannel:
-    """One end of the channel between main and a zygote."""
+    """One end of the channel between the server process and a zygote."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end

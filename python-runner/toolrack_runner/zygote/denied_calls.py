@@ -1,11 +1,11 @@
 """Replaces system calls that the jail denies to a child: `select`, `poll`, `sendmsg` and `mremap`.
 
-`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file open that it waits for,
-even after the descriptor is closed and no longer counted. `epoll` keeps no file open.
+`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file open that it waits
+for, even after the descriptor is closed and no longer counted. `epoll` keeps no file open.
 
-The C library gives a large block of memory its own mapping. Without `mremap` such a block grows by a copy and never shrinks:
-text of 30 MB that grew by `+=` took 8 s instead of 20 ms, and 256 short reads into buffers of 1 MB would use up 256 MB. So
-large blocks stay in the heap, which grows and shrinks in place.
+The C library gives a large block of memory its own mapping. Without `mremap` such a block grows by a copy and never
+shrinks. A text of 30 MB that grew by `+=` took 8 s instead of 20 ms. Short reads into 256 buffers of 1 MB would use up
+256 MB. So large blocks stay in the heap, which grows and shrinks in place.
 """
 
 import ctypes

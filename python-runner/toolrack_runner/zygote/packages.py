@@ -1,7 +1,7 @@
 """Imports packages in a zygote, so that its children share them.
 
-A child must work as if it had imported the package itself. If that is not certain, the process ends and no child is forked
-from it: a part of the package may be imported, and a second import would find only that part.
+A child must work as if it had imported the package itself. If that is not certain, the process ends and no child is
+forked from it. A part of the package may be imported then, and a second import would find only that part.
 """
 
 import _thread
@@ -29,6 +29,7 @@ PARTS: Final = {
 THREAD_SECONDS: Final = 0.5
 #: A package that keeps files open has one of these descriptors, because the kernel gives the lowest free one.
 DESCRIPTORS_LOOKED_AT: Final = 256
+#: The characters of a reason in the log. It says why a package is imported in each call, and may come from the package.
 REASON_CHARS_MAX: Final = 300
 
 
@@ -102,7 +103,7 @@ def _half_imported() -> set[str]:
 
 
 def _threads_end() -> bool:
-    """Whether no thread but this one runs soon. A forked child has only this one."""
+    """Whether this is soon the only thread that runs. A forked child has only this thread."""
     ends = time.monotonic() + THREAD_SECONDS
     while _thread._count():  # noqa: SLF001 - `threading` counts no threads of other libraries
         if time.monotonic() > ends:
@@ -142,6 +143,6 @@ def _texts(left_out: set[int]) -> Iterator[str]:
                 if id(held) not in left_out:
                     yield held
             elif not gc.is_tracked(held) and id(held) not in seen:
-                # The collector lists no containers that can be in no cycle.
+                # The collector does not list containers that cannot be in a cycle.
                 seen.add(id(held))
                 pending.append(held)

@@ -1,6 +1,6 @@
 """Tries harmless forms of the attacks, in children that are confined like those of calls.
 
-The zygote does this at its start, while main still imports its server.
+The zygote does this at its start, while the server process still imports its server.
 """
 
 import os
@@ -96,13 +96,13 @@ class _Child:
 def kill_group(pid: int) -> None:
     """Kills the processes in a child's process group. Called before the child is reaped, while the pid is in use.
 
-    Needed only if forking is not denied. docs/security.md lists the promises that do not hold then.
+    Needed only if forking is not denied. docs/explanation/security.md lists the promises that do not hold then.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def as_seen_here(canaries: dict[str, int | str], victim: int, connections: Sequence[int]) -> Canaries:
-    """The canaries of main, with the zygote's victim and the zygote's numbers of the descriptors."""
+    """The canaries of the server process, with the zygote's victim and the zygote's numbers of the descriptors."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
     return replace(Canaries(**canaries), victim=victim, **descriptors)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The process that children are forked from. It has one thread and never runs user code.
 
-It holds the interpreter and the preloaded packages, so a new child takes only a fork. It has no secret and uses no network.
-It forks children, confines them, and tells main when a child is born or gone.
+It holds the interpreter and the preloaded packages, so a new child takes only a fork. It has no secret and uses no
+network. It forks children, confines them, and tells the server process when a child is born or gone.
 """
 
 import faulthandler
@@ -37,7 +37,7 @@ IDLE_MS = 2
 
 
 def main() -> NoReturn:
-    """Reads the opening, prepares, and serves until main ends."""
+    """Reads the opening, prepares, and serves until the server process ends."""
     die_with(os.getppid())
     channel = ZygoteChannel(socket.socket(fileno=CHANNEL_DESCRIPTOR))
     try:
@@ -80,7 +80,7 @@ def main() -> NoReturn:
     except UnfitError as unfit:
         channel.send(messages.Unfit(unfit.reasons))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        pass  # Main has ended. The zygote ends, and its children with it.
+        pass  # The server process has ended. The zygote ends, and its children with it.
     os._exit(0)
 
 
@@ -91,7 +91,7 @@ def offer_for_killing() -> None:
 
 
 def fork_victim() -> int:
-    """The pid of a process outside of the jail that does nothing. Main ends it after the level is measured."""
+    """The pid of a process outside of the jail that does nothing. The server process ends it after the level is measured."""
     zygote = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -127,7 +127,7 @@ class _Children:
         self._home = home
         #: The pid, the number and the slot of each child.
         self._children: dict[int, tuple[int, int, int]] = {}
-        #: The pid of a process that clears a work directory, and the message that main gets after it ends.
+        #: The pid of a process that clears a work directory, and the message that the server process gets after it ends.
         self._clearing: dict[int, tuple[int, messages.Gone]] = {}
         self._poll = _poll()
         self._poll.register(channel.socket.fileno(), select.POLLIN)

@@ -3,6 +3,7 @@ import type { Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
 import type { ToolDefinition } from '@toolrack/contract'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { LAYER_LIMITS } from '../../../functions/src/catalog/definitions/layer-totals.ts'
@@ -21,6 +22,8 @@ import { originalShapes } from '../../support/original-shapes.ts'
 
 const CLI = fileURLToPath(new URL('../../../functions/src/hosts/cloud/import-cli.ts', import.meta.url))
 const GLOBAL = { kind: 'global' } as const
+
+const PAGE = readFileSync(new URL('../../../docs/how-to/move-from-the-original.md', import.meta.url), 'utf8')
 
 type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
@@ -82,6 +85,13 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
       ])
       expect([name, runner?.workflowName]).toEqual([name, workflowName])
     }
+  })
+
+  test('the output is the one that the page about moving shows', async () => {
+    const [, shown = '', name = ''] = /^```text\n(wrote (\w+) [^`]*)```/m.exec(PAGE) ?? []
+    await firestore.doc(`tools/defs/items/${name}`).set(tool(name))
+    const { stdout } = await run()
+    expect(stdout.replace(/^In \S+ on the emulator at [^:]+:\d+:/m, 'In my-project:')).toBe(shown)
   })
 
   test("every user's documents become definitions of that user, from both places", async () => {

@@ -14,15 +14,20 @@ import { NOW, signed } from '../../support/signed-tokens.ts'
 import { AUDIENCE, deployedAccess, FIREBASE, OIDC } from '../../support/token-kinds.ts'
 import { until } from '../../support/until.ts'
 
-const PAGE = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8')
+const PAGE = documentText('how-to/workflow-engine.md')
+const MOVING_PAGE = documentText('how-to/move-from-the-original.md')
 const DEFINITIONS = fileURLToPath(new URL('../../../functions/workflows/tools/defs', import.meta.url))
 const EXAMPLES = httpExamples(PAGE)
-const [WORKFLOW = '', INVOKE_WORKFLOW = ''] = [...PAGE.matchAll(/^```yaml\n(.*?)\n```$/gms)].map(
-  ([, text = '']) => text,
-)
+const WORKFLOW = documentText('examples/model-turn.yaml')
+const INVOKE_WORKFLOW = documentText('examples/call-toolrack.yaml')
 
-/** The value that the page sets for `TOOLRACK_INVOKE_WORKFLOW`. */
-const [, INVOKE_WORKFLOW_NAME = ''] = /^\| `TOOLRACK_INVOKE_WORKFLOW` \| `([^`]+)` \|/m.exec(PAGE) ?? []
+/** The value that the page about moving sets for `TOOLRACK_INVOKE_WORKFLOW`. */
+const [, INVOKE_WORKFLOW_NAME = ''] =
+  /^\| `TOOLRACK_INVOKE_WORKFLOW` \| `([^`]+)` \|/m.exec(MOVING_PAGE) ?? []
+
+function documentText(path: string): string {
+  return readFileSync(new URL(`../../../docs/${path}`, import.meta.url), 'utf8')
+}
 
 type Sent = {
   readonly method: string
@@ -41,7 +46,7 @@ function names(tools: unknown): readonly string[] {
   return (tools as readonly Item[]).map((tool) => tool.function.name)
 }
 
-describeOnEmulator('docs/workflows.md', () => {
+describeOnEmulator('docs/how-to/workflow-engine.md', () => {
   let service: FirestoreService
   const values = new Map([
     ['OIDC_TOKEN', signed(OIDC)],
@@ -95,6 +100,20 @@ describeOnEmulator('docs/workflows.md', () => {
       answer,
       values,
     )
+  })
+
+  test('deploys files that exist, with each variable that they read', () => {
+    const [, command = ''] = /^```sh\n(gcloud .*?)\n```/ms.exec(PAGE) ?? []
+    const [, source = ''] = /--source docs\/(\S+)/.exec(command) ?? []
+    expect(documentText(source)).toBe(WORKFLOW)
+    expect(PAGE).toContain('](../examples/call-toolrack.yaml)')
+    expect(INVOKE_WORKFLOW_NAME).toBe('tools-Toolrack')
+    const [, variables = ''] = /--set-env-vars (\S+)/.exec(command) ?? []
+    const set = variables.split(',').map((variable) => variable.split('=')[0])
+    for (const workflowText of [WORKFLOW, INVOKE_WORKFLOW]) {
+      const read = Array.from(workflowText.matchAll(/get_env\("(\w+)"\)/g), ([, name]) => name)
+      expect(new Set(read)).toEqual(new Set(set))
+    }
   })
 
   /** The workflow of the page as it would run for ann, what it has sent, and what it has had others run. */

@@ -1,14 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
+import { parametersOf } from '../../../functions/src/http/reference/route-facts.ts'
 import type { RouteSchemas } from '../../../functions/src/http/route-schemas.ts'
-import type { TableRow } from '../../../functions/src/http/route.ts'
+import type { FoundRequest, TableRow } from '../../../functions/src/http/route.ts'
+import { serveRoutes } from '../../../functions/src/http/serve-routes.ts'
+import { textLog } from '../../../functions/src/log.ts'
 import { ROWS } from '../../support/route-table.ts'
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const API = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
 
 const routes = ROWS.map((row): readonly [string, TableRow] => [`${row.method} ${row.path}`, row])
 const SCHEMAS = new Map<string, RouteSchemas>()
@@ -27,8 +23,28 @@ test('each route has schemas', () => {
   expect(routes.map(([name]) => name).filter((name) => !SCHEMAS.has(name))).toEqual([])
 })
 
+/** The headers that a route reads only to refuse them. */
+const REFUSED_HEADERS: Readonly<Record<string, readonly string[]>> = {
+  'POST /tools/defs': ['if-match', 'if-none-match'],
+}
+
 describe.each(routes)('the schemas of %s', (name, row) => {
-  const { params, query, body, answers } = schemasOf(name)
+  const schemas = schemasOf(name)
+  const { params, query, headers = {}, body, answers } = schemas
+
+  test('say in a short sentence what it does', () => {
+    expect(schemas.summary).toMatch(/^[A-Z][^\n]{5,119}\.$/)
+  })
+
+  test('describe each parameter of the path, the query, the headers and the body', () => {
+    const parameters = parametersOf(schemas).map((one) => ({ ...one, schema: undefined }))
+    expect(parameters.filter(({ description }) => !/^[A-Z0-9`][^\n]+\.$/.test(description ?? ''))).toEqual([])
+  })
+
+  test('name each header that it reads beside the query', () => {
+    const named = new Set(Object.keys(headers).map((header) => header.toLowerCase()))
+    expect(headersAsked(row).filter((header) => !named.has(header))).toEqual(REFUSED_HEADERS[name] ?? [])
+  })
 
   test('name the variable parts of its path', () => {
     const parts = [...row.path.matchAll(/:(\w+)/g)].map(([, part]) => part)
@@ -49,36 +65,42 @@ describe.each(routes)('the schemas of %s', (name, row) => {
   })
 })
 
-/** The names in the first cells of the first table below a heading of docs/api.md that has this first column. */
-function documented(heading: string, column: string): string[] {
-  const section = API.slice(API.indexOf(`\n${heading}\n`) + 1)
-  const [table = ''] = section.slice(section.indexOf(`| ${column} |`)).split('\n\n')
-  const cells = table.split('\n').map((row) => row.split('|')[1] ?? '')
-  return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')).toSorted()
+/** The headers that the route reads before it handles a request. What it says of the rest of the request does not matter. */
+function headersAsked(row: TableRow): readonly string[] {
+  const asked = new Set<string>()
+  const headers = new Proxy({}, { get: (_none, header) => void asked.add(String(header)) })
+  const params = { kind: 'session', id: 'one', name: 'one' }
+  const request = { path: '', search: '', params, req: { headers } } as unknown as FoundRequest
+  try {
+    if (row.action !== 'anybody') row.ask?.(request)
+  } catch {
+    // The query has no required parameter. Such a route reads no header.
+  }
+  return [...asked]
 }
 
-test.each([
-  ['GET /tools/list', '## List', 'parameter'],
-  ['GET /tools/invocations', '## Calls', 'parameter'],
-  ['POST /tools/defs', '### Write many', 'parameter'],
-])('docs/api.md has the parameters of %s, and no others', (name, heading, column) => {
-  expect(documented(heading, column)).toEqual(Object.keys(schemasOf(name).query.shape).toSorted())
+test('the headers that pages of other origins may send are those of the routes, and those of all requests', () => {
+  const ofRoutes = new Set([...SCHEMAS.values()].flatMap(({ headers = {} }) => Object.keys(headers)))
+  const ofAll = ['Authorization', 'Content-Type', 'traceparent']
+  // Every browser sends `Accept` without asking.
+  ofRoutes.delete('Accept')
+  expect(new Set([...ofRoutes, ...ofAll])).toEqual(new Set(allowedHeaders()))
 })
 
-test('docs/api.md has the parameters of GET /audit, and no others', () => {
-  const names = documented('## Audit', 'parameter of `GET /audit`')
-  expect(names.filter((name) => name !== 'GET')).toEqual(
-    Object.keys(schemasOf('GET /audit').query.shape).toSorted(),
-  )
-})
-
-test.each([
-  ['POST /tools/invoke', '## Invoke'],
-  ['POST /tools/dispatch/complete', '### Complete'],
-  ['POST /tools/wrap', '## Wrap'],
-])('docs/api.md has the fields of the body of %s, and no others', (name, heading) => {
-  const { body } = schemasOf(name)
-  expect(documented(heading, 'field')).toEqual(
-    body instanceof z.ZodObject && Object.keys(body.shape).toSorted(),
-  )
-})
+/** The headers that a preflight is answered. */
+function allowedHeaders(): readonly string[] {
+  const listen = serveRoutes(ROWS, {
+    authenticate: () => Promise.reject(new Error('not asked')),
+    corsOrigins: ['https://app.example'],
+    log: textLog({ write: () => true }),
+  })
+  const sent = new Map<string, string>()
+  const req = { method: 'OPTIONS', url: '/', headers: { origin: 'https://app.example' } }
+  const res = {
+    getHeader: () => undefined,
+    setHeader: (name: string, value: string) => sent.set(name.toLowerCase(), value),
+    end: () => {},
+  }
+  listen(req as unknown as Parameters<typeof listen>[0], res as unknown as Parameters<typeof listen>[1])
+  return (sent.get('access-control-allow-headers') ?? '').split(',')
+}

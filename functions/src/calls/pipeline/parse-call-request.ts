@@ -48,7 +48,7 @@ function invalid(pointer: string, fault: string, hint = ''): ToolrackError {
 
 const FIELDS = ['name', 'arguments', 'context', 'expectedDigest'] as const
 
-/** What other systems call the fields of a call. */
+/** The names that other systems give to the fields of a call. */
 const OTHER_NAMES: ReadonlyMap<string, (typeof FIELDS)[number]> = new Map([
   ['tool', 'name'],
   ['function', 'name'],
@@ -59,7 +59,7 @@ const OTHER_NAMES: ReadonlyMap<string, (typeof FIELDS)[number]> = new Map([
   ['digest', 'expectedDigest'],
 ])
 
-/** A sentence with the fields that were probably meant by fields that a call does not have. Empty if there is none. */
+/** A sentence that names the fields that were probably meant, for fields that a call does not have. Empty if there are none. */
 function meantFields(body: JsonObject, unknown: readonly string[]): string {
   const missing = FIELDS.filter((field) => !Object.hasOwn(body, field))
   const guesses = new Set<string | undefined>()
@@ -69,7 +69,7 @@ function meantFields(body: JsonObject, unknown: readonly string[]): string {
   return meant.length === 0 ? '' : ` Did you mean ${meant.join(' and ')}?`
 }
 
-/** Levels of arrays and objects. The arguments themselves are the first level. */
+/** Levels of arrays and objects. The arguments themselves are the first level. Deeper ones could use up the stack of a recursion. */
 const ARGUMENTS_DEPTH_MAX = 32
 
 /** Keys that are refused, because they can change a prototype in a program that copies objects. */

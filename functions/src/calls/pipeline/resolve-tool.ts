@@ -57,7 +57,7 @@ async function resolveIn(view: CatalogView, call: InSession, next: Next<Resolved
 /** The tool, or the error if there is none for this caller. */
 function find(view: CatalogView, { request, principal, session }: InSession): CatalogEntry | ToolrackError {
   const { name, expectedDigest } = request
-  // A tool that rules hide is found here: the next step refuses it by name, with the rule.
+  // A tool that rules hide is found here too. A later step refuses it and names the rule.
   const entry = view.meaning(name)
   if (!entry) return whyNone(view, name, principal)
   // The view contains only tools that the caller may see. A second check protects calls from a mistake in the view.

@@ -75,7 +75,7 @@ function selectedIn(session: SessionSelection): ListFilter {
   return { leavesOut: (entry) => (whyNotInSession(session, entry) ? NOT_CALLABLE : undefined) }
 }
 
-/** Throws if the definition does not let the service run the tool, whatever its arguments are. A step asks before the run, too. */
+/** Throws if the definition does not let the service run the tool, whatever its arguments are. An earlier step calls this too. */
 export function refuseToRun(call: Resolved): asserts call is Runnable {
   const { howRun, entry } = call
   if (howRun.by === 'client')
@@ -162,7 +162,7 @@ const START_EVENT_MS_MAX = 1_000
 /** Sends `start` once: with `now`, or after START_EVENT_MS_MAX. */
 type Start = Disposable & { readonly now: () => void }
 
-/** A call that its runner refuses should be refused in the usual way, so `start` is sent when the runner has begun. */
+/** If the runner refuses a call, the caller should get the usual refusal. So `start` is sent only when the runner has begun. */
 function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   let timer = isHeard ? setTimeout(now, START_EVENT_MS_MAX) : undefined
   function end(): void {
@@ -177,7 +177,7 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   return { now, [Symbol.dispose]: end }
 }
 
-/** The deadline of a call whose definition and operator say nothing, in milliseconds. */
+/** The deadline of a call whose definition and operator say nothing, in milliseconds, because a call must end. */
 export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */

@@ -51,7 +51,7 @@ export type DecideParts = ResolveParts & {
   readonly steps: DecidingSteps
 }
 
-/** The steps that decide whether a call may run. They change nothing, so that a simulation takes the same. */
+/** The steps that decide whether a call may run. They change nothing, so that a simulation can take the same steps. */
 export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion<Authorised> {
   const { steps } = parts
   return onion
@@ -63,7 +63,7 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
     .step('validate the arguments', validateArguments<Authorised>(parts))
 }
 
-/** The steps of a call that has been decided about. */
+/** The steps after the decision about a call. */
 function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Received> {
   const { steps } = parts
   return decided

@@ -25,7 +25,7 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
 }
 
-/** The most arguments whose kinds a definition keeps. Of a tool with more, rules take each argument for `other`. */
+/** The most arguments whose kinds a definition keeps. If a tool has more, rules read each of its arguments as `other`. */
 const KINDS_MAX = 100
 
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
@@ -73,7 +73,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file:
   }
 }
 
-/** Returns one of the kinds that `docs/modules.md` lists. */
+/** Returns one of the kinds that `docs/reference/module-faults.md` lists. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'

@@ -30,7 +30,9 @@ export type AcceptedSpec = SpecFacts & {
   readonly timeoutSeconds: number | null
   readonly secrets: readonly string[]
   readonly network: readonly string[]
-  /** How a text is read in each argument that is not a text as it is sent. Missing in the report of an older runner. */
+  /**
+   * How a text is read in each argument, except in those that get the text as it is sent. Missing in the report of an older runner.
+   */
   readonly kinds?: Readonly<Record<string, readonly string[]>> | undefined
 }
 

@@ -12,7 +12,7 @@ export type DefinitionVersion = {
   readonly by: string
 }
 
-/** How many versions of a definition or module are kept, including the present one. */
+/** How many versions of a definition or module are kept, including the present one, so that one name cannot fill the layer. */
 export const VERSIONS_KEPT = 50
 
 /**

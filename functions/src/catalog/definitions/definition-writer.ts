@@ -15,7 +15,7 @@ import { reshape } from './loose-shape.ts'
 import { LAYER_LIMITS } from './layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
-/** How many definitions one request may contain. */
+/** How many definitions one request may contain. Each has a schema to check. */
 export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']

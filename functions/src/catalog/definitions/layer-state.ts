@@ -36,8 +36,8 @@ export function revisionText(revision: number, epoch: string): string {
 }
 
 /**
- * The number in the text of a reader's revision. Undefined if the reader has to read the whole layer: the revision has
- * another epoch, is newer than the layer (a database was restored from a copy), or is below the floor.
+ * The number in the text of a reader's revision. Undefined if the reader has to read the whole layer. That is so if the revision
+ * has another epoch, is newer than the layer (a database was restored from a copy), or is below the floor.
  */
 export function revisionNumber(text: string, { epoch, revision, floor }: LayerState): number | undefined {
   const [, digits, readEpoch] = /^(\d+)-([0-9a-f]+)$/.exec(text) ?? []

@@ -122,9 +122,9 @@ function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped 
 }
 
 /**
- * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Null and an
- * empty text count only if no key has another value. Reports where the value goes, unless it keeps its own name in a flat tool, and
- * the keys that are left out.
+ * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Null and
+ * an empty text count only if no key has another value. Reports the keys that are left out. Also reports where the value goes,
+ * unless it keeps its own name in a flat tool.
  */
 function taken(tool: Mutable, keys: readonly string[], to: string | null, note: Note) {
   const [own = ''] = keys

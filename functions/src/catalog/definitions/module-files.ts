@@ -1,14 +1,15 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { ModuleFile } from './module-content.ts'
 
-/** The most files of a module, and the most folders in which they may lie. The runner has the same limits. */
+/** The most files of a module. A folder with more is not read further. The runner has the same limit. */
 export const MODULE_FILES_MAX = 64
+/** The most folders of a module. A link inside a folder that leads back to it would otherwise be followed without end. */
 export const MODULE_FOLDERS_MAX = 64
 
-/** The most bytes of all files of a module together. The runner has the same limit. */
+/** The most bytes of all files of a module together, as in the runner. Each may take six in a request, which has at most 4 MB. */
 export const MODULE_FILES_BYTES_MAX = 512 * 1024
 
-/** The most characters of a path in a module. The runner has the same limit. */
+/** The most characters of a path in a module. The runner has the same limit, because faults and tracebacks show paths. */
 export const MODULE_PATH_LENGTH_MAX = 200
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/

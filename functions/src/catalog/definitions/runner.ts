@@ -17,7 +17,7 @@ export type Runner = {
   readonly close: () => Promise<void>
 }
 
-/** A module: its name, which is that of its file without `.py` or that of its folder, and its bytes. */
+/** A module: its name and its bytes. The name is that of its file without `.py`, or that of its folder. */
 export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
@@ -27,7 +27,7 @@ export type ModuleCheck = ModuleSource & {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A module that the user `tenant` no longer calls. Without a tenant, no user calls the module any more. */
+/** A version of a module that will not be called any more: by the user `tenant`, or, without a tenant, by any user. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
@@ -49,7 +49,7 @@ export type RunnerAway = {
   readonly reason: string
 }
 
-/** What a handler that has a parameter `context` is told about its call. The runner adds the deadline. */
+/** The facts about a call that a handler gets in its parameter `context`. The runner adds the deadline. */
 export type CallContext = {
   readonly user: string
   readonly invocationId: string

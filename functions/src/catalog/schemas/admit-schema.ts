@@ -7,9 +7,11 @@ import { sensitiveFaults } from '../../redaction/sensitive-keyword.ts'
 import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
 // Each bound refuses one known attack on validators.
+/** The most bytes of a schema as JSON. The time to compile it grows with its size. */
 const BYTES_MAX = 32 * 1024
-/** The most levels of objects and arrays. The root is level 1. */
+/** The most levels of objects and arrays. The root is level 1. Code that visits the schema later needs stack for each. */
 const DEPTH_MAX = 32
+/** The most JSON values of a schema. The time and memory to compile it grow with their number. */
 const VALUES_MAX = 2_000
 /** The most characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024

@@ -4,7 +4,7 @@ import { nearMiss } from './near-miss.ts'
 
 /** The most sentences of one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
-/** The most characters of the author's schema that one sentence repeats, for example of an `enum`. */
+/** The most characters of the author's schema that one sentence repeats, for example of an `enum`, so that it can be read. */
 const RULE_LENGTH_MAX = 300
 /** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8

@@ -7,6 +7,7 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 
 /** Milliseconds that a check of arguments may take. Even with a schema within all limits, a check can need minutes. */
 const DEADLINE_MS = 1_000
+/** The most definitions whose number of calls is in memory. */
 const KNOWN_MAX = 1_000
 /**
  * How many calls of a definition are checked in the other process before the service compiles the schema in its own. All requests
@@ -18,12 +19,12 @@ type Validate = ReturnType<typeof createValidateArguments>
 type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
- * Checks arguments against the schema of their definition. Both come from strangers: a schema that compares each element with
- * each other element needs minutes, and one that finds many errors in each element fills the memory. So another process makes the
- * check and keeps the compiled schemas.
+ * Checks arguments against the schema of their definition. Both come from strangers. A schema that compares each element with all
+ * others can need minutes. A schema that finds many errors in each element fills the memory. So another process makes the check and
+ * keeps the compiled schemas.
  *
- * If a definition is called often and its checks are certainly cheap (`light-work.ts`), the service makes them in its own
- * process, because the exchange with the other process takes a third of the time of a call.
+ * If a definition is called often and its checks are certainly cheap (`light-work.ts`), the service makes them in its own process.
+ * The exchange with the other process would take a third of the time of a call.
  */
 export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })

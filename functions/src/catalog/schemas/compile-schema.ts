@@ -7,6 +7,7 @@ import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from 
 
 /** How many schema values one Ajv instance compiles before it is replaced. An instance keeps all schemas that it has compiled. */
 const WEIGHT_PER_COMPILER = 2_000
+/** The most faults of a schema that an answer names, so that it stays small. */
 const FAULTS_MAX = 10
 
 /**

@@ -29,9 +29,9 @@ const REFUSING: readonly (readonly [string, readonly string[]])[] = [
 /**
  * A copy of the schema without the patterns that RE2 cannot run. The stored definition keeps the author's schema.
  *
- * If an entry of `patternProperties` is removed, the `additionalProperties` beside it and every `unevaluatedProperties` are
- * removed too, because they would refuse the names that the pattern allows. A keyword of REFUSING is removed if the schema below
- * it has lost a pattern.
+ * If an entry of `patternProperties` is removed, the `additionalProperties` beside it and every `unevaluatedProperties` are removed
+ * too. They would refuse the names that the pattern allows. A keyword of REFUSING is removed if the schema below it has lost a
+ * pattern.
  */
 export function enforceableSchema(root: JsonObject): CompileReport & { readonly schema: JsonObject } {
   const copy = structuredClone<Mutable>(root)

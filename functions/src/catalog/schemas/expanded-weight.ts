@@ -21,8 +21,12 @@ class WeightError extends Error {
 type Place = { readonly schema: JsonObject; readonly path: SchemaPath }
 
 /**
- * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a fault, if a
- * reference is not a local JSON Pointer to a schema, if there is a cycle, or if there are more than 10,000 values.
+ * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a fault, in
+ * three cases:
+ *
+ * - A reference is not a local JSON Pointer to a schema.
+ * - There is a cycle.
+ * - There are more than 10,000 values.
  *
  * Each schema is visited once. The recursion is bounded by the depth, which the caller has checked, and by the number of
  * references.

@@ -1,4 +1,4 @@
-/** The most UTF-16 code units of a name that is compared with the known names. */
+/** The most UTF-16 code units of a name that is compared with the known names. A longer one is hardly a misspelled name. */
 export const NEAR_LENGTH_MAX = 64
 
 /** The most steps of one search. A known name costs STEPS_PER_NAME, and each pair of characters that is compared costs one. */
@@ -24,7 +24,7 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     steps += STEPS_PER_NAME
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
-    // Tools of one family have their first part in common, which makes them no more similar.
+    // The names of one family begin with the same part. This part does not make them more similar.
     // oxlint-disable-next-line toolrack/linear-texts -- Both have at most 64 characters.
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
@@ -41,15 +41,15 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
 }
 
 /**
- * How many slips of the fingers are between two texts, or a number above `max`: characters that were added, left out or changed, and
- * neighbours that changed places. `steps` is the number of pairs of characters that were compared.
+ * How many typing errors are between two texts, or a number above `max`. A typing error is a character that was added, left out or
+ * changed, or two neighbours that changed places. `steps` is the number of pairs of characters that were compared.
  */
 export function slipsBetween(
   a: string,
   b: string,
   max: number,
 ): { readonly slips: number; readonly steps: number } {
-  // There are never fewer slips than the difference of the lengths.
+  // There are never fewer errors than the difference of the lengths.
   if (Math.abs(a.length - b.length) > max) return { slips: max + 1, steps: 0 }
   const [from, to] = withoutCommonEnds(a, b)
   const steps = from.length * Math.min(to.length, 2 * max + 1)
@@ -71,14 +71,14 @@ function withoutCommonEnds(a: string, b: string): readonly [string, string] {
   return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
 }
 
-/** True if two neighbouring characters changed places, which is one slip of the fingers: `titel` for `title`. */
+/** True if two neighbouring characters changed places, which is one typing error: `titel` for `title`. */
 function areSwapped(from: string, to: string): boolean {
   return from.length === 2 && to.length === 2 && from[0] === to[1] && from[1] === to[0]
 }
 
 /**
- * How many characters must be added, removed or changed to turn one text into the other (Levenshtein), or a number above `max`
- * if they are more than `max`. Compares only the pairs of characters whose places differ by at most `max`.
+ * How many characters must be added, removed or changed to turn one text into the other (Levenshtein). Any number above `max` if
+ * there are more. Compares only the pairs of characters whose places differ by at most `max`.
  */
 function editDistance(from: string, to: string, max: number): number {
   const beyond = max + 1

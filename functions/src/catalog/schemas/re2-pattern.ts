@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 
+/** The most characters of a pattern. The time and memory to compile a regular expression grow with its length. */
 const PATTERN_LENGTH_MAX = 1_024
 
 /** Ajv uses this function in place of RegExp. So RE2 runs every pattern, in time linear in its input. */

@@ -5,8 +5,8 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 /** Milliseconds that one schema may take to compile. 600 properties take 800 ms in a new process on a busy machine. */
 const DEADLINE_MS = 2_000
 /**
- * Milliseconds that all schemas of one request may take, without the time in which they wait for other requests. 200 schemas of
- * 2 s each would take seven minutes, but the platform ends a function's request after 60 s.
+ * Milliseconds that all schemas of one request may take, without the time in which they wait for other requests. 200 schemas of 2 s
+ * each would take seven minutes. The platform ends a function's request after 60 s.
  */
 const REQUEST_MS_MAX = 20_000
 

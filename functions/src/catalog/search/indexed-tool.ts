@@ -15,13 +15,16 @@ export type IndexedTool = {
 const FIELDS = { name: 1, description: 1, labels: 1, arguments: 0.5 } as const
 type Field = keyof typeof FIELDS
 
-/** An occurrence has just its weight in a tool of this many terms. DAMPING says how much it loses in a longer one, as in BM25. */
+/**
+ * In a tool with this many terms, an occurrence counts exactly its weight. DAMPING says how much it loses in a longer tool, as in
+ * BM25.
+ */
 const USUAL_LENGTH = 50
 const DAMPING = 0.75
 
 /** UTF-16 code units of each field that are read. Nearly all fields are shorter. */
 const FIELD_LENGTH_MAX = 10_000
-/** How deep arguments within arguments are read. */
+/** How many levels of arguments within arguments are read. Deeper ones do not say what a tool is for. */
 const DEPTH_MAX = 6
 
 /** Reads the definition of a tool for the index. */

@@ -19,7 +19,7 @@ export class LayerHits {
   readonly layer: SearchedLayer
   /** Above 0 for a tool that is found. */
   readonly scores: Float64Array
-  /** 1 for a tool that has a word of the query in more than its arguments. */
+  /** 1 for a tool that has a word of the query outside its arguments. */
   readonly #heads: Uint8Array
   /** The last look-up that has counted a family. */
   readonly #counted: Uint32Array
@@ -50,7 +50,7 @@ export class LayerHits {
     return count
   }
 
-  /** Adds a term to the scores. With `isHead`, a tool that has it in more than its arguments fits. */
+  /** Adds a term to the scores. With `isHead`, a tool that has the term outside its arguments fits. */
   add(term: string, worth: number, isHead: boolean): void {
     const { index, shown } = this.layer
     const postings = index.of(term)

@@ -5,7 +5,9 @@ import { indexedTool, type IndexedTool } from './indexed-tool.ts'
 import type { ToolFacts } from './twins.ts'
 import { Vocabulary } from './vocabulary.ts'
 
-/** The tools that have one term. `tools` has twice the number of the tool, plus 1 if not only its arguments have the term. */
+/**
+ * The tools that have one term. `tools` has twice the number of the tool, plus 1 if the tool has the term outside its arguments.
+ */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
 /** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */

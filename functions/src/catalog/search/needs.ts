@@ -4,8 +4,9 @@ import { isNumber, splitWords, termsOf } from './words.ts'
 /** What a tool cannot be called without: how many numbers, and whether a date. */
 export type Needs = { readonly numbers: number; readonly date: boolean }
 
-/** What each missing value leaves of a score, for at most MISSING_MAX of them. */
+/** The part of a score that remains for each missing value, for at most MISSING_MAX of them. */
 const MISSING = 0.8
+/** The most missing values that count. More of them say nothing more about whether a tool fits. */
 const MISSING_MAX = 3
 /** A query with fewer words is keywords, which have no values. */
 const REQUEST_MIN = 5

@@ -7,7 +7,7 @@ import { readQuery, type ReadQuery } from './read-query.ts'
 import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
 
-/** A tool with how well it fits. A word that only one tool has is worth about 1. */
+/** A tool, and how well it fits. A word that only one tool has is worth about 1. */
 export type ScoredTool = { readonly entry: CatalogEntry; readonly score: number }
 
 /** A tool that stands for its group. Its twins are near-identical tools that fit less. */
@@ -20,23 +20,30 @@ export type Wanted = {
   readonly only?: ((entry: CatalogEntry) => boolean) | undefined
 }
 
-/** A view is searched as if it had so many more tools without a word of the query. Without them, the words of a small view would tell nothing. */
+/**
+ * A view is searched as if it had this many more tools, none with a word of the query. Otherwise the words of a small view would
+ * tell nothing.
+ */
 const OTHER_TOOLS = 50
-/** What a word counts that only begins like one of the query, or is nearly the same. At most NEAR_MAX of them are looked up. */
+/**
+ * The weight of a word that only begins like a word of the query, or is nearly the same. At most NEAR_MAX of them are looked up.
+ */
 const NEAR = 0.4
+/** The most words that begin like a word of the query. Each costs a look at every tool that has it, and tells less than the word itself. */
 const NEAR_MAX = 10
-/** What two neighbouring words are worth that the query and the description have in common. */
+/** The weight of two neighbouring words that are in the query and in the description. */
 const COMMON_PHRASE = 0.7
-/** The score from which a tool fits of which only the arguments have words of the query. */
+/** The lowest score with which a tool fits that has the words of the query only in its arguments. */
 const FITTING = 0.4
-/** What it is worth if the query has the exact name of the tool. */
+/** The weight of the tool's exact name in the query. */
 const NAMED = 10
 /** How many of the best tools are compared with the query word by word. */
 const REFINED = 200
 
 /**
- * The tools of a view that fit the query, the best first; equally good ones in the order of their names. Of near-identical tools the
- * best stands for the others. Everything is counted over the tools that the view shows, so the answer tells nothing about others.
+ * The tools of a view that fit the query, the best first. Equally good tools are in the order of their names. The best of several
+ * near-identical tools stands for the others. Only tools that the view shows are counted, so the answer reveals nothing about
+ * others.
  */
 export function* rankedTools(
   view: CatalogView,
@@ -66,7 +73,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
 
   /** Returns false if no shown tool has the term. */
   function* add(term: string, factor: number, isHead: boolean): Pieces<boolean> {
-    // Of 100,000 tools, a common word takes a millisecond.
+    // With 100,000 tools, a common word takes a millisecond.
     yield
     const families = hits.reduce((sum, layer) => sum + layer.families(term), 0)
     if (families > 0) for (const layer of hits) layer.add(term, factor * worth(families), isHead)
@@ -99,7 +106,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
   return worth(0)
 }
 
-/** Leaves out what the query does not mean, and puts the tools first whose names it has. */
+/** Leaves out tools that the query does not mean. Puts the tools first whose names are in the query. */
 function keepFitting(
   view: CatalogView,
   hits: readonly LayerHits[],
@@ -121,7 +128,7 @@ function keepFitting(
     })
 }
 
-/** The best, in the order that common phrases give them too. */
+/** The best tools, sorted again with the weight of common phrases. */
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   const better = best
     .slice(0, REFINED)

@@ -7,7 +7,10 @@ export const QUERY_LENGTH_MAX = 1_000
 /** The most different terms of a query, in the order in which it has them. Each costs a look at every tool that has it. */
 const TERMS_MAX = 64
 
-/** What a term counts that the query only has in quotation marks: it is a value more often than what the tool does. */
+/**
+ * The weight of a term that the query has only in quotation marks. Such a term is mostly a value, and does not say what the tool
+ * does.
+ */
 const QUOTED = 0.5
 /** At most 100 code units, so that the time for a query grows with its length only. */
 const QUOTATION = /(?<![\p{L}\p{N}])(?:'[^']{1,100}'|"[^"]{1,100}"|“[^”]{1,100}”)(?![\p{L}\p{N}])/gu
@@ -20,19 +23,19 @@ export type QueryTerm = { readonly term: string; readonly factor: number }
 export type ReadQuery = {
   /** Empty for a query without words. */
   readonly terms: readonly QueryTerm[]
-  /** Terms of what the query does not say, but is about. */
+  /** Terms that the query does not contain, but implies. */
   readonly hints: readonly QueryTerm[]
   /** Undefined if nothing can be said of them. */
   readonly values: Needs | undefined
   /** Hashes of the pairs of neighbouring words. */
   readonly phrases: ReadonlySet<number>
-  /** The words, if all of them are words that tell little: only a tool with such a name can be meant. */
+  /** The words, if all of them are common. Then only a tool whose name has these words can be meant. */
   readonly littleTelling: ReadonlySet<string> | undefined
   /** What may be the name of a tool, as it is written. */
   readonly names: readonly string[]
 }
 
-/** Reads a query. Of a long one, the middle is left out: people ask before or after what they have pasted. */
+/** Reads a query. The middle of a long query is left out, because people write their question before or after a pasted text. */
 export function readQuery(whole: string): ReadQuery {
   const half = QUERY_LENGTH_MAX / 2
   const query = whole.length <= QUERY_LENGTH_MAX ? whole : `${whole.slice(0, half)} ${whole.slice(-half)}`

@@ -14,7 +14,7 @@ const HAS_VOWEL = new RegExp(`^(?:${CONSONANTS})?[aeiouy]`)
 /** Consonant, vowel, consonant: the end of a short word, such as `hop`. */
 const SHORT = new RegExp(`^${CONSONANTS}[aeiouy][^aeiouwxy]$`)
 
-/** Longer endings stand before those that they end with. */
+/** A longer ending stands before the shorter endings in it. */
 const STEP_2: readonly (readonly [ending: string, by: string])[] = [
   ['ational', 'ate'],
   ['ization', 'ize'],

@@ -22,7 +22,7 @@ import type { ToolSearch } from './tool-search.ts'
 /** How many tools a model finds if it does not say how many. */
 const FOUND = 5
 
-/** UTF-16 code units of the first sentence of a description that a model reads of a found tool. */
+/** The most UTF-16 code units of a description's first sentence that a model gets for a found tool. */
 const SENTENCE_LENGTH_MAX = 300
 
 type Parts = {
@@ -35,7 +35,7 @@ type Parts = {
   readonly signal: AbortSignal
 }
 
-/** Finds tools for a model: in what its caller may see, under the names by which the model may call them. */
+/** Finds tools for a model among those that its caller may see, under the names by which the model may call them. */
 export class ToolFinder implements Finder {
   readonly #parts: Parts
   readonly #dialect: Dialect | undefined

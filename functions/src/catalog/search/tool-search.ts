@@ -15,15 +15,15 @@ export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
 /** The indexes that are made at the same time, each in turns. A new index may take a hundred MB until it is done. */
 const INDEXES_AT_ONCE = 16
-/** The most searches of one user that may wait for their indexes. */
+/** The most searches of one user that may wait for their indexes. More would only delay that user's own work. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
 
 type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 
 /**
- * Searches the tools that a view shows. The index of a layer is made when it is first searched, and from its last index when the
- * layer has changed.
+ * Searches the tools that a view shows. The index of a layer is made when the layer is first searched. After a change of the layer,
+ * the next index is made from the last one.
  */
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
@@ -41,7 +41,7 @@ export class ToolSearch {
 
   /**
    * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
-   * several turns. Ends with the reason of the signal of `wanted` if that is aborted.
+   * several turns. If the signal of `wanted` is aborted, it rejects with the signal's reason.
    */
   async find(
     view: CatalogView,

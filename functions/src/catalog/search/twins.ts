@@ -15,9 +15,9 @@ export type ToolFacts = {
   readonly needs: Needs
 }
 
-/** How much two tools must have in common to be twins: this share of all the words that either has. */
+/** Two tools are twins if they have at least this share of their words in common. */
 const COMMON = 0.5
-/** A shorter description, such as "Calls the API", may be that of many different tools. */
+/** Many different tools may have a shorter description, such as "Calls the API". */
 const DESCRIPTION_MIN = 3
 /** Hashes of each kind that are kept, so that a comparison has a bound. Nearly all names and descriptions are shorter. */
 const HASHES_MAX = 64
@@ -81,8 +81,10 @@ export function groupTwins<Item extends { readonly facts: ToolFacts }>(
 }
 
 /**
- * True if two tools do the same as far as their definitions say: names that differ only in numbers, with descriptions that have half of
- * their words in common; or the same description and arguments, with half of the words of their names in common.
+ * True if two tools do the same, as far as their definitions say. There are two cases:
+ *
+ * - Their names differ only in numbers, and their descriptions have half of their words in common.
+ * - Their descriptions and arguments are the same, and their names have half of their words in common.
  */
 function areTwins(a: ToolFacts, b: ToolFacts): boolean {
   if (a.family === b.family)

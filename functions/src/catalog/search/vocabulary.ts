@@ -1,8 +1,10 @@
 import { slipsBetween } from '../schemas/near-miss.ts'
 
-/** Letters that a word must have for its parts to count. Shorter ones begin too many others: `car` and `carbon`. */
+/**
+ * The fewest letters of a word that is also found by its beginning. Too many words begin with a shorter one: `car` and `carbon`.
+ */
 const PART_MIN = 4
-/** Letters that a misspelled word must have, and those from which two slips are allowed. */
+/** The fewest letters of a word that may be misspelled, and of a word that may have two typing errors. */
 const SLIP_MIN = 5
 const TWO_SLIPS_MIN = 8
 const PREFIX = 3

@@ -21,7 +21,7 @@ const WITHOUT_SPACES =
 const RUNS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
 
-/** UTF-16 code units of a word that count. The beginning of a longer word is as good for finding it. */
+/** The most UTF-16 code units of a word that count. The beginning of a longer word is enough to find it. */
 const WORD_LENGTH_MAX = 40
 
 /**

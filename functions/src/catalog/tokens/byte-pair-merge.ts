@@ -1,7 +1,10 @@
-/** No token of o200k has more bytes, so no longer pair is looked up. */
+/** The longest token of o200k, in bytes. No longer pair is looked up. */
 const TOKEN_BYTES_MAX = 128
 
-/** Positions are below this number. It times the highest rank is below 2^53, so a rank and a position fit into one number. */
+/**
+ * Positions are below this number. The product of this number and the highest rank is below 2^53, so a rank and a position fit into
+ * one number.
+ */
 const POSITIONS = 2 ** 32
 
 /** Pairs that are looked at between two yields, which takes a few milliseconds. */
@@ -44,7 +47,7 @@ export function* countMerged(
   for (let lowest = pop(heap); lowest !== undefined; lowest = pop(heap)) {
     if (++steps % STEPS === 0) yield
     const at = lowest % POSITIONS
-    // The pair at this position is another one by now.
+    // Another pair is at this position by now.
     if (rankAt[at] !== (lowest - at) / POSITIONS) continue
     const middle = next[at] ?? length
     const end = next[middle] ?? length

@@ -12,8 +12,9 @@ const NEXT = `,${FRAGMENT_START}`
 /** The encoder also splits between one of these letters and one of these marks. Every fragment has such a place. */
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 
-/** The longest text whose count is remembered, in UTF-16 code units. */
+/** The longest text whose count is remembered, in UTF-16 code units: the end of a fragment, which is a few brackets. */
 const REMEMBERED_LENGTH_MAX = 256
+/** The most texts whose counts are remembered, which bounds the memory of a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
 /** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
@@ -24,7 +25,9 @@ export type Joint = {
   readonly empty: string
 }
 
-/** A fragment in a list: the tokens that it takes if another one follows, and the texts that decide what it takes otherwise. */
+/**
+ * A fragment in a list: the tokens that it takes if another fragment follows, and the texts that decide what it takes at the end.
+ */
 export type CountedFragment = {
   /** The tokens of `fragmentEnd`. */
   readonly tokens: number
@@ -39,7 +42,7 @@ export function fragmentEnd(fragment: string): string {
   return fragment.slice(FRAGMENT_START.length) + NEXT
 }
 
-/** The end of a fragment behind its last place at which the encoder splits whatever follows. It is usually a few brackets. */
+/** The end of a fragment, behind the last place where the encoder splits in any case. It is usually a few brackets. */
 export function tailOf(fragment: string): string {
   // The place is nearly always near the end, and the rest of the fragment may be long.
   const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)

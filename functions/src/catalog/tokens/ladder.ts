@@ -15,7 +15,7 @@ type Step = {
   readonly isLarge: boolean
 }
 
-/** Above so many tokens, a step waits until all others are done. Otherwise one huge definition would hide all tools after it. */
+/** A step with more tokens waits until all others are done. Otherwise one huge definition would hide all tools after it. */
 export const STEP_TOKENS_MAX = 2_000
 
 /** The rungs from the lowest to the highest. */
@@ -32,10 +32,11 @@ const NOTHING: RungCost = { tokens: 0, bytes: 0 }
 export type Standing = { readonly rung: Rung | undefined; readonly needs: { readonly [On in Rung]?: number } }
 
 /**
- * Places tools, which are sorted by priority, on the highest rungs that the room allows. `open` is what a list takes without them.
+ * Places tools, which are sorted by priority, on the highest rungs that the room allows. `open` is the number of tokens of a list
+ * without them.
  *
- * Tools climb in steps, and the order of the steps does not depend on the room. They are done in this order until one does not fit. So
- * more room never gives a tool a lower rung.
+ * Tools climb in steps, and the order of the steps does not depend on the room. They are done in this order until one does not fit.
+ * So more room never gives a tool a lower rung.
  */
 export function climb(
   tools: readonly Climber[],

@@ -17,8 +17,8 @@ let counter: Promise<TokenCounter> | undefined
 
 /**
  * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs it, so no other request waits for
- * it. Of the package only the vocabulary is imported: its own encoder takes quadratic time for a long word, and remembers
- * 100,000 words of any length.
+ * it. Only the vocabulary of the package is imported. Its own encoder takes quadratic time for a long word, and remembers 100,000
+ * words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
   return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {

@@ -23,7 +23,7 @@ export type HidingRules = {
   readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
 }
 
-/** Why a list leaves a tool out which may be called by the same principal. */
+/** Why a list leaves out a tool that rules and grant let the principal call. */
 export type LeftOut = {
   readonly reason: 'OUT_OF_SCOPE' | 'NOT_SELECTED'
   readonly message: string
@@ -31,7 +31,10 @@ export type LeftOut = {
   readonly scope?: string
 }
 
-/** What narrows one list, beside grants and rules. It only leaves tools out; which definition a name means stays as it is. */
+/**
+ * A filter of one list, in addition to grants and rules. It only leaves tools out, and does not change which definition a name
+ * means.
+ */
 export type ListFilter = {
   /** Equal for equal contents. Only a filter whose list has a revision of its own needs one. */
   readonly revision?: string

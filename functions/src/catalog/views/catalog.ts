@@ -6,6 +6,7 @@ import { RungFragments } from './rung-fragments.ts'
 import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
+/** The most users whose layers are in memory. The layer that was used least recently is dropped, and read again when it is needed. */
 const USER_LAYERS_MAX = 1_000
 /** Bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024

@@ -6,7 +6,7 @@ import { aliasOfEntry } from './layer-snapshot.ts'
 /** Memory that a fragment takes in addition to its bytes: its key, its entry in the cache, and the Buffer object. */
 const OVERHEAD_BYTES = 400
 
-/** Bytes of fragments that an instance keeps, for all dialects and users together. */
+/** Bytes of fragments that an instance keeps, for all dialects and users together. One that was dropped is converted again. */
 export const FRAGMENT_BYTES_MAX = 32 * 1024 * 1024
 
 /** A fragment and the text that it was made from. */

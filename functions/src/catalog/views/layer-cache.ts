@@ -74,7 +74,7 @@ export class LayerCache {
     this.#checkedAt = -Infinity
   }
 
-  /** A layer that all users share is read as work of the service, whoever has asked for it. */
+  /** A layer that all users share is read as work of the service, and not of the user who has asked for it. */
   #readAsOwner(): Promise<void> {
     return this.#layer === 'user' ? this.#read() : asPart(`the ${this.#layer} layer`, () => this.#read())
   }

@@ -38,8 +38,8 @@ export class LayerSnapshot {
   }
 
   /**
-   * The revision at which a name was written or deleted last. Of a name that is not known, the newest one at which it may have been
-   * deleted. Undefined if the layer never had it.
+   * The revision at which a name was written or deleted last. For a name that is not known, the newest revision at which it may
+   * have been deleted. Undefined if the layer never had the name.
    */
   writtenAt(name: string): string | undefined {
     const { byName, forgotten } = this.deletions
@@ -65,7 +65,7 @@ export class LayerSnapshot {
     return this.#byAlias
   }
 
-  /** Reads the aliases for `byAlias` in pieces. What one caller has read, the others need not read. */
+  /** Reads the aliases for `byAlias` in pieces. Other callers need not read them again. */
   *readAliases(): Pieces<void> {
     const { sorted } = this
     this.#aliasesLeft ??= sorted.length

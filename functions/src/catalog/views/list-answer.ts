@@ -33,8 +33,8 @@ export type ItemWorkflows = {
 }
 
 /**
- * Makes a list from the fragments of definitions, which were serialised when the definitions were read. `notes` has what the list says
- * of a tool, under a key that no definition has.
+ * Makes a list from the fragments of definitions, which were serialised when the definitions were read. `notes` has further facts
+ * about a tool, which stand under a key that no definition has.
  */
 export function* listAnswer(
   view: CatalogView,
@@ -130,7 +130,7 @@ export function workflowOf(
 }
 
 /**
- * The whole list. If a model is to find more tools and the vendor has a search of its own, this search stands first and the listed
+ * The whole list. If a model may look for more tools and the vendor has its own search, this search stands first and the listed
  * tools are deferred. Otherwise, and if there is nothing to defer, the service's own search tools stand first.
  */
 export function withSearch(

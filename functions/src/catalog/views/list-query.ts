@@ -10,8 +10,9 @@ export type ItemNames = (typeof ITEM_NAMES)[number]
 /** What a list has if its query does not say it. */
 export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
 
+/** The most items of one page. The next page needs another request. */
 export const PAGE_MAX = 1_000
-/** How many different tags, and how many different categories, one query may name. */
+/** How many different tags, and how many different categories, one query may name. Each is compared with every tool. */
 export const FILTER_VALUES_MAX = 50
 
 export type ListQuery = {

@@ -37,7 +37,10 @@ export type ToolOrder = {
 /** What a model can do with tools, beside the budget. */
 export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
 
-/** Places the tools of a list. Above `toolsMax`, the last in the order are dropped. `open` is what the list takes without them. The result is in the order of the ladder. */
+/**
+ * Places the tools of a list. If there are more than `toolsMax`, the last in the order are dropped. `open` is the number of tokens
+ * of the list without them. The result is in the order of the ladder.
+ */
 export function placeTools(
   tools: readonly SizedTool[],
   { pinned, rank, search }: ToolOrder,

@@ -80,7 +80,9 @@ function withoutStrict(dialect: DialectRules): DialectRules {
 
 /** Most fragments have one of a few tails. */
 const TAILS = new Map<string, string>()
+/** The most ends of fragments that are shared. Equal ends are one text in memory. */
 const TAILS_MAX = 1_000
+/** The longest end that is shared, in UTF-16 code units. Such ends are a few brackets. */
 const TAIL_LENGTH_MAX = 32
 
 function shared(tail: string): string {

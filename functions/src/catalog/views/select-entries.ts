@@ -26,7 +26,7 @@ export type Selected = {
   readonly hasMore: boolean
 }
 
-/** UTF-8 bytes that one answer may have. */
+/** UTF-8 bytes that one answer may have. A list without `limit` that has more is refused, and a page ends earlier. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
 /** Bytes of an answer that a page reserves for commas and workflow names. */
@@ -149,7 +149,10 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
   for (const entry of entries) if (!isFinder(entry)) yield entry
 }
 
-/** The entries from which the query selects those that the view shows. A tool that is asked for by name is in the list whatever it is for. */
+/**
+ * The entries from which the query selects those that the view shows. A tool that is asked for by its name is in the list, also if
+ * it is for finding tools.
+ */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
     return {

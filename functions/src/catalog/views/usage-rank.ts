@@ -2,7 +2,7 @@
 export type UsageRank = {
   /** Equal for equal orders. Empty if no tool was used. */
   readonly revision: string
-  /** The places of the tools that are used and work. The first place is 0. */
+  /** The places of the tools that are used and do not mostly fail. The first place is 0. */
   readonly places: ReadonlyMap<string, number>
 }
 

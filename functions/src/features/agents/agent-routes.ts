@@ -121,7 +121,10 @@ function changeTools(
   return original({
     method,
     path: TOOLS,
-    schemas: async () => (await import('./agent-schemas.ts')).CHANGE_TOOLS,
+    schemas: async () => {
+      const { ADD_TOOLS, REMOVE_TOOLS } = await import('./agent-schemas.ts')
+      return method === 'POST' ? ADD_TOOLS : REMOVE_TOOLS
+    },
     takesBody: true,
     action: WRITE_AGENTS,
     async handle(request) {

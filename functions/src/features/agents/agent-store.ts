@@ -53,7 +53,7 @@ const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
   },
 }
 
-/** The links that this service has made. Those of the original service are not counted when they come, and may go. */
+/** The number of links that this service has made. Links of the original service are not counted, and it may delete some. */
 const COUNT: Collection<{ readonly links: number }> = {
   name: 'linkCount',
   owner: 'user',
@@ -115,8 +115,8 @@ export class AgentStore {
   }
 
   /**
-   * False if the user has LINKS_PER_USER links, or the session has LINKED_PROJECTS_MAX in other projects, and there is none for this
-   * session and project; then nothing is written.
+   * False, and nothing is written, if a new link would be one too many. A user may have LINKS_PER_USER links, and a session
+   * LINKED_PROJECTS_MAX in other projects. A link that this service has made can always be changed.
    */
   link = (session: LinkedSession, agentId: string, nowMs: number): Promise<boolean> =>
     this.#changeLink(session, (before, projects, links) => {
@@ -167,7 +167,7 @@ export class AgentStore {
   }
 }
 
-/** In keys and in the list of a session's projects, that no project was named. No id of a project is empty. */
+/** Stands for no project, in keys and in the list of a session's projects. No id of a project is empty. */
 const NO_PROJECT = ''
 
 function agentRef(key: string): Ref<Agent> {
@@ -197,7 +197,9 @@ function linkIn({ agentId, created, updated }: JsonObject, key: string): Link | 
   return { sessionId: key.slice(key.indexOf('/') + 1), agentId, ...times }
 }
 
-/** Reads a document of this service or of the original one. What other programs have left out or spoilt is read as absent. */
+/**
+ * Reads a document of this service or of the original one. A field that another program has left out or damaged is read as absent.
+ */
 function agentIn(
   { name, description, workflowName, created, updated, tools, inputSchema }: JsonObject,
   id: string,

@@ -1,8 +1,11 @@
 import type { JsonObject } from '@toolrack/contract'
 
-/** The most agents that a user may create, and the most that one list has. */
+/** The most agents that a user may create, and the most that one list has. With their schemas, a list has at most 7 MB. */
 export const AGENTS_PER_USER = 200
-/** The most links of a user from sessions to agents, in all projects. */
+/**
+ * The most links of a user from sessions to agents, in all projects. Each is a small document. Those of the original service are not
+ * counted.
+ */
 export const LINKS_PER_USER = 10_000
 /** The most projects in which one session is linked to an agent, because each call through the session looks at all of them. */
 export const LINKED_PROJECTS_MAX = 100

@@ -3,8 +3,11 @@ import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 import { measureSchema } from '../../catalog/schemas/admit-schema.ts'
 import { AGENT_TOOLS_MAX, type Agent } from './agent.ts'
 
+/** The most characters of a name. The id comes from the name, and is the id of a document. */
 const NAME_LENGTH_MAX = 200
+/** The most characters of a description. People and models read no more. */
 const DESCRIPTION_LENGTH_MAX = 4_000
+/** The most characters of the name of a workflow, as for `TOOLRACK_DEFAULT_WORKFLOW`. */
 const WORKFLOW_NAME_LENGTH_MAX = 256
 /** The most levels of an input schema. Firestore keeps 20 levels of a document. */
 const SCHEMA_LEVELS_MAX = 16

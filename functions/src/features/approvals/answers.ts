@@ -30,7 +30,7 @@ export function answerOf(known: readonly Approval[], call: AskedCall, nowMs: num
   return first && !unanswered(known, call, nowMs) ? answerTo(first, known, call, nowMs) : undefined
 }
 
-/** True if nobody has changed the definition since the approval was asked for, also not there and back. */
+/** True if nobody has changed the definition since the approval was asked for. A change that was undone counts too. */
 export function isOfDefinition(
   { tool, digest, mark }: Approval,
   call: Pick<AskedCall, 'tool' | 'digest' | 'mark'>,
@@ -47,7 +47,7 @@ function isAnswer(approval: Approval, call: Pick<BoundCall, 'session'>, nowMs: n
 
 /**
  * True if the approval was asked for by an equal call, so that a user need not decide twice. If the rule or the definition was
- * changed there and back, it is another question, because an answer for always would have ended already.
+ * changed, it is another question, even if the change was undone: an answer for always would have ended already.
  */
 export function isEqual(approval: Approval, call: AskedCall): boolean {
   const isSameRule = call.asks.some(({ key }) => key === approval.asked.key)
@@ -62,8 +62,8 @@ const OTHER_WORKFLOW =
   'The approval is for a call of another workflow; nothing was run. Make the call without it to ask again.'
 
 /**
- * Why an approval is not that of the call; undefined if it is. The user may make the call of a workflow, whose job token may have
- * ended; another workflow may not, because it is not the one that the user saw.
+ * Why an approval is not that of the call; undefined if it is. The user may make the call of a workflow, because the workflow's job
+ * token may have ended. Another workflow may not, because the user did not see it.
  */
 export function whyOther(approval: Approval, call: Omit<AskedCall, 'asks'>): string | undefined {
   const { workflow } = approval

@@ -20,27 +20,43 @@ const shown = z.strictObject({
   invocationId: uuid.nullable(),
 })
 
+const byApproval = byId('The id of the approval.')
+
 export const LIST_APPROVALS: RouteSchemas = {
+  summary: 'Lists your approvals, the newest first, without the arguments of the calls.',
   params: none,
   query: z.strictObject({
-    status: z.enum(APPROVAL_STATES).optional(),
-    tool: z.string().optional(),
-    ...page,
+    status: z.enum(APPROVAL_STATES).optional().describe('Only approvals in this state.'),
+    tool: z.string().optional().describe('Only approvals of calls of this tool, by its canonical name.'),
+    ...page(1_000),
   }),
   answers: { 200: z.strictObject({ items: z.array(shown) }) },
 }
 export const READ_APPROVAL: RouteSchemas = {
-  params: byId,
+  summary: 'Reads an approval with the arguments of the call, without their secrets.',
+  params: byApproval,
   query: none,
   answers: { 200: shown.extend({ arguments: jsonObject, editedArguments: jsonObject.exactOptional() }) },
 }
 export const DECIDE_APPROVAL: RouteSchemas = {
-  params: byId,
+  summary: 'Decides a pending approval.',
+  params: byApproval,
   query: none,
   body: z.strictObject({
-    decision: z.enum(['once', 'always', 'session', 'deny']),
-    arguments: jsonObject.optional(),
+    decision: z
+      .enum(['once', 'always', 'session', 'deny'])
+      .describe(
+        '`once`: the call may be made once, within 15 minutes. `always`: the rule asks no more about your calls of this tool. `session`: as `always`, for the session of the call. `deny`: the call may not be made.',
+      ),
+    arguments: jsonObject
+      .optional()
+      .describe('Only with `once`: arguments that replace those of the call. They are checked as in a call.'),
   }),
   answers: { 200: shown },
 }
-export const REMOVE_APPROVAL: RouteSchemas = { params: byId, query: none, answers: { 204: nothing } }
+export const REMOVE_APPROVAL: RouteSchemas = {
+  summary: 'Cancels an approval that no call has used, or forgets an `always` or a `session`.',
+  params: byApproval,
+  query: none,
+  answers: { 204: nothing },
+}

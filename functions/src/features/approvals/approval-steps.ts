@@ -41,7 +41,10 @@ async function withEditedArguments(
   return next({ ...call, request: { ...request, arguments: args, sentArguments: request.arguments } })
 }
 
-/** Runs a call that a rule asks about only with an approval, which it uses up. The service asks only for tools that it runs itself. */
+/**
+ * If a rule asks about a call, runs the call only with an approval, which it uses up. The service asks only for tools that it runs
+ * itself.
+ */
 export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
   return (call, next) => {
     const { decision, entry, request } = call
@@ -71,7 +74,7 @@ async function ruled(
   next: Next<Authorised>,
 ): Promise<CallOutcome> {
   const { decision, principal, request, entry, invocationId } = call
-  // The rules refuse such a call further out. An approval must not lift a refusal if that step has a mistake.
+  // An earlier step has refused such a call. An approval must not lift a refusal, even if that step has a mistake.
   if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
   if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
   const { uid } = principal
@@ -108,7 +111,7 @@ async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall>
   const mark = tool && stored !== undefined ? found?.tool && `${stored} ${found.tool}` : stored
   const keys = asks.map((rule) => {
     if (!isOfOperator(rule)) return keptRule(rule)
-    // Without a mark nothing answers the rule.
+    // Without a mark, no answer for always counts.
     const ruleMark = found?.rules[ofOperator.indexOf(rule)] ?? newMark()
     return keptRule({ ...rule, says: `${ruleMark} ${rule.says}` })
   })

@@ -18,7 +18,7 @@ export type PlannedApprovals<Result> = {
 
 type All = { readonly approvals: readonly Approval[] }
 
-/** A call waits for them, so not as long as for other documents. */
+/** A call waits for them, so these times are shorter than for other documents. */
 const WAIT_MS = { read: 2_000, change: 5_000 } as const
 
 /** All approvals of a user are in one document, so that one transaction on it decides between two calls. */

@@ -10,7 +10,7 @@ import { argumentsIn, argumentsToKeep, keptText } from './kept-arguments.ts'
 import { plannedTake } from './planned-take.ts'
 import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 
-/** What is told about a new approval to the operator's webhook. It has no arguments. */
+/** The facts about a new approval for the operator's webhook. The arguments are not among them. */
 export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
 
 /** Tells about a new approval. Never throws and never waits. */

@@ -5,8 +5,8 @@ import type { Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
 
 /**
- * The edited arguments as they run. Who edits sees `[redacted]` in place of a secret and sends it back: there the original value is put
- * back. Throws ARGUMENTS_REDACTED where this is not possible, and if a secret would have to be kept without a key.
+ * The edited arguments as they run. The user who edits sees `[redacted]` in place of a secret and sends it back. There the original
+ * value is put back. Throws ARGUMENTS_REDACTED where this is not possible, and if a secret would have to be kept without a key.
  */
 export function argumentsToRun(
   edited: JsonObject,
@@ -41,7 +41,7 @@ function restoredValue(
   return isJsonObject(edited) ? restoredObject(edited, shown, original, at) : edited
 }
 
-/** In a list of another length nobody knows which item stands for which secret. */
+/** If the length of a list has changed, it is not known which item stands for which secret. */
 function restoredList(
   edited: readonly JsonValue[],
   shown: JsonValue | undefined,

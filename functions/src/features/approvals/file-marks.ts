@@ -36,9 +36,9 @@ type Marks = {
 }
 
 /**
- * Marks for what no store numbers: definitions of the file layer, and the operator's rules. A mark is made when somebody is first asked
- * about the definition or the rule, and is dropped for good when a server sees that the file says something else. So an `always` that
- * has the mark does not come back with an older file. Without such questions, nothing is stored.
+ * Marks for what no store numbers: definitions of the file layer, and the operator's rules. A mark is made when somebody is first
+ * asked about the definition or the rule. It is dropped for good when a server sees that the file has changed there. So an `always`
+ * that has the mark does not come back with an older file. Without such questions, nothing is stored.
  */
 export class FileMarks {
   readonly #parts: Parts
@@ -121,7 +121,7 @@ export class FileMarks {
     })
   }
 
-  /** What is asked, without a tool of which the newest read of the layer says something else. */
+  /** The tool and the rules that are asked about, without a tool that has changed in the newest read of the layer. */
   #present({ tool, rules }: AskedFiles): AskedFiles {
     const isPresent = !this.#digests || (tool && this.#digests.get(tool.name) === tool.digest)
     return { tool: isPresent ? tool : undefined, rules }
@@ -169,7 +169,7 @@ function marksText({ tools, rules }: Marks): string {
   return JSON.stringify({ tools: Object.fromEntries(tools), rules: Object.fromEntries(rules) })
 }
 
-/** Reads what `marksText` has written. Of another text nothing is known, so that whatever was answered has ended. */
+/** Reads a text of `marksText`. Any other text has no marks, so that all answers have ended. */
 function readMarks(text: string | undefined): Marks {
   const read = text === undefined ? undefined : parsedJson(text)
   const { tools = {}, rules = {} } = (isJsonObject(read) ? read : {}) as Partial<StoredMarks>

@@ -4,9 +4,9 @@ import { isOfDefinition, unanswered, whyOther, type AskedCall } from './answers.
 import type { PlannedApprovals } from './approval-store.ts'
 
 /**
- * What it changes that a call takes an approval, which is then `used`. It stays as it is if it is `pending`, or an `always` or
- * `session` by which every rule that asks about the call is answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED
- * or APPROVAL_DENIED.
+ * The change with which a call takes an approval. The approval becomes `used`. It stays as it is if it is `pending`. An `always` or
+ * `session` stays too, if every rule that asks about the call is answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT,
+ * APPROVAL_EXPIRED or APPROVAL_DENIED.
  */
 export function plannedTake(
   known: readonly Approval[],

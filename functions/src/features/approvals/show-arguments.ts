@@ -10,12 +10,12 @@ export type ShowArguments = (
   approval: Pick<Approval, 'tool' | 'digest'> & { readonly arguments: ApprovalArguments },
 ) => Promise<{ readonly arguments: JsonObject; readonly editedArguments?: JsonObject }>
 
-/** Returns a function that gives the arguments of an approval without their secrets, as the user who decides sees them. */
+/** Returns a function that shows the arguments of an approval to the user who decides. Their secrets are removed. */
 export function showArguments({ catalog }: { readonly catalog: ListedCatalog }): ShowArguments {
   return async (principal, { tool, digest, arguments: { sent, edited } }) => {
     const entry = (await catalog.view(principal)).meaning(tool)
     const marks = entry?.digest === digest ? marksOf(entry.stored) : undefined
-    // Without the definition for which the call was made, nobody knows which arguments it marks as sensitive.
+    // If the definition has changed since the call, it is not known which arguments it marked as sensitive.
     const shown = (args: JsonObject): JsonObject =>
       marks ? (redact(args, marks) as JsonObject) : allRedacted(args)
     return { arguments: shown(sent), ...(edited && { editedArguments: shown(edited) }) }

@@ -34,7 +34,7 @@ export const ERASE_AUDIT: Action = {
     if (grant) return deny('A job token never erases anything.')
     if (kind !== 'user') return deny(NO_JOB)
     if (!isAdmin) return deny(ADMINS_ONLY)
-    // Who holds the token that models get must not remove what the records say of them.
+    // The token that models get must not erase records, because they say what the models did.
     return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)
   },
 }

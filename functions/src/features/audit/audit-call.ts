@@ -27,8 +27,8 @@ export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call>
 }
 
 /**
- * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that the
- * service runs itself has mostly ended in the same turn of the event loop, and is noted only if it has not.
+ * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that
+ * the service runs itself has mostly ended in the same turn of the event loop. Only if it has not, it is noted.
  */
 export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
   return (call, next) => {

@@ -27,8 +27,8 @@ type ReportedCall = {
 }
 
 /**
- * Records the calls that a caller has made, as the caller reports them: nobody here has seen them run. Rejects with
- * AUDIT_UNAVAILABLE if the trail is required and cannot be written.
+ * Records calls that a caller has run. The record has what the caller reports, because the service has not seen the calls run.
+ * Rejects with AUDIT_UNAVAILABLE if the trail is required and cannot be written.
  */
 export async function auditReported(
   trail: AuditTrail,
@@ -75,7 +75,10 @@ function eventOf(
   }
 }
 
-/** The code is what a caller has written, or nothing. Another one than those of the service says only that the tool has failed. */
+/**
+ * The code that the caller has reported, if there is one. A code that the service does not know means only that the tool has
+ * failed.
+ */
 function knownCode(code: ErrorCode | undefined): ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? code : 'TOOL_RAISED'
 }

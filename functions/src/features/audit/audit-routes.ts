@@ -16,7 +16,7 @@ import { sendJson } from '../../http/send-json.ts'
 type Parts = { readonly audit?: AuditTrail | undefined }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
-/** The records of one page. */
+/** The most records of one page, so that an answer stays small. */
 const PAGE_RECORDS_MAX = 1_000
 const PAGE_RECORDS = 100
 /** The UTF-16 code units of an export that are written at once. */

@@ -74,27 +74,39 @@ const report = z.strictObject({
 }) satisfies z.ZodType<TrailReport>
 
 export const READ_AUDIT: RouteSchemas = {
+  summary: 'Reads a page of records, the newest first: your own, or, for an admin, those of all users.',
   params: none,
   query: z.strictObject({
-    tool: z.string().optional(),
-    outcome: z.string().optional(),
-    uid: z.string().optional(),
-    since: z.string().optional(),
-    until: z.string().optional(),
-    ...page,
+    tool: z.string().optional().describe('Only records of exactly this tool.'),
+    outcome: z.string().optional().describe('Only records with this outcome: `ok`, or the code of an error.'),
+    uid: z.string().optional().describe('Only records of this user. Only an admin may name another user.'),
+    since: z.string().optional().describe('Only records from this time on: RFC 3339, or a day (UTC).'),
+    until: z.string().optional().describe('Only records before this time: RFC 3339, or a day (UTC).'),
+    ...page(100),
+    cursor: z.string().optional().describe('Where the page begins: the `cursor` of the page before.'),
   }),
+  headers: {
+    Accept:
+      '`application/x-ndjson`: one record on each line. For an admin without `tool`, `outcome`, `uid`, `limit` and `cursor`: whole days, chain by chain, and then the manifests.',
+  },
   answers: {
     200: z.strictObject({ records: z.array(z.union([record, erased])), cursor: z.string().nullable() }),
   },
   lines: z.union([record, erased, manifest]),
 }
 export const VERIFY_AUDIT: RouteSchemas = {
+  summary: 'Verifies the records of all users, and names the first that is wrong.',
   params: none,
-  query: z.strictObject({ day: day.optional() }),
+  query: z.strictObject({
+    day: day
+      .optional()
+      .describe('Only the records of this day (UTC), such as `2026-01-31`. Default: all days.'),
+  }),
   answers: { 200: report.extend({ ok: z.boolean(), day: day.nullable() }) },
 }
 export const ERASE_AUDIT: RouteSchemas = {
+  summary: 'Erases the contents of the records of one user. Their hashes stay.',
   params: none,
-  query: z.strictObject({ uid: z.string() }),
+  query: z.strictObject({ uid: z.string().describe('The user.') }),
   answers: { 200: z.strictObject({ erased: count }) },
 }

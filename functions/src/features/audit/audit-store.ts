@@ -18,7 +18,7 @@ export type AuditPage = { readonly texts: readonly string[]; readonly before: st
 /** Some records of a chain. `seqs` are sorted. */
 export type RecordPlaces = ChainName & { readonly seqs: readonly number[] }
 
-/** Keeps records that are never changed, but for retention and erasure. Every store passes `test/support/audit.contract.ts`. */
+/** Keeps records. Only retention and erasure change them. Every store passes `test/support/audit.contract.ts`. */
 export type AuditStore = {
   /** Names the chains of this store's writer. No two writers that run at the same time have the same name. */
   readonly instance: string
@@ -47,7 +47,7 @@ export type AuditStore = {
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>
-  /** Removes the records of all days before this one. Manifests stay. If it is broken off, the next removal goes on. */
+  /** Removes the records of all days before this one. Manifests stay. If it is interrupted, the next removal continues. */
   readonly removeBefore: (day: string) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -74,7 +74,7 @@ export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | '
 /** What a store keeps beside the text of an erased record. */
 export const ERASED_FIELDS = { kind: 'erased', uid: '', tool: null, outcome: '' } as const
 
-/** A text with a member that the verifier refuses. For a record of which a copy beside its text was changed. */
+/** The text with a member that the verifier refuses. It is used for a record if a copy beside the text was changed. */
 export function markedText(text: string): string {
   return text.replace('{', '{"a column of this record was changed":true,')
 }

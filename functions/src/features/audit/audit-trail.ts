@@ -31,19 +31,19 @@ type Options = {
   readonly now?: () => number
 }
 
-/** The days for which records are kept by default. */
+/** The days for which records are kept by default: enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
 /** Events that wait for the store. A further one is lost, or, if it is required, refused. */
 const QUEUE_EVENTS_MAX = 1_000
-/** Records of one commit. Firestore takes 500 writes in one commit. */
+/** Records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
 /**
- * The time after the end of a day in which other instances may still write records of that day, in milliseconds. Ten minutes, and the
- * hour by which the clocks of two instances may differ: a record after the signature would look like a change of the trail.
+ * The time after the end of a day in which other instances may still write records of that day, in milliseconds. It is ten minutes,
+ * and the hour by which the clocks of two instances may differ. A record after the signature would look like a change of the trail.
  */
 const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** Records that are read from the store at once. */
+/** Records that are read from the store at once, so that a verification needs little memory. */
 const TEXTS_AT_ONCE = 300
 /** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
@@ -111,8 +111,8 @@ export class AuditTrail {
   }
 
   /**
-   * Takes what is about to run. If the trail is required, this is a record: then it returns a promise, which rejects with
-   * AUDIT_UNAVAILABLE if the store has not taken the record. Otherwise it is noted for the next start at most.
+   * Takes what is about to run. If the trail is required, a record is written. Then the result is a promise, which rejects with
+   * AUDIT_UNAVAILABLE if the store has not taken the record. Otherwise it is only noted for the next start, where notes are kept.
    */
   begin(event: () => AuditEvent): Promise<void> | undefined {
     if (!this.isRequired) return this.#note(event)
@@ -193,7 +193,7 @@ export class AuditTrail {
     return { erased }
   }
 
-  /** Verifies the newest records, as far as a bound goes, while requests get turns. Never rejects. What is wrong is in `fault`. */
+  /** Verifies the newest records, up to a bound, while requests get turns. Never rejects. `fault` has the first fault. */
   checkNewest(): Promise<void> {
     const { store, key, log } = this.#options
     const { signal } = this.#closing
@@ -314,7 +314,8 @@ export class AuditTrail {
         resolve(isWritten)
       }
     }
-    // In the same turn as the last look at the queue. Later, an event could be added that nothing would write.
+    // This must be in the same turn as the last look at the queue. Otherwise nothing would write an event that was added in
+    // between.
     this.#writing = undefined
   }
 
@@ -405,7 +406,7 @@ export class AuditTrail {
     if (key) await this.#signDays(key, dayOf(now() - DAY_GRACE_MS))
     const before = dayOf(now() - days * DAY_MS)
     const tooOld = await store.days(before)
-    // The record comes first, so that no day is missing that no record names, wherever the removal is broken off.
+    // The record comes first. So even if the removal is interrupted, a record names each day that is missing.
     if (tooOld.length > 0) await this.require(() => retentionOf(before, tooOld))
     await store.removeBefore(before)
   }

@@ -14,10 +14,11 @@ export function dayIn({ place }: Pick<TrailFault, 'place'>): string {
   return /\d{4}-\d\d-\d\d/.exec(place)?.[0] ?? ''
 }
 
-/** The newest records that are verified after a start, and the newest days. It takes about a second of processor time, in turns. */
+/** The newest records that are verified after a start. It takes about a second of processor time, in turns. */
 const RECORDS_MAX = 100_000
+/** The newest days that are verified after a start, for the same reason. */
 const DAYS_MAX = 7
-/** Records that are read from the store at once. */
+/** Records that are read from the store at once. Requests get a turn between two reads. */
 const TEXTS_AT_ONCE = 100
 
 type Options = {
@@ -35,7 +36,7 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
     if (left <= 0) break
     const ofDay = { ...options, manifests: manifestsFor(day, manifests), recordsMax: left }
     let report = await checkDay(store, day, ofDay)
-    // What was erased or removed meanwhile is named by a record that was not there before.
+    // A record that was not there before names what was erased or removed meanwhile.
     if (report.fault) report = await checkDay(store, day, ofDay)
     if (report.fault) return { day, place: report.fault.place, reason: report.fault.reason }
     left -= report.records

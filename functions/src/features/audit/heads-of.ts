@@ -5,8 +5,9 @@ import { headText, type TrailFault } from './verify-trail.ts'
 type Heads = { readonly heads: readonly string[]; readonly fault: TrailFault | null }
 
 /**
- * The heads of the chains of a day, or of all days. It is a fault if the store has records that are in none of these chains. They are
- * counted before the chains are read, because chains only grow, and once more if days were removed in between.
+ * The heads of the chains of a day, or of all days. It is a fault if the store has records that are in none of these chains. The
+ * records are counted before the chains are read, because chains only grow. If days were removed in between, they are counted
+ * again.
  */
 export async function headsOf(
   store: Pick<AuditStore, 'count' | 'days' | 'chains'>,

@@ -3,9 +3,15 @@ import { hash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 
 /**
- * What a record is about: a call, a decision about an approval, a write (of a definition, a module, a rule, a session, a scope or a job
- * token), a simulation of a call, a refresh of the folder of modules, an erasure of a user's records, or the end of the time for which
- * days are kept.
+ * What a record is about:
+ *
+ * - `call`: a call,
+ * - `approval`: a decision about an approval,
+ * - `write`: a write of a definition, a module, a rule, a session, a scope or a job token,
+ * - `simulation`: a simulation of a call,
+ * - `refresh`: a refresh of the folder of modules,
+ * - `erasure`: an erasure of a user's records,
+ * - `retention`: the removal of days that are too old.
  */
 export const AUDIT_KINDS = [
   'call',
@@ -43,7 +49,7 @@ export type AuditEvent = {
   readonly revision?: string | null
   readonly rule?: JsonValue
   readonly decision?: string | null
-  /** The id of the approval with which a call went on, for which it waits, or about which was decided. */
+  /** The id of the approval that a call used or waits for, or that was decided. */
   readonly approval?: string | null
   /** Redacted and bounded (`recordedArguments`). */
   readonly arguments?: JsonValue
@@ -89,7 +95,7 @@ export function firstPrev({ instance, day }: ChainName): string {
 
 /**
  * The record of an event as the next one of a chain. Its text is the record's canonical JSON (RFC 8785) with the member `hash`
- * added at the end: the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
+ * added at the end. The hash is the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
   {

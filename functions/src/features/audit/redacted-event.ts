@@ -6,8 +6,8 @@ import { redact, redactText } from '../../redaction/redact.ts'
 const CHOSEN = ['agent', 'session', 'workflow', 'tool', 'parentInvocationId'] as const
 
 /**
- * The event without the secrets that can be recognised in any of its texts: a name or an id can have the shape of a key. The uid of
- * the principal stays, because records are found and erased by it.
+ * The event without the secrets that can be recognised in any of its texts, because a name or an id can have the shape of a key.
+ * The uid of the principal stays, because records are found and erased by it.
  */
 export function redactedEvent(event: AuditEvent): AuditEvent {
   const texts = CHOSEN.flatMap((field) => {
@@ -15,7 +15,7 @@ export function redactedEvent(event: AuditEvent): AuditEvent {
     return typeof text === 'string' ? [[field, redactText(text)] as const] : []
   })
   const { rule, subject, kind } = event
-  // What an erasure and a removal of days say is made by the service, and a verification reads it.
+  // The service makes the records of erasures and removals itself, and a verification reads them.
   const isRead = kind === 'erasure' || kind === 'retention'
   return {
     ...event,

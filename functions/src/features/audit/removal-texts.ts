@@ -1,7 +1,7 @@
 import type { AuditStore } from './audit-store.ts'
 import type { AuditEvent } from './record.ts'
 
-/** The principal of what the service does by itself. */
+/** The principal for acts of the service itself. */
 const SERVICE = { kind: 'service', uid: 'service' } as const
 
 /** The event that days were removed, because they were before the first one that is kept. */
@@ -12,10 +12,7 @@ export function retentionOf(before: string, removed: readonly string[]): AuditEv
 /** Records that are read at once. */
 const PAGE_RECORDS = 1_000
 
-/**
- * The records that say what was removed of a day: all erasures, and, if nothing is left of the day, also what the service has
- * recorded about the ends of the time for which days are kept.
- */
+/** The records that say what was removed of a day: all erasures. If nothing is left of the day, also the records of retention. */
 export async function* removalTexts(
   store: Pick<AuditStore, 'erasures' | 'page'>,
   isGone: boolean,

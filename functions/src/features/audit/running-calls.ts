@@ -32,7 +32,7 @@ export function noteOf(event: AuditEvent, atMs: number, before: Before): Note | 
   return { id, text: JSON.stringify({ at, after, event: { ...event, principal: senderOf(principal) } }) }
 }
 
-/** The event of a call or a write of whose end nothing is known. Undefined if the text is not that of a note. */
+/** The event of a call or a write whose end is not known. Undefined if the text is not that of a note. */
 export function lostEvent({ id, text }: Note): AuditEvent | undefined {
   const note = parsedJson(text)
   const event = isJsonObject(note) ? note['event'] : undefined
@@ -51,10 +51,10 @@ function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
   return isSender && isKnown && (tool === null || typeof tool === 'string')
 }
 
-/** Records that are read from the store at once. */
+/** Records that are read from the store at once, so that the search needs little memory. */
 const TEXTS_AT_ONCE = 300
 
-/** The ids of the notes whose end the store has a record of. Reads the records in turns. */
+/** The ids of the notes whose end has a record in the store. Reads the records in turns. */
 export async function endedAmong(
   store: Pick<AuditStore, 'instance' | 'days' | 'texts'>,
   notes: readonly Note[],

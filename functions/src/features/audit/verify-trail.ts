@@ -70,7 +70,7 @@ export class TrailVerifier {
     else this.#takeRecord(value, text)
   }
 
-  /** Takes an erasure, or the end of the time for which days are kept, from a day that is not verified here. */
+  /** Takes a record of an erasure or of retention, from a day that is not verified here. */
   noteRemoval(text: string): void {
     const record = parsedJson(text)
     if (isJsonObject(record)) this.#noteRemoval(record)
@@ -126,7 +126,7 @@ export class TrailVerifier {
     this.#noteRemoval(record)
   }
 
-  /** Remembers which records an erasure has named, and which days the end of their time has removed. */
+  /** Remembers which records erasures have named, and which days retention has removed. */
   #noteRemoval({ kind, subject }: JsonObject): void {
     if (!isJsonObject(subject)) return
     if (

@@ -152,7 +152,7 @@ const NO_OPTIONS: CallOptions = { dryRun: false, sessionId: undefined }
 const NO_STREAM =
   "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
 
-/** Progress that a slow reader would get too late is left out. Lines and values are not: the tool waits for the reader. */
+/** Progress is left out if the reader is too slow. Lines and values are not left out: the tool waits for the reader. */
 function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<void> | undefined {
   return type === 'progress' && stream.isBehind ? undefined : stream.send(type, data)
 }
@@ -162,7 +162,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   const { principal, req, res } = request
   const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
-    // One call of which nothing is known. So the refusal is recorded, kept and shown as that of a single call is.
+    // Counts as one call of which nothing is known. So the refusal is recorded, kept and shown like that of a single call.
     await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
     throw error
   })
@@ -184,7 +184,7 @@ async function readDispatch(request: KnownRequest, results: HeldResults) {
   return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
-/** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call all the same. */
+/** The arguments of a model's call. Undefined if they cannot be read. The caller may nevertheless have run the call. */
 function readArguments(call: ToolCall): JsonObject | undefined {
   try {
     return requestOf(call).arguments

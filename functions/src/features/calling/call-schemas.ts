@@ -54,17 +54,45 @@ const failures = Object.fromEntries(
     .map(({ httpStatus }) => [httpStatus, failure]),
 )
 
-const sentSession = z.strictObject({ session: z.string().optional() })
+const sentSession = z.strictObject({
+  session: z
+    .string()
+    .optional()
+    .describe('The id of a session. Only its tools can be called, and its rules apply.'),
+})
+const toCall = {
+  name: z.string().describe('The name or alias of the tool.'),
+  arguments: jsonObject
+    .optional()
+    .describe("An object that matches the tool's schema, at most 32 levels. Default: `{}`."),
+}
 
 export const INVOKE: RouteSchemas = {
+  summary: 'Calls one tool.',
   params: none,
-  query: sentSession.extend({ dryRun: flag.optional() }),
+  query: sentSession.extend({
+    dryRun: flag
+      .optional()
+      .describe('With `1`, the answer says what would become of the call, and the tool never runs.'),
+  }),
+  headers: {
+    Accept: '`text/event-stream`: a stream of events while the tool runs. Default: JSON when it has ended.',
+    'Idempotency-Key':
+      '1 to 255 printable ASCII characters. The call runs at most once with this key within 24 hours.',
+  },
   body: z.strictObject({
-    name: z.string(),
-    arguments: jsonObject.optional(),
-    context: jsonObject.optional(),
-    expectedDigest: digest.optional(),
-    approval: z.string().optional(),
+    ...toCall,
+    context: jsonObject
+      .optional()
+      .describe(
+        'An object for a handler with a parameter `context`, as `context["caller"]`. The model never sees it, and the service does not check it.',
+      ),
+    expectedDigest: digest
+      .optional()
+      .describe(
+        'The digest of the definition that the caller read. If it is another one now, the answer is a 409 and nothing runs.',
+      ),
+    approval: z.string().optional().describe('The id of the approval with which the call goes on.'),
   }),
   answers: { ...failures, 200: z.union([result, dryRun]) },
   events: {
@@ -84,9 +112,16 @@ const identity = { index: count, id: z.string().nullable(), name: z.string() }
 const calls = z.union([z.array(json), jsonObject])
 
 export const DISPATCH: RouteSchemas = {
+  summary: "Runs a model's tool calls, and answers with the messages to append to the conversation.",
   params: none,
   query: sentSession,
-  body: calls,
+  headers: {
+    'Idempotency-Key':
+      '1 to 255 printable ASCII characters. Each call runs at most once with this key and its own id within 24 hours.',
+  },
+  body: calls.describe(
+    'The calls as the model wrote them: a list, or the message that contains them. At most 64 calls and 1 MB.',
+  ),
   answers: {
     200: z.strictObject({
       format,
@@ -107,31 +142,57 @@ export const DISPATCH: RouteSchemas = {
   },
 }
 export const COMPLETE: RouteSchemas = {
+  summary: 'Answers with the messages to append, if you have run some of the calls yourself.',
   params: none,
   query: none,
   body: z.strictObject({
-    format,
-    calls,
-    results: z.array(z.looseObject({ index: count, id: z.string().nullish(), result: json })).optional(),
+    format: format.describe('The `format` of the answer to the dispatch.'),
+    calls: calls.describe(
+      "All calls of the model's answer, as they were sent to dispatch: a list, or the message that contains them.",
+    ),
+    results: z
+      .array(
+        z.looseObject({
+          index: count.describe('The place of the call in `calls`, from 0.'),
+          id: z.string().nullish().describe('The id of the call. If it is there, it must be right.'),
+          result: json.describe(
+            'A ToolResult, a text for the model, or the answer of a workflow, `{"encoded":"…","cost":0.002}`. An item with null is ignored.',
+          ),
+        }),
+      )
+      .optional()
+      .describe('One result for each call, in any order. Other fields are ignored.'),
   }),
   answers: { 200: z.strictObject({ format, messages }) },
 }
 
 export const SIMULATE: RouteSchemas = {
+  summary: 'Answers what would become of a call. Nothing runs, and nobody is asked.',
   params: none,
-  query: sentSession,
+  query: z.strictObject({
+    session: z.string().optional().describe('The session through which the call would be made.'),
+  }),
   body: z.strictObject({
-    name: z.string(),
-    arguments: jsonObject.optional(),
-    approval: z.string().optional(),
+    ...toCall,
+    approval: z.string().optional().describe('The id of the approval with which the call would go on.'),
     as: z
       .strictObject({
-        uid: z.string().optional(),
-        workflow: z.string().optional(),
-        session: z.string().optional(),
-        agent: z.string().optional(),
+        uid: z
+          .string()
+          .optional()
+          .describe('The user who would call. Only an admin may name another user. Default: you.'),
+        workflow: z
+          .string()
+          .optional()
+          .describe('The workflow of the job token with which the call would be made.'),
+        session: z
+          .string()
+          .optional()
+          .describe('As `session` in the query. Only one of the two may be there.'),
+        agent: z.string().optional().describe('An agent whose rules apply too.'),
       })
-      .optional(),
+      .optional()
+      .describe('Who would make the call. Default: you.'),
   }),
   answers: {
     200: decision.extend({

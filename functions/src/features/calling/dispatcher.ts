@@ -34,7 +34,7 @@ type DispatchAnswer = {
 }
 
 type PendingCall = Identity & {
-  /** The layer of the definition. Its writer has chosen `workflowName`: of the layer `user` the user, and not the operator. */
+  /** The layer of the definition. In the layer `user`, the user has chosen the `workflowName`, and not the operator. */
   readonly layer: Layer
   readonly kind: 'client' | 'workflow' | 'approval'
   readonly workflowName?: string
@@ -126,7 +126,10 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id, or its index if it has none. */
+/**
+ * Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id. A call without an
+ * id has its index instead.
+ */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey
   if (key === undefined) return headers
@@ -170,7 +173,7 @@ async function eachInTurn<Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   const waiting = calls.entries()
-  // Each call knows whether its caller has left: one with an Idempotency-Key goes on.
+  // Each call finds out itself whether its caller has left, because a call with an Idempotency-Key goes on.
   const turns = new Turns()
   async function work(): Promise<void> {
     for (const [index, call] of waiting) {

@@ -6,7 +6,7 @@ import { outcomeOf, type Authorised } from '../../calls/call.ts'
 import type { Step } from '../../calls/onion.ts'
 import { limitsOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
 
-/** What a call would be answered by the rules and its approval, and what its tool may do. */
+/** What the rules and the approval would decide about a call, and what its tool may do. */
 export type DryRun = {
   readonly decision: RuleDecision['effect']
   readonly rule: RuleDecision['rule']
@@ -21,8 +21,8 @@ export type DryRun = {
 export type DryRunParts = ApprovalStepParts & Pick<RunParts, 'deadlineMsMax' | 'callLimits'>
 
 /**
- * Ends a dry run. Everything that refuses a call before it takes a key or asks for an approval lies outside this step, and what the
- * step that awaits the approval would find is looked up here and not used up. So no handler of a dry run ever runs.
+ * Ends a dry run, so its handler never runs. All steps that can refuse a call before it takes a key or asks for an approval come
+ * before this step. The approval that a later step would find is looked up here, and not used up.
  */
 export function endDryRun(parts: DryRunParts): Step<Authorised> {
   return (call, next) =>

@@ -111,7 +111,7 @@ function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | un
   }
 }
 
-/** The caller, or the holder of a job token of the workflow that names the tool with its present definition. */
+/** The caller. For a workflow: the holder of a job token that names the tool with its present definition. */
 async function callerOf(
   { catalog }: Pick<DecideParts, 'catalog'>,
   { principal, name, workflow }: SimulatedCall,

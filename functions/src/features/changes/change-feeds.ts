@@ -31,7 +31,7 @@ type Group<Sees> = {
 
 type Look = () => CatalogView | Promise<CatalogView>
 
-/** A place that somebody has who waits for changes. */
+/** The place of a caller that waits for changes. */
 export class Feed {
   /** What the viewer sees now. No later view of the feed is older. */
   readonly look: Look
@@ -55,8 +55,8 @@ export class Feed {
   }
 
   /**
-   * Resolves to the newest view when it is another one than `last`, or to undefined when the feed has ended. Rejects with the reason
-   * if it has ended because its session or a scope is gone.
+   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if it
+   * has ended because its session or a scope is gone.
    */
   async after(last: CatalogView): Promise<CatalogView | undefined> {
     while (!this.#isEnded) {
@@ -85,8 +85,8 @@ export class Feed {
 }
 
 /**
- * Wakes everybody who waits for changes. It looks at the view of each group of equal viewers, at once after a write of this
- * instance, and otherwise again and again while there are feeds. It has no timer while there are none.
+ * Wakes all feeds that wait for changes. It looks at the view of each group of equal viewers: at once after a write of this
+ * instance, and otherwise every `LOOK_MS`. Without feeds it has no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
@@ -172,7 +172,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     try {
       await this.#see(group)
     } catch (error) {
-      // What cannot be read now is no change. The next look tries again.
+      // A failed read is not a change. The next look tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
     } finally {
       group.isLooking = false
@@ -222,7 +222,7 @@ function keyOf({ uid, grant, workflowId = '', narrowed }: Viewer): string {
   return [uid, grant?.id ?? '', workflowId, narrowed?.key ?? ''].join('\n')
 }
 
-/** True if what a feed is narrowed by does not exist any more. */
+/** True if the session or a scope of a feed does not exist any more. */
 export function isGone(error: unknown): error is ToolrackError {
   return isToolrackError(error) && (error.code === 'SESSION_NOT_FOUND' || error.code === 'SCOPE_NOT_FOUND')
 }

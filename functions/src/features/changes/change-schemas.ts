@@ -11,19 +11,31 @@ const changes = z.strictObject({
   removed: z.array(toolName),
 }) satisfies z.ZodType<ToolChanges>
 
+const asInList = several.optional().describe('As in the list.')
+
 export const CHANGES: RouteSchemas = {
+  summary: 'Answers what has changed in your list since a revision, or waits until something changes.',
   params: none,
   query: z.strictObject({
-    since: z.string().optional(),
-    names: several.optional(),
-    name: several.optional(),
-    only: several.optional(),
-    tags: several.optional(),
-    category: several.optional(),
-    with: several.optional(),
-    scope: several.optional(),
-    session: z.string().optional(),
+    since: z
+      .string()
+      .optional()
+      .describe(
+        'The `X-Tools-Revision` of a list, or the `revision` of a change. Without it, the present revision is answered at once.',
+      ),
+    names: asInList,
+    name: asInList,
+    only: asInList,
+    tags: asInList,
+    category: asInList,
+    with: asInList,
+    scope: asInList,
+    session: z.string().optional().describe('As in the list.'),
   }),
+  headers: {
+    Accept: '`text/event-stream`: a stream with an event for each change. Default: one change as JSON.',
+    'Last-Event-ID': 'The `id` of the last event that was read. It is used in place of `since`.',
+  },
   answers: { 200: changes, 204: nothing },
   events: { changes, reset: z.strictObject({ revision }), gone: errorAnswer },
 }

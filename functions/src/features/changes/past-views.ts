@@ -12,22 +12,25 @@ import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 
 /** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
 export const PAST_NAMES_MAX = 200
-/** How many versions are read from the store at the same time. */
+/** How many versions are read from the store at the same time, which bounds the load of one feed on it. */
 const READS_AT_ONCE = 10
 /** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
 export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
-/** The most bytes of the narrowings that are remembered. */
+/** The most bytes of the narrowings that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
 export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-/** Somebody who has asked for a narrowed view. */
+/** A caller who has asked for a narrowed view. */
 export type Narrowed = {
   readonly narrowed?:
     | {
         /** Equal for equal requests. */
         readonly key: string
-        /** What narrows now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND when there is nothing any more that could. */
+        /**
+         * The session and the scopes that narrow the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
+         * exist any more.
+         */
         readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
       }
     | undefined
@@ -71,9 +74,12 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * What the viewer saw at a revision. Undefined if that cannot be known: the revision is of another store or another grant, is
-   * newer than the store, had a layer that could not be read, is older than the versions that are kept, or was narrowed by what
-   * this instance does not remember.
+   * What the viewer saw at a revision. Undefined if that is not known. Then the revision
+   *
+   * - is of another store or another grant, or newer than the store,
+   * - had a layer that could not be read,
+   * - is older than the versions that are kept, or
+   * - was narrowed by a session or scopes that this instance does not remember.
    */
   async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
     const [whole = '', narrowedBy] = revision.split(':')
@@ -176,7 +182,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
       const found = await Promise.all(some.map((name) => store.versions(layer, name)))
       for (const [index, name] of some.entries()) {
         const past = found[index]?.find((version) => numberIn(version.revision) <= numberIn(revision))
-        // A name that is gone was in the older list, unless it was created later too. Without a version nobody can tell.
+        // A name that is gone was in the older list, unless it was also created later. Without a version this is not known.
         if (!past && gone.has(name)) return undefined
         if (past?.text === undefined || past.digest === undefined) byName.delete(name)
         else {
@@ -216,4 +222,5 @@ export function isRevision(text: string): boolean {
   return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
 }
 
+/** The most characters of `since`. A longer text is no revision of this service. */
 const REVISION_LENGTH_MAX = 512

@@ -13,11 +13,13 @@ import {
   none,
   normalisation,
   page,
+  precondition,
   revision,
   shadow,
   time,
   toolName,
   unenforced,
+  unlessSame,
   writtenLayer,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
@@ -44,20 +46,38 @@ const written = z.strictObject({
   shadows: z.array(shadow),
 })
 const inBulk = written.extend({ outcome: z.enum(['created', 'updated', 'unchanged', 'skipped']) })
-const toWrite = z.strictObject({ layer: writtenLayer.optional() })
+const toWrite = z.strictObject({
+  layer: writtenLayer.optional().describe('The layer. Default: `user`.'),
+})
+const ofAnyLayer = z.strictObject({ layer: layer.optional().describe('The layer. Default: `user`.') })
+const byTool = byName('The canonical name of the tool.')
 
 export const LIST_DEFINITIONS: RouteSchemas = {
+  summary: 'Lists the definitions of one layer as they were written, by name.',
   params: none,
-  query: z.strictObject({ layer: layer.optional(), ...page }),
+  query: ofAnyLayer.extend(page(1_000)),
   answers: { 200: z.strictObject({ layer, revision: z.string(), items: z.array(item) }) },
 }
 export const WRITE_DEFINITIONS: RouteSchemas = {
+  summary: 'Writes up to 200 definitions, all of them or none.',
   params: none,
   query: toWrite.extend({
-    onConflict: z.enum(ON_CONFLICT).optional(),
-    onInvalid: z.enum(['fail', 'skip']).optional(),
+    onConflict: z
+      .enum(ON_CONFLICT)
+      .optional()
+      .describe('What to do with a name that the layer has already. Default: `upsert`, which replaces it.'),
+    onInvalid: z
+      .enum(['fail', 'skip'])
+      .optional()
+      .describe(
+        '`fail`: one fault refuses the whole request. `skip`: the other definitions are written. Default: `fail`.',
+      ),
   }),
-  body: z.union([z.array(json), jsonObject]),
+  body: z
+    .union([z.array(json), jsonObject])
+    .describe(
+      'One definition, a list of them, or a definitions file, `{"family":"…","tools":[…]}`: 1 to 200, at most 1 MB.',
+    ),
   answers: {
     200: z.strictObject({
       results: z.array(inBulk),
@@ -76,23 +96,29 @@ export const WRITE_DEFINITIONS: RouteSchemas = {
   },
 }
 export const READ_DEFINITION: RouteSchemas = {
-  params: byName,
-  query: z.strictObject({ layer: layer.optional() }),
+  summary: 'Reads one definition of a layer as it was written.',
+  params: byTool,
+  query: ofAnyLayer,
+  headers: unlessSame,
   answers: { 200: item },
 }
 /** A definition of any shape that the service can convert. */
 export const WRITE_DEFINITION: RouteSchemas = {
-  params: byName,
+  summary: 'Creates or replaces one definition.',
+  params: byTool,
   query: toWrite,
-  body: jsonObject,
+  headers: precondition,
+  body: jsonObject.describe('The definition, at most 256 KB.'),
   answers: {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),
     201: written.extend({ outcome: z.literal('created') }),
   },
 }
 export const DELETE_DEFINITION: RouteSchemas = {
-  params: byName,
+  summary: 'Deletes one definition. Its versions stay.',
+  params: byTool,
   query: toWrite,
+  headers: precondition,
   answers: {
     200: z.strictObject({
       name: toolName,
@@ -104,7 +130,8 @@ export const DELETE_DEFINITION: RouteSchemas = {
   },
 }
 export const LIST_VERSIONS: RouteSchemas = {
-  params: byName,
+  summary: 'Lists the last 50 versions of a definition, the newest first.',
+  params: byTool,
   query: toWrite,
   answers: {
     200: z.strictObject({
@@ -124,8 +151,15 @@ export const LIST_VERSIONS: RouteSchemas = {
   },
 }
 export const ROLL_BACK: RouteSchemas = {
-  params: byName,
+  summary: 'Writes the content of an older version again, as a new version.',
+  params: byTool,
   query: toWrite,
-  body: z.union([z.strictObject({ digest: z.string() }), z.strictObject({ revision: z.string() })]),
+  headers: precondition,
+  body: z
+    .union([
+      z.strictObject({ digest: z.string().describe('The `digest` of the version.') }),
+      z.strictObject({ revision: z.string().describe('The `revision` of the version.') }),
+    ])
+    .describe('Which version, by one of the two fields.'),
   answers: { 200: written },
 }

@@ -144,9 +144,9 @@ export class FolderLayer implements LayerSource {
 }
 
 /**
- * The tools of all files, in the order of the file names. If several tools have the same name, the first one has it and the
- * others are skipped, with a fault that names the place of the first. The names in `taken` belong to the definition files. The
- * map has the places of these definitions.
+ * The tools of all files, in the order of the file names. If several tools have the same name, the first one keeps it. The others
+ * are skipped, with a fault that names the place of the first. The names in `taken` belong to the definition files. The map has the
+ * places of these definitions.
  */
 export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<string, string>): MergedModules {
   const tools = new Map<string, FolderTool>()

@@ -59,11 +59,13 @@ const folder = z.strictObject({
 const names = z.array(toolName)
 
 export const READ_FOLDER: RouteSchemas = {
+  summary: 'Lists the tools of the watched folder of modules, and what is left out and why.',
   params: none,
   query: none,
   answers: { 200: folder.extend({ tools: z.array(tool) }) },
 }
 export const REFRESH_FOLDER: RouteSchemas = {
+  summary: 'Reads the folder again, and waits until everything is checked, at most 30 seconds.',
   params: none,
   query: none,
   answers: {
@@ -73,7 +75,9 @@ export const REFRESH_FOLDER: RouteSchemas = {
   },
 }
 export const READ_FOLDER_TOOL: RouteSchemas = {
-  params: byName,
+  summary:
+    'Reads one tool of the folder with its definition, or answers with a 404 that says why it is left out.',
+  params: byName('The name or alias of the tool.'),
   query: none,
   answers: { 200: tool.extend({ definition, report: specReport.nullable().exactOptional() }) },
 }

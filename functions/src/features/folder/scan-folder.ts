@@ -9,6 +9,7 @@ import { readModuleFolder } from './read-module-folder.ts'
 /** How many modules a folder may have. Modules beyond this number are left out, and the layer reports how many. */
 export const FILES_MAX = 2_000
 
+/** The files that are read at the same time, so that not all files of a large folder are open at once. */
 const READS_AT_ONCE = 16
 
 /** Excludes hidden files (`.`), private files (`_`), and the temporary files of editors. */

@@ -37,10 +37,10 @@ const USE = 'It answers programs. Every address except / and /health needs a tok
 const WHERE = 'The documents are in the repository of this service:'
 const DOCUMENTS = [
   ['README.md', 'how to begin'],
-  ['docs/api.md', 'every route'],
-  ['docs/modules.md', 'how to write Python tools'],
-  ['docs/sdk.md', 'how to use it from an app'],
-  ['docs/running.md', 'what to do if something does not work'],
+  ['docs/reference/http.md', 'every route'],
+  ['docs/how-to/write-a-tool.md', 'how to write Python tools'],
+  ['docs/how-to/use-from-an-app.md', 'how to use it from an app'],
+  ['docs/how-to/run.md', 'what to do if something does not work'],
 ] as const
 
 function stateOf({ status }: PublicHealth): string {
@@ -56,7 +56,8 @@ function pythonOf({ isolation }: PublicHealth): string {
 }
 
 function textOf(health: PublicHealth): string {
-  const documents = DOCUMENTS.map(([path, what]) => `  ${path.padEnd(16)} ${what}`)
+  const width = Math.max(...DOCUMENTS.map(([path]) => path.length))
+  const documents = DOCUMENTS.map(([path, what]) => `  ${path.padEnd(width)} ${what}`)
   return `Toolrack ${health.version}
 ${WHAT}
 

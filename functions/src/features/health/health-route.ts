@@ -13,7 +13,7 @@ import type { Agents } from '../agents/agents.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 
-/** What everybody may ask after. */
+/** The facts that everybody may ask for. */
 export type PublicHealthParts = {
   readonly catalog: Catalog
   readonly ruleBook: RuleBook

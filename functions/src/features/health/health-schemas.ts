@@ -73,6 +73,17 @@ const known = head.extend({
 /** Unlike all others, these two routes ignore a query. */
 const ignored = z.looseObject({})
 
-export const HEALTH: RouteSchemas = { params: none, query: ignored, answers: { 200: z.union([head, known]) } }
+export const HEALTH: RouteSchemas = {
+  summary: 'Answers whether the service works. With a token, it says more.',
+  params: none,
+  query: ignored,
+  answers: { 200: z.union([head, known]) },
+}
 /** A page or a text for people. */
-export const FRONT_PAGE: RouteSchemas = { params: none, query: ignored, answers: { 200: z.string().min(1) } }
+export const FRONT_PAGE: RouteSchemas = {
+  summary: 'Shows people what this service is, whether it works, and where the documents are.',
+  params: none,
+  query: ignored,
+  headers: { Accept: '`text/html`: a page. Default: a text.' },
+  answers: { 200: z.string().min(1) },
+}

@@ -33,19 +33,36 @@ const call = z.strictObject({
   hasLog: z.boolean(),
 }) satisfies z.ZodType<FoundCall>
 
+const byInvocation = byId('The `invocationId` of the call.')
+
 export const LIST_CALLS: RouteSchemas = {
+  summary: 'Lists your calls of the last 24 hours, the newest first.',
   params: none,
   query: z.strictObject({
-    tool: z.string().optional(),
-    outcome: z.union([z.enum(['success', 'failure']), errorCode]).optional(),
-    since: z.string().optional(),
-    ...page,
+    tool: z.string().optional().describe('Only calls of the tool of this name.'),
+    outcome: z
+      .union([z.enum(['success', 'failure']), errorCode])
+      .optional()
+      .describe('`success`, `failure`, or the code of a failure, such as `TOOL_RAISED`.'),
+    since: z
+      .string()
+      .optional()
+      .describe(
+        'Only calls that arrived at this time or later: RFC 3339 with a zone, such as `2026-01-31T12:00:00Z`, and not in the future.',
+      ),
+    ...page(100),
   }),
   answers: { 200: z.strictObject({ items: z.array(call) }) },
 }
-export const READ_CALL: RouteSchemas = { params: byId, query: none, answers: { 200: call } }
+export const READ_CALL: RouteSchemas = {
+  summary: 'Reads what is known of one call.',
+  params: byInvocation,
+  query: none,
+  answers: { 200: call },
+}
 export const READ_LOG: RouteSchemas = {
-  params: byId,
+  summary: 'Reads what one call printed, at most 64 KB, without secrets that can be recognised.',
+  params: byInvocation,
   query: none,
   answers: {
     200: z.strictObject({

@@ -4,17 +4,32 @@ import { digest, none, time, toolName } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 
 const granted = z
-  .array(z.strictObject({ name: toolName, digest }))
+  .array(
+    z.strictObject({
+      name: toolName.describe('The name or alias of the tool.'),
+      digest: digest.describe('Its current digest, as explain shows it.'),
+    }),
+  )
   .min(1)
   .max(JOB_TOKEN_TOOLS_MAX)
 
 export const CREATE_TOKEN: RouteSchemas = {
+  summary: 'Creates a job token: a short-lived token for a workflow, with which only the named tools exist.',
   params: none,
   query: none,
   body: z.strictObject({
-    workflowId: z.string(),
-    tools: granted,
-    ttl: z.int().min(1).max(JOB_TOKEN_SECONDS.max).optional(),
+    workflowId: z
+      .string()
+      .describe(
+        'The workflow that gets the token: 1 to 256 letters, digits, `_`, `.`, `:`, `/`, `@` or `-`, a letter or digit first.',
+      ),
+    tools: granted.describe(`The tools that the token names, 1 to ${JOB_TOKEN_TOOLS_MAX} of your catalog.`),
+    ttl: z
+      .int()
+      .min(1)
+      .max(JOB_TOKEN_SECONDS.max)
+      .optional()
+      .describe(`For how many seconds the token is valid. Default: ${JOB_TOKEN_SECONDS.standard}.`),
   }),
   answers: { 201: z.strictObject({ token: z.string(), expiresAt: time, tools: granted }) },
 }

@@ -7,7 +7,7 @@ import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 /** What the query of a list asks for. */
 export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedNarrowing | undefined }
 
-/** The most bytes of queries that are remembered, by an estimate. */
+/** The most bytes of queries that are remembered, by an estimate, so that each is read once. */
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024
 
 /** Reads the queries of lists. A client repeats its query before each call of its model, so each is read once, and then looked up. */

@@ -70,7 +70,10 @@ export type BudgetExplanation = {
   readonly of?: number
   /** The most tokens that the tool adds to the list on each rung. */
   readonly tokens?: PlacedTool['tokens']
-  /** The smallest budget with which the tool is on each rung: what is used before it, and its own tokens. */
+  /**
+   * The smallest budget with which the tool is on each rung. It is the sum of the tokens that are used before the tool, and its
+   * own.
+   */
   readonly needs?: PlacedTool['needs']
   readonly message: string
 }

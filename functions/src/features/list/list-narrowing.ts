@@ -20,8 +20,8 @@ import type { StoredScopes } from '../scopes/stored-scopes.ts'
 export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
- * What narrows a list, beside the principal's view and the filters of the address. The order is: the view (with rules), the
- * session's selection, the scopes, then the search and the budget. Each of them only leaves tools out or orders them.
+ * The session and the scopes that narrow a list. The order is: the principal's view (with rules), the session's selection, the
+ * scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders them.
  */
 export type ListNarrowing = {
   /** Equal for equal contents. It is part of the key under which a list is kept, and of its entity tag. */
@@ -70,7 +70,7 @@ export function presentNarrowing(
 }
 
 /**
- * Reads the stored scopes of the query, which must exist, and those of the session's room, session, agent and workflow, which apply
+ * Reads the stored scopes. Those that the query names must exist. Those of the session, its room, its agent and its workflow apply
  * if they exist.
  */
 async function readNarrowing(

@@ -17,6 +17,7 @@ import {
   several,
   skippedItem,
   toolName,
+  unlessSame,
   whole,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
@@ -41,36 +42,96 @@ const listed = z.strictObject({
 /** A tool in another dialect. `packages/contract` has the types of the vendors. */
 const inDialect = z.looseObject({ function: z.never().exactOptional() })
 const tools = z.array(z.union([listed, inDialect]))
-const list = z.union([tools, z.strictObject({ items: z.array(listed.required({ workflowName: true })) })])
+const list = z
+  .union([tools, z.strictObject({ items: z.array(listed.required({ workflowName: true })) })])
+  .describe('the list of the tools, or with `envelope=items` `{items}`')
 
+const names = several
+  .optional()
+  .describe(
+    'Exact names or aliases: one name, a comma-separated list or a JSON array, at most 200. `[]` means no tool. `NAME@sha256:…` leaves the tool out if its digest is another one.',
+  )
+const asNames = several.optional().describe('As `names`, and joined with it.')
 const filters = {
-  names: several.optional(),
-  only: several.optional(),
-  tags: several.optional(),
-  category: several.optional(),
-  q: z.string().optional(),
-  with: several.optional(),
-  loaded: several.optional(),
-  dialect: z.enum(DIALECTS).optional(),
-  envelope: z.enum(ENVELOPES).optional(),
-  scope: several.optional(),
-  session: z.string().optional(),
-  budget: whole(0, 999_999_999_999_999).optional(),
+  names,
+  only: asNames,
+  tags: several.optional().describe('Tools that have any of these tags, separated by commas, at most 50.'),
+  category: several.optional().describe('Tools of any of these categories, separated by commas, at most 50.'),
+  q: z
+    .string()
+    .optional()
+    .describe(
+      'What the tools should do, in words. The list has only tools that fit, the best first. Of more than 1,000 characters, the first and the last 500 count. Not with `cursor`.',
+    ),
+  with: several
+    .optional()
+    .describe(
+      '`search`: the list begins with `search_tools` and `load_tools`, by which a model finds other tools.',
+    ),
+  loaded: several
+    .optional()
+    .describe(
+      'Names of tools that stand at the end of the list in this order, whatever the filters say, at most 200. Not with `cursor`, and with `limit` only if `q` is there.',
+    ),
+  dialect: z
+    .enum(DIALECTS)
+    .optional()
+    .describe("The list is the value of this vendor's `tools` field. Default: the definitions as they are."),
+  envelope: z
+    .enum(ENVELOPES)
+    .optional()
+    .describe(
+      '`items`: `{"items":[…]}` with `workflowName` on each item, in a dialect only with `openai` and `openai-strict`. Default: `array`, or without `dialect` the `LIST_ENVELOPE` of the operator.',
+    ),
+  scope: several
+    .optional()
+    .describe(
+      'A scope, such as `@web,!web_post`, or `ref:KIND/ID` for a stored one. At most 8; a tool must be in each of them.',
+    ),
+  session: z.string().optional().describe('The id of a session: only its tools.'),
+  budget: whole(0, 999_999_999_999_999)
+    .optional()
+    .describe(
+      'The most o200k tokens of the list. Tools that do not fit are shortened, listed by name only, or left out. Not with `limit` or `cursor`.',
+    ),
 }
 const listQuery = z.strictObject({
   ...filters,
-  name: several.optional(),
-  strict: flag.optional(),
-  tokens: flag.optional(),
-  explain: several.optional(),
-  ...page,
+  name: asNames,
+  strict: flag
+    .optional()
+    .describe('With `1`, the answer is a 503 unless every layer and all rules could be read. Default: `0`.'),
+  tokens: flag
+    .optional()
+    .describe('With `1`, the header `X-Tools-Tokens` says what the list takes. Default: `0`.'),
+  explain: several
+    .optional()
+    .describe(
+      '`scores`: each tool that `q` finds has `x-toolrack`, with how well it fits and the names of near-identical tools. Only with `q`, and not with `dialect`, `envelope=items`, `budget` or `tokens`.',
+    ),
+  ...page(1_000),
+  limit: whole(1, 1_000).optional().describe('The most tools of a page. Default: the whole list.'),
 })
 
-export const LIST_TOOLS: RouteSchemas = { params: none, query: listQuery, answers: { 200: list } }
+export const LIST_TOOLS: RouteSchemas = {
+  summary: 'Lists the tools that you may use, ready for the `tools` field of a model.',
+  params: none,
+  query: listQuery,
+  headers: unlessSame,
+  answers: { 200: list },
+}
+/** The same parameters, whose descriptions stand with the list. */
+function asInList<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape): Shape {
+  const described = Object.entries(shape).map(([name, field]) => [name, field.describe('As in the list.')])
+  return Object.fromEntries(described) as Shape
+}
+
 /** The path names the session. */
 export const LIST_SESSION_TOOLS: RouteSchemas = {
-  params: byId,
-  query: listQuery.omit({ session: true }),
+  summary: 'Lists the tools of a session.',
+  params: byId('The id of the session.'),
+  query: z.strictObject(asInList(listQuery.omit({ session: true }).shape)),
+  headers: unlessSame,
   answers: { 200: list },
 }
 
@@ -134,8 +195,15 @@ const explanation = z.strictObject({
 }) satisfies z.ZodType<Omit<Explanation, 'hidden'> & { dialects: Record<Dialect, unknown> | null }>
 
 export const EXPLAIN: RouteSchemas = {
+  summary: 'Answers what each layer holds for a name, and why a list shows the tool or not.',
   params: none,
-  query: z.strictObject({ name: z.string(), ...filters }),
+  query: z.strictObject({
+    name: z.string().describe('The name or alias of the tool.'),
+    ...asInList(filters),
+    budget: filters.budget.describe(
+      'As in the list. The answer then says how the list shows the tool, and why.',
+    ),
+  }),
   answers: {
     200: explanation.extend({
       refused: z.strictObject({ reason: z.literal('DIGEST_CHANGED'), message: z.string() }).exactOptional(),

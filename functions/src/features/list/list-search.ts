@@ -14,8 +14,8 @@ export type FoundList = {
 }
 
 /**
- * The tools of the view that the query's search finds. Those that the query's other filters leave out stand for no others. Undefined
- * for a query without a search. Ends if the signal is aborted.
+ * The tools of the view that the query's search finds. A tool that another filter of the query leaves out does not stand for
+ * near-identical tools. Undefined for a query without a search. Ends if the signal is aborted.
  */
 export async function foundList(
   { search }: { readonly search: ToolSearch },

@@ -55,7 +55,7 @@ const SENT_BYTES_MAX = 64 * 1024 * 1024
  * 25 MB and the definitions of its user.
  */
 const LISTS_AT_ONCE = 32
-/** The most lists of one user that may wait to be made. */
+/** The most lists of one user that may wait to be made, so that the queue cannot grow without end. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
@@ -123,7 +123,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     return making
       .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
         const make = async (): Promise<SentList> => {
-          // Who has waited may find the list that somebody else has made.
+          // While this request waited, another one may have made the list.
           const list = lists.get(key) ?? (await made(wanted, new Turns(allLeft), allLeft))
           lists.set(key, list)
           return list

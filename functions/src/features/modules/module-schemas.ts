@@ -7,11 +7,13 @@ import {
   moduleNote,
   none,
   page,
+  precondition,
   revision,
   sha256,
   specReport,
   time,
   toolName,
+  unlessSame,
   writtenLayer,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
@@ -44,16 +46,22 @@ const written = z.strictObject({
   shadows: z.array(z.strictObject({ name: toolName, layer, digest })),
   report,
 })
-const ofLayer = z.strictObject({ layer: writtenLayer.optional() })
+const ofLayer = z.strictObject({
+  layer: writtenLayer.optional().describe('The layer. Default: `user`.'),
+})
+const byModule = byName('The name of the module.')
 
 export const LIST_MODULES: RouteSchemas = {
+  summary: 'Lists the Python modules of one layer, by name.',
   params: none,
-  query: ofLayer.extend(page),
+  query: ofLayer.extend(page(1_000)),
   answers: { 200: z.strictObject({ layer: writtenLayer, items: z.array(summary) }) },
 }
 export const READ_MODULE: RouteSchemas = {
-  params: byName,
+  summary: 'Reads one module with its source or files, and the report of its check.',
+  params: byModule,
   query: ofLayer,
+  headers: unlessSame,
   answers: {
     200: z.union([
       module.extend({ source: z.string() }),
@@ -62,25 +70,42 @@ export const READ_MODULE: RouteSchemas = {
   },
 }
 export const WRITE_MODULE: RouteSchemas = {
-  params: byName,
+  summary: 'Uploads a module. Its tools are in the list at once.',
+  params: byModule,
   query: ofLayer,
-  body: z.union([
-    z.string(),
-    z.strictObject({ source: z.string() }),
-    z.strictObject({ files: z.record(z.string(), z.string()) }),
-  ]),
+  headers: {
+    'Content-Type':
+      '`application/json` for a body with `source` or `files`. Without this header, with `text/…` or `application/octet-stream`, the body is the Python file itself.',
+    ...precondition,
+  },
+  body: z
+    .union([
+      z.string(),
+      z.strictObject({ source: z.string().describe('The text of the Python file, at most 256 KB.') }),
+      z.strictObject({
+        files: z
+          .record(z.string(), z.string())
+          .describe(
+            'A path and a text for each file of a module of several files, one of them `__init__.py`. At most 64 files, 512 KB together.',
+          ),
+      }),
+    ])
+    .describe('The Python file itself, or JSON with one of the two fields. JSON may have 1 MB.'),
   answers: {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),
     201: written.extend({ outcome: z.literal('created') }),
   },
 }
 export const DELETE_MODULE: RouteSchemas = {
-  params: byName,
+  summary: 'Deletes one module with all of its tools. Its versions stay.',
+  params: byModule,
   query: ofLayer,
+  headers: precondition,
   answers: { 200: written.omit({ report: true }).extend({ outcome: z.literal('deleted') }) },
 }
 export const LIST_VERSIONS: RouteSchemas = {
-  params: byName,
+  summary: 'Lists the last 50 versions of a module, the newest first.',
+  params: byModule,
   query: ofLayer,
   answers: {
     200: z.strictObject({
@@ -100,8 +125,15 @@ export const LIST_VERSIONS: RouteSchemas = {
   },
 }
 export const ROLL_BACK: RouteSchemas = {
-  params: byName,
+  summary: 'Checks the content of an older version again, and makes it the current one.',
+  params: byModule,
   query: ofLayer,
-  body: z.union([z.strictObject({ sha256: z.string() }), z.strictObject({ revision: z.string() })]),
+  headers: precondition,
+  body: z
+    .union([
+      z.strictObject({ sha256: z.string().describe('The `sha256` of the version.') }),
+      z.strictObject({ revision: z.string().describe('The `revision` of the version.') }),
+    ])
+    .describe('Which version, by one of the two fields.'),
   answers: { 200: written },
 }

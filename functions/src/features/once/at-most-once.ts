@@ -15,12 +15,12 @@ export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
 }
 
 /**
- * Added to the deadline of a call: a runner that starts may take 10 s, its answer 3 s more, and the store several times 2 s. If a
- * call takes longer nevertheless, it does not run twice, because an ended lease frees no key.
+ * Added to the deadline of a call. A runner that starts may take 10 s, its answer 3 s more, and each of several accesses to the
+ * store 2 s. If a call takes longer nevertheless, it does not run twice, because an ended lease frees no key.
  */
 const LEASE_GRACE_MS = 30_000
 
-/** The pause that a caller is told to make while its call runs. */
+/** The pause, in seconds, after which a caller may ask again while its call runs. */
 const IN_FLIGHT_SECONDS = 1
 
 /**
@@ -76,7 +76,7 @@ function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
   if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
   if (kept.state === 'ended') {
     const result = resultOf(kept.outcome)
-    // This code says something of the key. It is no result of the earlier call.
+    // This code is about the key. It is not the result of the earlier call.
     const isUnknown = result.resultType === 'failure' && result.code === 'UNKNOWN_OUTCOME'
     return { ...outcomeOf(call, result), replayed: !isUnknown }
   }

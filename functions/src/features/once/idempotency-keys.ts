@@ -21,7 +21,10 @@ export type KeyBounds = {
   readonly userKeys: number
 }
 
-/** `userBytes` is enough for 23 of the largest results, which are a third longer when they are sealed. 100,000 keys in 25 hours are more than one in a second. */
+/**
+ * `userBytes` is enough for 23 of the largest results, which become a third longer when they are sealed. 100,000 keys in 25 hours
+ * are more than one in a second.
+ */
 export const KEY_BOUNDS: KeyBounds = {
   userBytes: 8 * 1024 * 1024,
   allBytes: 256 * 1024 * 1024,
@@ -103,8 +106,8 @@ export class IdempotencyKeys {
   /**
    * Claims a key for a call that begins now, in one transaction. Resolves to undefined if the key was free, and now is the claim's.
    * Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or STORE_FULL, or
-   * with SERVICE_BUSY if the user has too many keys; then the caller must not run, and releases the key, which the store may have
-   * claimed nevertheless.
+   * with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the key, because the
+   * store may have claimed it nevertheless.
    */
   claim = async ({ uid, id }: CallKey, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> => {
     const nowMs = this.#now()

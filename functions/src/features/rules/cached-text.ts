@@ -20,7 +20,7 @@ export type TextSource<Value> = {
 
 /**
  * Keeps one text of a store in memory, and what was made of it. Reads the store once a second at most. If this fails, the last good
- * value remains. If it never succeeded, there is none, which is not the same as an empty one.
+ * value remains. If no read ever succeeded, there is no value, which is not the same as an empty value.
  */
 export class CachedText<Value> {
   readonly #source: TextSource<Value>
@@ -49,8 +49,8 @@ export class CachedText<Value> {
   }
 
   /**
-   * True if `value` may be used as it is: the last check is recent, and there is a value, or nobody would wait longer for the first
-   * read than somebody has waited already. A call waits longer than a list.
+   * True if `value` may be used as it is: the last check is recent, and it does not help to wait. It helps only if there is no
+   * value, a read is under way, and nobody has waited for it as long as `firstMs`. A call waits longer than a list.
    */
   isReady(firstMs: number): boolean {
     if (this.#options.now() - this.#checkedAt >= REVISION_CHECK_MS) return false
@@ -81,7 +81,7 @@ export class CachedText<Value> {
     this.#take(text)
   }
 
-  /** What is for everybody is read as work of the service, whoever has asked for it. */
+  /** A text for everybody is read as work of the service, and not of the user who has asked for it. */
   #readAsOwner(): Promise<void> {
     const { what, scope } = this.#source
     return scope === 'user' ? this.#read() : asPart(`${what} for ${scope}`, () => this.#read())

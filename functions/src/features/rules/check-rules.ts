@@ -33,9 +33,9 @@ export type CheckedRules = {
 }
 
 /**
- * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match, and for rules that apply to
- * nothing in the view, unless they have `future: true`: a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if it
- * cannot be known. Other requests get turns, because there can be many tools.
+ * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match. Also for rules that apply to
+ * nothing in the view, unless they have `future: true`, because a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if
+ * it cannot be known. Other requests get turns, because there can be many tools.
  */
 export async function checkedRules(set: RuleSet, view: CatalogView, turns: Turns): Promise<CheckedRules> {
   const { byRule, shown, more } = await targetsOf(set, view, turns)
@@ -90,7 +90,7 @@ const NO_TOOL = 'matches no tool that you can list; correct it, or say "future":
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
-/** The faults, the first of those that name no tool with the tool that was probably meant. */
+/** The faults. The first ones that name no tool also name the tool that was probably meant. */
 async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],

@@ -19,7 +19,7 @@ export type KeptRules = {
   readonly marks?: RuleMarks | undefined
 }
 
-/** What an owner's rules were from `updatedAt` on. Without a set, they were deleted then. */
+/** The rules of an owner from `updatedAt` on. Without a set, they were deleted at that time. */
 export type RuleVersion = {
   readonly set: RuleSet | null
   readonly digest: Digest | null

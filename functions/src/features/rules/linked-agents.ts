@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import { CachedText } from './cached-text.ts'
 
-/** The most sessions whose agents are in memory. */
+/** The most sessions whose agents are in memory: those that were used last. */
 const SESSIONS_MAX = 10_000
 
 type Parts = {

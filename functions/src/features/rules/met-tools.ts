@@ -10,7 +10,7 @@ import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
 /**
- * A tool that rules are about, and the kind as which they read each of its arguments. `also` has the other kinds of an argument
+ * A tool that rules are about, and the kind by which they read each of its arguments. `also` has the other kinds of an argument
  * that may be read in several ways. `more` counts the arguments that are not listed.
  */
 export type MetTool = {

@@ -5,12 +5,12 @@ import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
 
-/** The most arguments that one line of the log names. */
+/** The most arguments that one line of the log names. It counts the others, so that it can be read. */
 const TOLD_MAX = 20
 
 /**
- * Returns a function that tells the operator once about each argument that a rule of the operator's file names and whose kind is
- * `other`: no `allow` ever matches it, and a denial compares what arrives, not what the tool makes of it.
+ * Returns a function that warns the operator once about each argument in a rule of the operator's file whose kind is `other`. No
+ * `allow` ever matches such an argument. A denial compares the value that arrives, and not the value that the tool makes of it.
  */
 export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
   const told = new Set<string>()

@@ -11,11 +11,12 @@ import type { MarkedRules } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
-/** The most users whose rules are in memory, and the most bytes of their texts. */
+/** The most users whose rules are in memory: those who called last. */
 const USERS_MAX = 10_000
+/** The most bytes of users' rules in memory. Rules that were dropped are read again. */
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most combinations of a user's workflow, session and agent whose rules are joined and kept. */
+/** The most combinations of a user's workflow, session and agent whose rules are kept. Those of others are joined at each call. */
 const JOINED_MAX = 100
 
 export type RuleBookParts = {
@@ -54,9 +55,15 @@ type Caller = { readonly uid: string; readonly workflowId?: string | undefined }
 const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
 
 /**
- * The rules that apply to each caller: the operator's, those for everybody, the user's, those of the workflow that the job token
- * names, and those of the session, of its parents and of their agents, also of those to which they are linked. They are in memory, and
- * their revision is checked once a second at most.
+ * The rules that apply to each caller, in this order:
+ *
+ * - the operator's rules,
+ * - the rules for everybody,
+ * - the rules of the user,
+ * - the rules of the workflow that the job token names,
+ * - the rules of the session, of its parents, and of their agents and linked agents.
+ *
+ * They are in memory, and their revision is checked once a second at most.
  */
 export class RuleBook {
   readonly #parts: RuleBookParts
@@ -82,8 +89,8 @@ export class RuleBook {
   }
 
   /**
-   * The rules by which tools are listed. If some could never be read, they are those that could, and `isWhole` is false: a list
-   * runs nothing, and a caller without any tools would be worse off than one whose call is refused.
+   * The rules by which tools are listed. If some could never be read, the others are returned, and `isWhole` is false. This is
+   * safe, because a list runs nothing and each call is refused.
    */
   forList(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
     return this.#known(caller, session, READ_DEADLINE_MS.without)

@@ -2,9 +2,9 @@ import { canonicalJson, type OwnedRules, type Rule, type RuleSet } from '@toolra
 import { randomBytes } from 'node:crypto'
 
 /**
- * A text for each rule of a set that asks, by its index, and for a default that asks, as `default`. It was made when the rule came
- * into the set, and never comes back: a rule that was removed and is written again has another one. So an `always` that
- * answers a rule ends for good when the rule changes. Rules from before there were marks have none.
+ * A text for each rule of a set that asks, by its index, and for a default that asks, as `default`. It is made when the rule comes
+ * into the set. A rule that was removed and is written again has another text. So an `always` that answers a rule ends for good
+ * when the rule changes. Rules from before there were marks have none.
  */
 export type RuleMarks = Readonly<Record<string, string>>
 

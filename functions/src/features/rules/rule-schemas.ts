@@ -1,6 +1,16 @@
-import { ARGUMENT_KINDS, RULE_EFFECTS, type RuleSet } from '@toolrack/contract'
+import { ARGUMENT_KINDS, OWNER_KINDS, RULE_EFFECTS, type RuleSet } from '@toolrack/contract'
 import { z } from 'zod'
-import { count, digest, json, none, owner, rule, time } from '../../http/answer-shapes.ts'
+import {
+  count,
+  digest,
+  json,
+  none,
+  owner,
+  precondition,
+  rule,
+  time,
+  unlessSame,
+} from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 import type { MetTool } from './met-tools.ts'
 
@@ -15,7 +25,12 @@ const met = z.strictObject({
   also: z.record(z.string(), z.array(kind)).exactOptional(),
   more: count.exactOptional(),
 }) satisfies z.ZodType<MetTool>
-const byOwner = z.strictObject({ kind: z.string(), id: z.string() })
+const byOwner = z.strictObject({
+  kind: z.enum(OWNER_KINDS).describe('The kind of the owner.'),
+  id: z
+    .string()
+    .describe('The id of the owner: `all` for everybody, else that of the user, workflow, session or agent.'),
+})
 const known = { updatedAt: time, updatedBy: z.string() }
 const written = set.extend({
   owner,
@@ -25,11 +40,14 @@ const written = set.extend({
 })
 
 export const READ_RULES: RouteSchemas = {
+  summary: 'Reads the rules of one owner.',
   params: byOwner,
   query: none,
+  headers: unlessSame,
   answers: { 200: set.extend({ owner, digest, ...known }) },
 }
 export const LIST_VERSIONS: RouteSchemas = {
+  summary: 'Lists the last 20 versions of the rules of one owner, the newest first.',
   params: byOwner,
   query: none,
   answers: {
@@ -50,16 +68,29 @@ export const LIST_VERSIONS: RouteSchemas = {
   },
 }
 export const WRITE_RULES: RouteSchemas = {
+  summary: 'Creates or replaces all rules of one owner.',
   params: byOwner,
   query: none,
-  body: z.strictObject({ default: z.enum(RULE_EFFECTS).optional(), rules: z.array(json).optional() }),
+  headers: precondition,
+  body: z.strictObject({
+    default: z
+      .enum(RULE_EFFECTS)
+      .optional()
+      .describe('What becomes of a call that no rule matches. Default: `allow`.'),
+    rules: z
+      .array(json)
+      .optional()
+      .describe('The rules, each `{effect, tool, class?, args?, future?}`. Default: none.'),
+  }),
   answers: {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),
     201: written.extend({ outcome: z.literal('created') }),
   },
 }
 export const DELETE_RULES: RouteSchemas = {
+  summary: 'Deletes the rules of one owner.',
   params: byOwner,
   query: none,
+  headers: precondition,
   answers: { 200: z.strictObject({ owner, outcome: z.literal('deleted'), digest }) },
 }

@@ -7,7 +7,7 @@ import type { RuleVersion } from './kept-rules.ts'
 /** Whose rule sets are kept together: those for everybody, or those of one user and of this user's workflows. */
 export type RuleScope = { readonly kind: 'everybody' } | { readonly kind: 'user'; readonly uid: string }
 
-/** The scope of what marks definitions and rules that come from files. It has no rules. */
+/** The scope of the marks of definitions and rules that come from files. It has no rules. */
 export const MARKS = { kind: 'marks' } as const
 
 /** What a text is kept for. */
@@ -40,6 +40,7 @@ const FILE_MARKS: Collection = {
 
 /** The most bytes of the versions of all rules of a scope. The oldest make room. */
 const HISTORY_BYTES_MAX = 4 * 1024 * 1024
+/** The most versions of the rules of one owner: as many as of a scope. */
 export const RULE_VERSIONS_MAX = 20
 
 const HISTORY: Collection<RuleVersion> = {

@@ -3,7 +3,7 @@ import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 
-/** The most tools of one rule whose schemas are read. Of a rule with more tools the arguments are not checked. */
+/** The most tools of one rule whose schemas are read. If a rule is about more tools, its arguments are not checked. */
 export const SCHEMAS_READ_MAX = 2_000
 
 /** The most tools that an answer lists. The others are counted. */
@@ -11,7 +11,7 @@ export const TOOLS_SHOWN_MAX = 200
 
 /** The tools that one rule is about. */
 export type RuleTargets = {
-  /** All of them, or one more than SCHEMAS_READ_MAX. Of a rule without arguments the first one. */
+  /** All of them, or one more than SCHEMAS_READ_MAX. For a rule without arguments only the first one. */
   readonly tools: CatalogEntry[]
   /** True if there is a tool of that name, also one without the class of the rule. */
   isNamed: boolean

@@ -13,7 +13,7 @@ type Parts = {
   readonly now: () => number
 }
 
-/** Who writes, whose rules, and in which state they must be. */
+/** The user who writes, the owner of the rules, and the state in which the rules must be. */
 export type RuleTarget = {
   readonly uid: string
   readonly owner: RuleOwner

@@ -38,7 +38,10 @@ export async function writtenRule(
 
 type Readings = ReadonlyMap<string, ReadonlyMap<string, Reading>>
 
-/** The ways in which the tools of a rule read these arguments. Of tools that are not known yet, and of too many, only the names are known. */
+/**
+ * The ways in which the tools of a rule read these arguments. If the tools are not known yet, or are too many, only their names are
+ * known.
+ */
 async function readingsFor(
   names: readonly string[],
   { targets, tools }: Read,

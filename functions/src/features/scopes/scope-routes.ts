@@ -28,7 +28,7 @@ import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 
-/** The most names of tools in an answer to a command. */
+/** The most names of tools in an answer to a command. A person reads it, and the list has all tools. */
 const NAMES_SHOWN_MAX = 1_000
 
 /** The stored scopes of the caller's user. */

@@ -8,8 +8,9 @@ import { holds, type Precondition } from '../../precondition.ts'
 import { readScope, scopeDigest, VERSIONS_KEPT_MAX } from './kept-scope.ts'
 import type { KeptScope, ScopeContent, ScopeOwner, ScopeVersion } from './kept-scope.ts'
 
-/** The most scopes of one user, and the most bytes of them with all their versions. */
+/** The most scopes of one user: those of rooms, sessions, agents and workflows. `GET /scopes` reads all of them. */
 export const USER_SCOPES_MAX = 1_000
+/** The most bytes of one user's scopes with all their versions. */
 export const USER_SCOPES_BYTES_MAX = 4 * 1024 * 1024
 
 /** A version with its owner, as it is kept. */
@@ -34,8 +35,9 @@ const SCOPES: Collection<KeptFields> = {
 const TOO_MANY = `You have ${USER_SCOPES_MAX} stored scopes, as many as you may; delete some first.`
 const TOO_LARGE = `Your stored scopes would have more than ${USER_SCOPES_BYTES_MAX} bytes; delete some first.`
 
-/** The most owners whose scopes are in memory, and the most UTF-16 code units of their texts. */
+/** The most owners whose scopes are in memory, so that lists do not read them each time. */
 const REMEMBERED_MAX = 10_000
+/** The most UTF-16 code units of the scopes in memory. */
 const REMEMBERED_LENGTH_MAX = 16 * 1024 * 1024
 
 type Parts = {
@@ -63,7 +65,9 @@ export class StoredScopes {
   readonly #documents: Documents
   readonly #now: () => number
   readonly #written: () => void
-  /** A list may ask for four of them, and is asked for before each call of a model, so they are read once a second at most. */
+  /**
+   * A list may need four of them, and a model's client asks for the list before each call. So they are read once a second at most.
+   */
   readonly #remembered = new LRUCache<
     string,
     { readonly kept: KeptScope | undefined; readonly size: number }

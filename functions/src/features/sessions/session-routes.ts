@@ -21,7 +21,7 @@ import { checkedSession } from './asked-session.ts'
 const PATH = '/sessions/:id'
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
-/** The most sessions of one page. */
+/** The most sessions of one page, so that an answer stays small. */
 const SESSIONS_PAGE_MAX = 200
 
 /** The routes of sessions. `GET /sessions/{id}/tools` is a list, and lies beside the list of tools. */
@@ -246,6 +246,7 @@ function nameIn(field: string, value: JsonValue): string | null {
   throw bodyInvalid(`The body at /${field}: it ${WORKFLOW_ID_RULE}.`)
 }
 
+/** The most characters of the name of a model. A longer text is no name. */
 const MODEL_LENGTH_MAX = 256
 const MODEL_RULE = `must be a text of 1 to ${MODEL_LENGTH_MAX} characters`
 

@@ -3,10 +3,10 @@ import { put, remove, type Collection, type Ref, type Sums } from '../../documen
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { endOf, type Session, type SessionHead } from './session.ts'
 
-/** What a change makes of a session: another one, none (`null`), or the same if nothing is said. */
+/** What a change makes of a session: another one, none (`null`), or the same (undefined). */
 export type PlannedSession<Result> = { readonly result: Result; readonly session?: Session | null }
 
-/** The most sessions of one user. */
+/** The most sessions of one user. A program that makes sessions again and again must not fill the store. */
 export const SESSIONS_MAX = 10_000
 
 /** The most bytes of one user's sessions. Enough for 10,000 sessions of 80 chosen tools. */

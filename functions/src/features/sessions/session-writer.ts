@@ -75,7 +75,7 @@ export class SessionWriter {
   }
 
   /**
-   * Makes an unlocked session with the facts and the selection of another one, where `asked` says nothing else. The same request
+   * Makes an unlocked session with the facts and the selection of another one. `asked` can replace each of them. The same request
    * again changes nothing. Throws NAME_TAKEN if there is another session with the id, and as `put` does.
    */
   async fork(target: SessionTarget, source: string, asked: Partial<AskedSession>): Promise<WrittenSession> {
@@ -117,7 +117,7 @@ export class SessionWriter {
         (present) => {
           if (!present) throw noSession()
           if (present.lockedAt !== null) return { session: lockedAlready(present, view, asked) }
-          // What was read is no longer so. The lock begins again.
+          // The session has changed since it was read. The lock begins again.
           if (present.digest !== seen.digest) return { session: undefined }
           const at = new Date(nowMs).toISOString()
           const kind = kindOf(selection)
@@ -152,7 +152,7 @@ export class SessionWriter {
     return deleted
   }
 
-  /** Changes a session. A session that is over is like none. */
+  /** Changes a session. A session that is over counts as missing. */
   async #change<Result extends { readonly session: Session | undefined }>(
     uid: string,
     id: string,

@@ -14,7 +14,7 @@ export function isSessionId(value: unknown): value is string {
 /** The most tools that a session can name. With them, a session still fits into one document of Firestore, which has 1 MiB. */
 export const SESSION_TOOLS_MAX = 5_000
 
-/** The most sessions above each other: a session, its parent, and so on. */
+/** The most sessions above each other: a session, its parent, and so on. Each list and call reads and joins them. */
 export const SESSION_DEPTH_MAX = 8
 
 /** The time for which a session is kept after its last use. */

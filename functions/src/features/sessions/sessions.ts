@@ -7,8 +7,9 @@ import type { SessionStore } from './session-store.ts'
 import { isChildOf, isOver, SESSION_DEPTH_MAX, USE_WRITTEN_MS, type Session } from './session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
-/** The most sessions in memory, and the most bytes of their tools. */
+/** The most sessions in memory: those that were used last. */
 const SESSIONS_CACHED_MAX = 10_000
+/** The most bytes of the sessions in memory. A session that was dropped is read again. */
 const SESSIONS_CACHED_BYTES_MAX = 32 * 1024 * 1024
 
 /** Bytes that are counted for a tool in memory: its name, its digest, and its places in a map. */

@@ -16,14 +16,15 @@ export type ToolUse = { readonly name: string; readonly calls: number; readonly 
 /** What is known of a user's tools. `until` is the time up to which calls are counted: ISO 8601, UTC. */
 export type UsageCount = { readonly until: string; readonly tools: readonly ToolUse[] }
 
-/** The tools of one user that are counted: those that were called most. */
+/** The tools of one user that are counted: those that were called most. A budget never has room for more. */
 const USED_TOOLS_MAX = 200
 
 /** Failures that are no refusal: the tool was run. */
 const RAN: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'WORKER_DIED'])
 
 /**
- * Counts the runs in `calls`, and half of what was counted before. So a tool that was used on Friday is still known on Monday, and one that is no longer used is forgotten after some days.
+ * Counts the runs in `calls`, and adds half of the earlier count. So a tool that was used on Friday is still known on Monday, and
+ * one that is no longer used is forgotten after some days.
  */
 export function countUsage(
   calls: readonly EndedCall[],

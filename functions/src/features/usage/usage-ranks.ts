@@ -10,6 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** The calls of one user that are read for a day, the newest first. In Firestore each of them is one read. */
 const CALLS_READ_MAX = 1_000
+/** The most users whose ranks are in memory: those who listed last. The rank of another one is read again. */
 const USERS_MAX = 10_000
 /** Milliseconds that a list waits for the rank. Then it is ordered by name. */
 const READ_DEADLINE_MS = 1_500

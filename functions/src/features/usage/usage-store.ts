@@ -30,8 +30,8 @@ export class UsageStore {
   }
 
   /**
-   * Keeps the use, unless that of the same day or of a later one is kept. Returns what is kept then. So all instances agree about a
-   * day, whichever of them counts first.
+   * Keeps the use, unless the use of the same day or of a later one is kept already. Returns the use that is kept. So all instances
+   * agree about a day, whichever of them counts first.
    */
   keepFirst = (uid: string, usage: KeptUsage): Promise<KeptUsage> =>
     this.#documents.change(uid, [NEWEST], ([kept]) =>

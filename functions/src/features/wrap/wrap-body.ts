@@ -39,7 +39,9 @@ const FIELDS = [
 const TOKENS_MAX = 999_999_999_999_999
 /** The most layers of a prompt. Real prompts have fewer than ten. */
 const LAYERS_MAX = 100
+/** The largest priority of a layer. A prompt has at most 100 layers, so each can have a priority of its own. */
 const PRIORITY_MAX = 1_000
+/** The most characters of the name of a model, as for that of a session. */
 const MODEL_LENGTH_MAX = 256
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ . : or -, not . : or - first'

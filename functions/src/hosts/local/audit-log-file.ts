@@ -11,7 +11,7 @@ export function auditLogFile(path: string, log: Pick<Log, 'error'>) {
   return {
     copy(lines: readonly string[]): void {
       try {
-        // Unlike `writeSync`, this goes on after a part, and throws if the rest cannot be written.
+        // Unlike `writeSync`, this writes the rest after a part was written, and throws if it cannot.
         writeFileSync(file, `${isCut ? '\n' : ''}${lines.join('\n')}\n`)
         isFailing = false
         isCut = false

@@ -53,8 +53,8 @@ export class Connections {
   }
 
   /**
-   * Closes an idle connection, unless one of its requests is being handled. A connection is idle between two requests, if the
-   * client reads nothing of an answer, or if the client did not close the connection after the last answer.
+   * Closes an idle connection, unless one of its requests is being handled. A connection is idle between two requests, and while
+   * the client reads nothing of an answer. It is also idle if the client does not close it after the last answer.
    */
   readonly cutIfIdle = (socket: Socket): void => {
     const last = this.#latest.get(socket)

@@ -99,8 +99,8 @@ function readStates(folder: string): Map<string, State> | undefined {
 }
 
 /**
- * Without a list: what a new folder must have, which is nothing; what a folder of an older version has; or, if a version with lists has
- * opened one of the databases, all that this server uses.
+ * The databases that must be there if there is no list. For a new folder there are none. For a folder of an older version, they are
+ * those that it has. If a version with lists has opened one of the databases, they are all that this server uses.
  */
 function presumedStates(folder: string, names: readonly DatabaseName[]): Map<string, State> {
   const has = (name: string): boolean => existsSync(join(folder, name))

@@ -77,6 +77,7 @@ function boundSilent(server: Server, max: number): void {
 
 /** Descriptors that are reserved for the stores, the files and the runner. */
 const KEPT = 256
+/** The most connections at once, also where `ulimit -n` allows more, so that clients cannot use up the descriptors of the process. */
 const CONNECTIONS_MAX = 10_000
 
 /** The most connections: the soft limit of descriptors without the reserved ones, at least half of the limit, at most 10,000. */

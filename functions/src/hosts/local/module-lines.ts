@@ -1,7 +1,7 @@
 import type { FolderNews } from '../../features/folder/folder-news.ts'
 import { harmless } from '../../log.ts'
 
-/** The most faults of one file that are shown. */
+/** The most faults of one file that are shown. `GET /api/tools` shows all. */
 const FAULTS_SHOWN_MAX = 5
 
 const MARGIN = '      '

@@ -93,7 +93,7 @@ export class RunnerChild {
   }
 }
 
-/** The most characters of a line. A longer line is passed on in pieces. */
+/** The most characters of a line. A longer one is passed on in pieces, so that it does not fill the memory. */
 const LINE_CHARACTERS_MAX = 65_536
 
 export function readLines(stream: Readable, onLine: (line: string) => void): void {

@@ -20,8 +20,9 @@ export const RUNNING_CALLS = 'running-calls'
 const BYTES_MAX = 256 * 1024
 
 /**
- * The calls and writes that run, in a file with a line for each before it runs. The ends since the line before join it. So a call costs
- * one write, which is in the page cache when it returns: a killed process loses none, and a power cut may lose the last moments.
+ * The calls and writes that run, in a file with a line for each before it runs. The ends since the line before join it. So a call
+ * costs one write, which is in the page cache when it returns. A killed process loses no line, and a power cut may lose the last
+ * moments.
  */
 export class RunningCallsFile implements RunningCalls {
   readonly left: readonly Note[]

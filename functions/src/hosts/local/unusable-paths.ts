@@ -7,8 +7,8 @@ import { ConfigError } from '../../settings/variables.ts'
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
 
 /**
- * Throws one ConfigError with all faults of the settings and of the files and folders that they name. A single path that cannot be
- * used is no fault here: the part that opens it says more about it, and has an exit code of its own.
+ * Throws one ConfigError with all faults of the settings and of the files and folders that they name. If only one path cannot be
+ * used, that is no fault here. The part that opens it says more about it, and has an exit code of its own.
  */
 export function refuseUnusable(report: ConfigReport): void {
   const paths = unusablePaths(report)

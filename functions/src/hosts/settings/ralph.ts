@@ -128,7 +128,7 @@ class RalphReader implements Found {
     else this.settings.push({ name, text, from: place, place })
   }
 
-  /** The file may have keys of other programs. A key that is nearly a known one is probably mistyped. */
+  /** The file may have keys of other programs. A key that is nearly equal to a known one is probably mistyped. */
   #unknown(key: string, place: string, known: readonly string[]): void {
     const near = nearMiss(key, known)
     if (near === undefined) this.#withoutEffect(place, 'it is not known')

@@ -4,8 +4,8 @@ import { withinMs } from '../../within-ms.ts'
 type Held = { readonly client: IdTokenClient; asking: Promise<string> | undefined }
 
 /**
- * ID tokens of the account that this service runs as. There is one client for each audience, because a client keeps its token
- * until shortly before the token ends. google-auth-library is loaded with the first token.
+ * ID tokens of the account that this service runs as. There is one client for each audience. A client keeps its token until shortly
+ * before the token ends. google-auth-library is loaded with the first token.
  */
 export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()

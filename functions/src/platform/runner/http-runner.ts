@@ -33,7 +33,7 @@ type HttpRunnerOptions = {
   readonly patience?: Partial<typeof PATIENCE>
 }
 
-/** How long a call or a check waits for a runner that is still starting, in milliseconds. */
+/** How long a call or a check waits for a runner that is still starting, in milliseconds. A start usually takes less than a second. */
 const START_WAIT_MS_MAX = 10_000
 
 const PATIENCE = {

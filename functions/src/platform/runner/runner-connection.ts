@@ -36,8 +36,8 @@ export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): stri
 /**
  * The most bytes of an answer.
  *
- * - `/invoke`: a text of 256 KiB and a log of 64 KiB, in which JSON may write six bytes for one, and 128 KiB for the other
- *   fields.
+ * - `/invoke`: six times a text of 256 KiB and a log of 64 KiB, because JSON may write six bytes for one. Then 128 KiB for the
+ *   other fields.
  * - `/check`: a report of 3 MiB, and a log.
  * - `/forget`: nothing, or an error.
  */
@@ -148,7 +148,7 @@ function watchSending(sent: ClientRequest): () => boolean {
   return () => isConnected
 }
 
-/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline. */
+/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline: as long as for any answer. */
 const SLOW_READER_MS_MAX = 30_000
 
 /** Ends a request that is not answered in time. The time is longer once if the runner had to wait for a slow reader. */

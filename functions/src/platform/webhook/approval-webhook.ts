@@ -3,13 +3,13 @@ import { setTimeout } from 'node:timers/promises'
 import type { NewApproval } from '../../features/approvals/approvals.ts'
 import type { Log } from '../../log.ts'
 
-/** Where the operator is told about new approvals, and the secret that signs what is sent. */
+/** The address that gets messages about new approvals, and the secret that signs them. */
 export type WebhookTarget = { readonly url: string; readonly secret: string }
 
 /** The pauses before each repetition of a request that failed, in milliseconds. */
 const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
 
-/** The time for one request, in milliseconds. */
+/** The time for one request, in milliseconds. A webhook that never answers must not hold a connection. */
 const REQUEST_DEADLINE_MS = 5_000
 
 /**

@@ -15,11 +15,12 @@ import { readJson } from '../../json/read-json.ts'
 import { lastingFault } from './find-files.ts'
 import { readBytes } from './read-bytes.ts'
 
+/** The most bytes of a file. An agent with the largest schema has fewer. */
 const AGENT_FILE_BYTES_MAX = 64 * 1024
 /** The most agents in files. A folder with more is probably the wrong one. */
 const AGENT_FILES_MAX = 500
 
-/** For so many milliseconds a folder is not read again. */
+/** The milliseconds for which a folder is not read again. */
 const KEPT_MS = 1_000
 
 /**

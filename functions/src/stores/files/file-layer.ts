@@ -8,6 +8,7 @@ import { ALL_FILES, findFiles } from './find-files.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
+/** The files that are read at the same time, so that not all files of a large folder are open at once. */
 const FILES_AT_ONCE = 64
 
 /** `stamp` is undefined for a file that must be read again. */

@@ -3,8 +3,9 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SkippedItem } from '../../catalog/views/layer-source.ts'
 
-/** The most definition files of a folder, and the most folders in it. A folder with more is probably the wrong one. */
+/** The most definition files of a folder. A folder with more is probably the wrong one. The first by path are read. */
 const FILES_MAX = 5_000
+/** The most folders. They are read again every second while lists are asked for, so a whole disk must not be searched by mistake. */
 const FOLDERS_MAX = 1_000
 
 /** The source of an item that is about many files. */

@@ -11,7 +11,7 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 type Options = {
   readonly path: string
-  /** Identifies the program. What another program has kept is not used. */
+  /** Identifies the program. Admissions that another program has kept are not used. */
   readonly program: () => string
   readonly log: Pick<Log, 'warn'>
   readonly bytesMax?: number

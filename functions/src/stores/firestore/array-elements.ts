@@ -9,8 +9,8 @@ const CLOSE_OBJECT = 0x7d
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Reads the objects of a JSON array while its text arrives. It keeps the text of only one object at a time, because the text of
- * an answer with 100,000 documents may be longer than a string can be.
+ * Reads the objects of a JSON array while its text arrives. It keeps the text of only one object at a time. The text of an answer
+ * with 100,000 documents may be longer than a string can be.
  */
 export class ArrayElements {
   #depth = 0

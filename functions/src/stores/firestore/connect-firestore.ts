@@ -57,9 +57,9 @@ async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
 }
 
 /**
- * Access by REST, if this service can find the credentials itself: for the emulator, and on Cloud Run (which Cloud Functions use
- * too), where they are those of the instance's service account. Undefined for other credentials, such as a file of keys, which
- * only the client can find.
+ * Access by REST, if this service can find the credentials itself. It can for the emulator, and on Cloud Run (which Cloud Functions
+ * use too), where the instance has a service account. Undefined for other credentials, such as a file of keys, which only the
+ * client can find.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

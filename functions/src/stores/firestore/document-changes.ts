@@ -14,8 +14,8 @@ export type WriteMark = { readonly [WRITE_ID]: string }
 const ATTEMPTS_MAX = 20
 
 /**
- * Changes of documents, each in a transaction. The changes of one document by this process happen one after the other, because
- * transactions that fail because of each other wait a second and more before their next attempt.
+ * Changes of documents, each in a transaction. The changes of one document by this process happen one after the other. Otherwise
+ * transactions would fail because of each other, and then wait a second and more before their next attempt.
  */
 export class DocumentChanges {
   readonly #connection: FirestoreConnection

@@ -17,10 +17,11 @@ import type { ChainHead, ChainName, SealedRecord } from '../../features/audit/re
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
-/** The most milliseconds of a commit or a read. */
+/** The most milliseconds of a commit or a read, so that a lost Firestore does not hold calls. */
 const DEADLINE_MS = 5_000
-/** The most milliseconds of an erasure or a removal of old days. */
+/** The most milliseconds of an erasure or a removal of old days, which need many reads and writes. */
 const LONG_DEADLINE_MS = 60_000
+/** The writes of one commit. Firestore takes 500. */
 const WRITES_AT_ONCE = 400
 /** After every place and every day. */
 const NO_END = '~'
@@ -186,7 +187,10 @@ export class FirestoreAuditStore implements AuditStore {
       return found.docs.map((record) => String(record.get('text')))
     })
 
-  /** The heads of the chains go first. A removal that is broken off leaves records without a chain, which the next removal finds. */
+  /**
+   * The heads of the chains are removed first. A removal that is interrupted leaves records without a chain, which the next removal
+   * finds.
+   */
   removeBefore = (day: string): Promise<void> =>
     this.#within(async (firestore) => {
       await removeAll(firestore, chainsOf(firestore).where(ID, '<', day))

@@ -8,12 +8,13 @@ import type { RestDocument } from './rest-data.ts'
 
 /** The most milliseconds for which an idle connection is kept. After more time, it may be dead without any sign. */
 const IDLE_MS = 30_000
+/** The most open connections of one instance to Firestore. */
 const CONNECTIONS_MAX = 100
 
 /** The pauses before a failed read is repeated, in milliseconds. Firestore's client has the same pauses. */
 const PAUSES_MS = [50, 200]
 
-/** An element of an answer. */
+/** One element of an answer, which is a JSON array: a document, the time of the read, or an error. */
 export type RestElement = {
   readonly found?: RestDocument
   readonly document?: RestDocument

@@ -12,7 +12,7 @@ import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
 import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** The most names in the answer to one query. */
+/** The most names in the answer to one query, so that a write that needs room reads no more than it must. */
 const NAMES_AT_ONCE = 50
 /** The most queries of one write, for each collection and each of the `AGES`. The next write continues if needed. */
 const QUESTIONS_MAX = 10

@@ -22,6 +22,7 @@ const FLAT_KEYS = [...KEYS, 'title', 'defs', 'spec', ...SCHEMA_KEYS]
 const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
 const CHANGED = 'was written by this service and changed by another program; write the definition again'
 
+/** The most faults of one skipped document that are listed, so that the list stays small. */
 const SKIPPED_FAULTS_MAX = 3
 
 /** The part of a layer's content that other programs wrote. */

@@ -9,6 +9,7 @@ const LOOKS_PER_BOUND = 8
 
 /** The most documents that one check drops. Even if all are as short as possible, fewer are kept between two checks. */
 const DROPPED_MAX = 2_000
+/** The most documents that one batch drops, so that no single write is large. */
 const DROPPED_AT_ONCE = 500
 
 /** The most users whose kept bytes an instance remembers. For a forgotten user, it checks the sum with the next document. */
@@ -26,9 +27,9 @@ export type Bounded = {
 }
 
 /**
- * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user with the first document that
- * it keeps for the user, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the
- * bound and one document for each instance.
+ * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user when it keeps the user's
+ * first document, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the bound and
+ * one document for each instance.
  */
 export class OldestAbove {
   readonly #connection: FirestoreConnection

@@ -40,8 +40,8 @@ export async function* originalLayers(firestore: Firestore): AsyncGenerator<Orig
 }
 
 /**
- * Users' documents are in `items`, like global ones, or in `users/{uid}/tools`: the original service reads them from a path that
- * Firestore does not have, between these two.
+ * Users' documents are in `items`, like global ones, or in `users/{uid}/tools`. The path from which the original service reads them
+ * cannot exist in Firestore, and these two are the nearest ones.
  */
 async function originalLayer(firestore: Firestore, layer: StoredLayer): Promise<OriginalLayer> {
   const document = layerDocument(firestore, layer)

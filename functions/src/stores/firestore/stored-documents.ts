@@ -62,7 +62,7 @@ export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & 
 
 /**
  * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files are
- * a list: as the names of fields, their paths would have a meaning of their own, and as JSON they could exceed a document's 1 MB.
+ * a list. As names of fields, their paths would have a meaning of their own. As JSON, they could exceed a document's 1 MB.
  */
 export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 const CHANGED = `'{"a column of this record was changed":true,' || substr(text, 2)`
 
 /**
- * The text of a record. Searches and erasures use columns with copies of what is in it. If one of them was changed, the text gets a
- * member that says so. Then the verifier refuses it.
+ * The text of a record. Searches and erasures use columns with copies of parts of the text. If one of the copies was changed, the
+ * text gets a member that says so. Then the verifier refuses it.
  */
 export const CHECKED_TEXT = `CASE
   WHEN NOT json_valid(text) THEN text

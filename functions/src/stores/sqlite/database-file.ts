@@ -5,7 +5,7 @@ import { placeFinished, UNFINISHED } from '../../write-whole-file.ts'
 import { isCut } from './file-headers.ts'
 import { isBusy, isDamaged, isFull, sqliteError, tablesVersion } from './transaction.ts'
 
-/** What makes a database file one of this service. */
+/** The marks of a database file of this service. */
 export type DatabaseKind = {
   /** The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own, so exchanged files are noticed. */
   readonly applicationId: number
@@ -20,7 +20,7 @@ export type DatabaseKind = {
 }
 
 /**
- * The file is not what this service has left: it is empty, cut off, damaged, another database, or of a newer version. The message is a
+ * The file is not as this service left it. It is empty, cut off, damaged, another database, or of a newer version. The message is a
  * predicate, such as `is empty`. Thrown only at the start.
  */
 export class DatabaseFileError extends Error {}
@@ -80,7 +80,7 @@ function makeFile(path: string, kind: DatabaseKind): void {
   const left = BESIDE.find((end) => existsSync(path + end))
   if (left) throw new DatabaseFileError(`is missing, and ${basename(path)}${left} is still there`)
   const unfinished = path + UNFINISHED
-  // What an earlier start has left that was killed.
+  // A file that an earlier start has left because it was killed.
   for (const end of ['', ...BESIDE]) rmSync(unfinished + end, { force: true })
   // SQLite gives its other files the mode of the database.
   closeSync(openSync(unfinished, 'wx', 0o600))

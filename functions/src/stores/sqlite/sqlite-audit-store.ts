@@ -100,7 +100,7 @@ const SQL = {
 const NO_END = '~'
 
 /**
- * The audit trail in a file of its own. A commit is in the journal of the file when `append` returns (WAL, synchronous NORMAL): a
+ * The audit trail in a file of its own. A commit is in the journal of the file when `append` returns (WAL, synchronous NORMAL). A
  * killed process loses nothing, and a power cut may lose the last moments. Triggers refuse every change of a record.
  */
 export class SqliteAuditStore implements AuditStore {

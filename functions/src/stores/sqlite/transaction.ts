@@ -12,7 +12,7 @@ const NOT_A_DATABASE = 26
 /** Runs `act` in one transaction. If `act` throws, the transaction is rolled back and the error is thrown again. */
 export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
   try {
-    // Inside, so that a transaction that an earlier fault has left open is ended, and does not block every later one.
+    // BEGIN is inside the `try`. So if an earlier fault has left a transaction open, it is ended and does not block later ones.
     database.exec(`BEGIN ${mode}`)
     const result = act()
     database.exec('COMMIT')

@@ -38,8 +38,8 @@ export type CallFormat<Name extends string = string> = {
   /** True for an item that is a call in this format, even if the call is malformed. */
   readonly isCall: (item: JsonObject) => boolean
   /**
-   * True for an item that must be skipped, but is not recognised as such by its `type` alone: a text without a `type`, or a
-   * call with a name and arguments that the vendor runs itself.
+   * True for an item that must be skipped, but whose `type` alone does not show it. It is a text without a `type`, or a call with a
+   * name and arguments that the vendor runs itself.
    */
   readonly isOther?: (item: JsonObject) => boolean
   /** The id of a call as the model sent it. The id can have any type. */

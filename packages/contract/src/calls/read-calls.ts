@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
 import { itemsIn, looksLikeCall, type CallsFault } from './call-items.ts'
 
-/** The largest number of calls in one request to the service. */
+/** The largest number of calls in one request to the service, which bounds its work and its results. The client sends more in turns. */
 export const CALLS_MAX = 64
 
 /** The largest number of characters in a call's id. The ids of all vendors are far shorter. */

@@ -17,13 +17,13 @@ const KEYWORDS = new Set(
 const FORMAT = /^(?:date|date-time|time|duration|email|hostname|ipv4|ipv6|uuid)$/
 /** Matches patterns without look-around, named groups, flags and back references. */
 const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
-/** The largest depth of nested schemas. The root is level 1. */
+/** The largest depth of nested schemas, as OpenAI documents it. The root is level 1. */
 const LEVELS_MAX = 10
-/** The largest number of properties in all objects together. */
+/** The largest number of properties in all objects together, as OpenAI documents it. */
 const PROPERTIES_MAX = 5_000
 /** The largest number of characters of the whole schema as JSON. OpenAI's own limit counts only some of these characters. */
 const CHARACTERS_MAX = 120_000
-/** The largest number of values in all enums together. */
+/** The largest number of values in all enums together, as OpenAI documents it. */
 const ENUM_VALUES_MAX = 1_000
 /** An enum of more than 250 values may have at most 15,000 characters. */
 const LONG_ENUM = { values: 250, characters: 15_000 }

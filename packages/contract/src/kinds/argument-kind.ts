@@ -1,6 +1,6 @@
 import type { TextEdit } from './text-edit.ts'
 
-/** The kinds of arguments that rules treat differently. What each means for a rule is in docs/rules.md. */
+/** The kinds of arguments that rules treat differently. What each means for a rule is in docs/how-to/approve-and-forbid.md. */
 export const ARGUMENT_KINDS = [
   'path',
   'command',

@@ -6,13 +6,13 @@ import type { ToolReadings } from './tool-readings.ts'
 /** An argument whose text has no canonical spelling, and the kind that it should be of. */
 export type UnreadArgument = { readonly name: string; readonly kind: ArgumentKind }
 
-/** The kinds of which a handler gets every text as it comes. */
+/** The kinds whose texts a handler always gets as they come. */
 const AS_THEY_COME: ReadonlySet<Reading['kind']> = new Set(['text', 'command', 'other', 'value'])
 
 /**
  * The arguments with the canonical spelling of each text that has one, which is what the handler gets. It is the same object if all
- * texts have it already. A text that may be read in ways that disagree stays as it is. `unread` names each text that is a value of
- * no kind that the argument takes; such a text stays too.
+ * texts have it already. A text that may be read in ways that disagree stays as it is. `unread` names each text that no kind of its
+ * argument takes. Such a text stays too.
  */
 export function canonicalArguments(
   readings: ToolReadings,

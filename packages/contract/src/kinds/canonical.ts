@@ -1,6 +1,8 @@
 /**
- * What one kind makes of a text: its canonical spelling; `none` for a text that is no value of the kind; `unclear` for a text that
- * a handler may read as one, of which the service does not know the canonical spelling.
+ * What one kind makes of a text: its canonical spelling, or one of these:
+ *
+ * - `none`: the text is not a value of the kind.
+ * - `unclear`: a handler may read the text as a value of the kind, but the service does not know its canonical spelling.
  */
 export type Canonical = { readonly text: string } | 'none' | 'unclear'
 

@@ -3,7 +3,7 @@ import { withoutEdges } from './text-edit.ts'
 
 /** The most digits of a canonical decimal. `1e999999999` is a text of 11 characters. */
 export const DECIMAL_DIGITS_MAX = 1_000
-/** A longer text is not read. */
+/** The most characters of a number, which bounds the work. A longer text is refused. */
 const LENGTH_MAX = 4_096
 
 /** The white space that Python removes from the ends of a number. */
@@ -14,8 +14,8 @@ const EDGE = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u20
 const NUMBER = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?$/i
 
 /**
- * A decimal without exponent, plus sign and needless zeros, from any spelling that Python reads: white space around it,
- * underscores, an exponent, the digits of other scripts. Infinity and NaN have no canonical spelling.
+ * A decimal without exponent, plus sign and needless zeros. It is made from any spelling that Python reads, also with white space
+ * around it, underscores, an exponent or the digits of other scripts. Infinity and NaN have no canonical spelling.
  */
 export function canonicalDecimal(text: string): Canonical {
   if (text.length > LENGTH_MAX) return 'unclear'

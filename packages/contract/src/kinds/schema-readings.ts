@@ -6,7 +6,7 @@ import type { ArgumentKind } from './argument-kind.ts'
 export type TextFacts = {
   /** The kinds that a `format` names. */
   readonly kinds: ReadonlySet<ArgumentKind>
-  /** True if there may be a text of which no `format` says the kind. */
+  /** True if there may be a text whose kind no `format` tells. */
   readonly isPlain: boolean
   /** True if the text may be one of a list, of which no other spelling is allowed. */
   readonly isListed: boolean
@@ -70,12 +70,12 @@ export class SchemaReader {
     return this.#followed(this.#root, (schema) => this.#property(schema, name)) ?? ANY_TEXT
   }
 
-  /** Of an argument that the schema does not name. */
+  /** The readings of an argument that the schema does not name. */
   get factsOfOthers(): TextFacts {
     return this.#followed(this.#root, (schema) => this.#unnamed(schema)) ?? ANY_TEXT
   }
 
-  /** Undefined for a schema in which this one already is: that adds nothing to what it says of a value. */
+  /** Undefined for a schema that contains this one already. It would add nothing. */
   #followed(schema: JsonValue, own: Own, inside = new Set<JsonObject>()): TextFacts | undefined {
     if (schema === false) return NO_TEXT
     if (!isJsonObject(schema)) return ANY_TEXT
@@ -85,7 +85,7 @@ export class SchemaReader {
     inside.add(schema)
     const parts = [own(schema), ...this.#applied(schema, (below) => this.#followed(below, own, inside))]
     inside.delete(schema)
-    // A reference back to a schema in which this one is, with nothing beside it, adds nothing either.
+    // A reference back to a schema that contains this one, with nothing beside it, adds nothing either.
     const isBack =
       parts.some((part) => part === undefined) &&
       parts.every((part) => part === undefined || saysNothing(part))
@@ -151,7 +151,7 @@ function ofKeywords(schema: JsonObject): TextFacts {
   })
 }
 
-/** Of a text to which all of these apply. */
+/** The facts about a text to which all of these apply. */
 function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   if (known.some(isNoText)) return NO_TEXT
@@ -161,7 +161,7 @@ function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined
   )
 }
 
-/** Of a text to which one of these applies. */
+/** The facts about a text to which one of these applies. */
 function oneOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   return joined(

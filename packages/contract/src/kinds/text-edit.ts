@@ -18,7 +18,10 @@ export function isSpace(character: string): boolean {
   return SPACE.test(character)
 }
 
-/** A text without the characters of a pattern at its ends. A pattern for the end would look at each run of them to its end. */
+/**
+ * A text without the characters of a pattern at its ends. A regular expression for the end would read each run of these characters
+ * to its end.
+ */
 export function withoutEdges(text: string, edge: RegExp): string {
   let start = 0
   let end = text.length

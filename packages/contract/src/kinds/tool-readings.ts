@@ -100,7 +100,7 @@ const PATH = /^(?:src|dst)$|path$/i
 /** Paths in documents, in which `//` and a slash at the end mean something. */
 const PATH_IN_DOCUMENT = /(?:x|json|j)_?path$/i
 
-/** The kind of a text of which the schema does not say the kind. */
+/** The kind of a text whose kind the schema does not tell. */
 type Named = 'path' | 'path in a document' | 'command' | 'text'
 
 function kindOfName(name: string, runsCode: boolean): Named {
@@ -125,7 +125,7 @@ function readingsOf(facts: TextFacts, named: Named, reports: Reports): readonly 
   )
 }
 
-/** The handler gets a text, of which the schema says what it is. If the type says something else too, the text is also a text. */
+/** The handler gets a text, and the schema tells its kind. If the handler's type tells another kind, plain `text` is added. */
 function readAsText(
   written: readonly Reading[],
   edit: Partial<Reading>,

@@ -20,8 +20,8 @@ type Open = { readonly glob: string; readonly place: number }
 type Group = { readonly automaton: GlobAutomaton; readonly places: readonly number[] }
 
 /**
- * Globs that are compared with a text together, so that the work is linear in the text and the globs. Only globs with `?` and
- * paths are followed by an automaton, which takes a step for each character of the text and each 32 of the globs.
+ * Globs that are compared with a text together, so that the work is linear in the text and the globs. Only globs of paths and globs
+ * with `?` need an automaton. It takes a step for each character of the text and each 32 characters of the globs.
  */
 export class GlobSet {
   /** The answers for a text that no glob matches. */

@@ -6,8 +6,7 @@ type Sequence = { readonly parts: readonly number[]; readonly after: number }
 
 /**
  * Looks for many sequences of literal parts in one pass over a text. Each sequence awaits one part at a time, and takes it as early
- * as possible. Of the parts that end at a place, only those that are awaited are looked at, so the work is linear in the text and
- * the parts.
+ * as possible. At each place, only awaited parts are looked at, so the work is linear in the text and the parts.
  */
 export class PartSearch {
   readonly #sequences: readonly Sequence[]

@@ -7,15 +7,15 @@ import type { OwnedRules, Rule } from './rule-set.ts'
 export const MATCHED_SETS_MAX = 2_000
 
 /**
- * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one word of a glob's automaton and
- * one character, or one rule and one set. Whoever writes rules must not be able to make the lists of everybody wait.
+ * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one word of a glob's
+ * automaton and one character, or one rule and one set. A user who writes rules must not be able to delay the lists of other users.
  */
 export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const
 
 /**
- * The decision by which a tool is denied whatever its arguments are; undefined if there may be arguments with which it is not.
- * So the tools for which it is undefined are those that a list shows. Several rules, also of several owners, may deny a tool
- * together. It is undefined too if it would take long to tell; then each call is decided when it is made.
+ * The decision by which a tool is denied whatever its arguments are. Undefined if there may be arguments with which it is not
+ * denied. Then lists show the tool. Several rules, also of several owners, may deny a tool together. It is undefined too if it
+ * would take long to tell; then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
   const rules = owned.flatMap(({ set }) => rulesAbout(set, tool))
@@ -79,6 +79,7 @@ type Known = {
   stepsLeft: number
 }
 const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
+/** The most arguments whose findings are kept. Most tools have the same rules, so few are needed. */
 const KNOWN_MAX = 1_000
 
 /** For every value of the argument, the rules which do not match because of it. Undefined if there are too many. */
@@ -151,5 +152,5 @@ function deniedTogether(
   return { ...first, reason: `Every call is denied. ${reasons.join(' ')}` }
 }
 
-/** The most reasons that a decision repeats. */
+/** The most reasons that a decision repeats. Nobody reads a sentence with more. */
 const REASONS_MAX = 5

@@ -6,9 +6,9 @@ import { canonicalUrl } from '../kinds/url-text.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * A glob as canonical texts are written that are read in this way: a text without wildcards in its canonical spelling, the fixed
- * parts of a path or a URL in theirs. It matches each canonical text that the glob matches. The glob itself if no other spelling
- * is known.
+ * The glob in the spelling of canonical texts that are read in this way. A glob without wildcards gets its canonical spelling. In a
+ * path or a URL, the fixed parts get theirs. It matches each canonical text that the glob matches. The glob itself if no other
+ * spelling is known.
  */
 export function normalGlob(glob: string, { kind, edit }: Reading): string {
   const changed = edit === undefined ? { text: glob } : edited(edit, glob)
@@ -40,7 +40,7 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
 
 const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
 
-/** The globs of all the rules of several owners. */
+/** The most globs whose forms are kept: all that the rules of several owners have. */
 const KNOWN_MAX = 2_000
 const KNOWN = new Map<string, readonly string[]>()
 
@@ -48,7 +48,9 @@ function hasWildcard(glob: string): boolean {
   return /[*?]/.test(glob)
 }
 
-/** What has no other spelling with the same meaning stays: `..` behind a wildcard, a slash behind one, `./` before `**`. */
+/**
+ * Some parts have no other spelling with the same meaning. They stay: `..` behind a wildcard, a slash behind one, `./` before `**`.
+ */
 function normalPathGlob(glob: string): string {
   if (!hasWildcard(glob)) return normalisedPath(glob)
   const segments = glob.split('/')

@@ -42,9 +42,9 @@ export function readValue(
 export const AS_SENT: Reading = { kind: 'text' }
 
 /**
- * True if an argument matches the glob of a rule. What is missing or no text matches for `deny` and `ask` and never for `allow`,
- * and so does a text of which it is not certain what the tool makes of it. If a text can be read in several ways, one that matches
- * is enough for `deny` and `ask`, and for `allow` all must match.
+ * True if an argument matches the glob of a rule. An argument that is missing or is no text matches for `deny` and `ask`, and never
+ * for `allow`. A text matches in the same way if it is not certain what the tool makes of it. If a text can be read in several
+ * ways, one that matches is enough for `deny` and `ask`, and for `allow` all must match.
  */
 export function matchesArgument(
   glob: string,

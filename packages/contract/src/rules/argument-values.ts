@@ -105,7 +105,7 @@ function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) 
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
-/** What a value matches that is no text for rules. */
+/** The globs that a value matches which is no text for rules. */
 function strictest(globs: readonly ArgumentGlob[]): Matched {
   return matchedBy(globs, ({ effect }) => effect !== 'allow')
 }
@@ -144,10 +144,10 @@ function textSets(
   return joined.filter((one) => one !== undefined)
 }
 
-/** The most sets that are joined. */
+/** The most sets that are joined, as arguments need that can be read in several ways. */
 const JOINED_MAX = 2_500
 
-/** What a text matches that is read in two ways: a deny or an ask in one of them, an allow in both. */
+/** The globs that a text matches which is read in two ways. One of the ways is enough for a deny or an ask. An allow needs both. */
 function bothOf(globs: readonly ArgumentGlob[], one: Matched | undefined, other: Matched | undefined) {
   if (!one || !other) return one ?? other
   return new Set(
@@ -174,7 +174,7 @@ function setsOfReading(
   return pairs && distinct([...sets, ...pairs])
 }
 
-/** The most sets that are joined in pairs. */
+/** The most sets that are joined in pairs, as paths with backslashes need, which are read in two ways. */
 const PAIRED_MAX = 50
 
 /**
@@ -187,6 +187,7 @@ export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): bo
   return new TextSets([{ glob, effect }], reading).some({ take: (steps) => (left -= steps) >= 0 })
 }
 
+/** The most steps to find out whether a glob can match any text of its kind. A glob that needs more is accepted. */
 const MAY_MATCH_STEPS_MAX = 60_000
 
 type State = {

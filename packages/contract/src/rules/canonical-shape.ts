@@ -2,8 +2,8 @@ import type { Reading } from '../kinds/argument-kind.ts'
 import { isSpace } from '../kinds/text-edit.ts'
 
 /**
- * The canonical texts of a reading as an automaton: from the state `start`, each character leads to a state or to none, and a text
- * is whole in some states. There may be a few texts too many, never one too few.
+ * The canonical texts of a reading as an automaton. From the state `start`, each character leads to a state or to none. In some
+ * states the text so far is a whole text. There may be a few texts too many, never one too few.
  */
 export type Shape = {
   readonly start: number
@@ -118,8 +118,15 @@ const DATE_TIME: Shape = {
 }
 
 /**
- * Where `-`, `0`, another digit and `.` lead to. 1 is behind the sign, 2 a zero, 3 a whole number, 4 a zero behind the sign, which
- * needs a fraction; 5 is behind the point, 6 behind a digit of the fraction, 7 behind a zero of it.
+ * The states to which `-`, `0`, another digit and `.` lead:
+ *
+ * - 1: behind the sign.
+ * - 2: a zero.
+ * - 3: a whole number.
+ * - 4: a zero behind the sign. It needs a fraction.
+ * - 5: behind the point.
+ * - 6: behind a digit of the fraction.
+ * - 7: behind a zero of the fraction.
  */
 const DECIMAL_NEXT: readonly (readonly (number | undefined)[])[] = [
   [1, 2, 3, undefined],

@@ -45,7 +45,7 @@ export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: 
   return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
 }
 
-/** A sentence about the arguments that a denying rule names and the call has not. Empty if there is none. */
+/** A sentence about arguments that a denying rule names and the call does not have. Empty if there are none. */
 function whyWithout(
   owned: readonly OwnedRules[],
   { effect, owner, rule }: RuleDecision,

@@ -23,7 +23,7 @@ export class GlobAutomaton {
   /** Where the automaton can stay: at a `/`, and at any other character. */
   readonly #staysAtSlash: Positions
   readonly #stays: Positions
-  /** Where `**` and its slash may be no folder. Who arrives there has also arrived behind the slash. */
+  /** Where `**` and its slash may stand for no folder. A text that leads there also leads behind the slash. */
   readonly #folders: Positions
   readonly start: Positions
 

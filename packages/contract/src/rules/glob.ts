@@ -1,4 +1,4 @@
-/** The most characters of a glob. */
+/** The most characters of a glob. Where it is of a path or has `?`, each 32 of them cost a step for each character of the text. */
 export const GLOB_LENGTH_MAX = 256
 
 /**

@@ -30,8 +30,11 @@ export type OwnedRules = { readonly owner: RuleOwner; readonly set: RuleSet }
 /** The pointer leads to the place in the rule set. The message is written after it. It never repeats a value. */
 export type RuleFault = { readonly pointer: string; readonly message: string }
 
+/** The most rules of one owner. Each call is compared with every rule that applies to it. */
 export const RULES_MAX = 200
+/** The most arguments of one rule. Each costs one comparison for each call. */
 export const RULE_ARGUMENTS_MAX = 16
+/** The most characters of the name of an argument. A longer text is no name. */
 const ARGUMENT_NAME_LENGTH_MAX = 128
 
 /** Parses a rule set. A missing `default` is `allow`. Returns every fault. */

@@ -7,8 +7,8 @@ import type { RuleEffect } from './rule-set.ts'
 export type WrittenGlob = { readonly glob: string } | { readonly never: string }
 
 /**
- * The glob of a rule about an argument that the tools of the rule read in these ways. It is stored in its normal form, if that is
- * the same for all of them; otherwise each comparison uses the form that its kind needs.
+ * The glob of a rule about an argument that the tools of the rule read in these ways. If its normal form is the same for all of
+ * them, it is stored in that form. Otherwise each comparison uses the form that its kind needs.
  */
 export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly Reading[]): WrittenGlob {
   const forms = readings.map((reading) => normalGlob(glob, reading))

@@ -3,8 +3,8 @@ import type { Scope, ScopeItem } from './parse-scope.ts'
 const PREFIX = { name: '', group: '@', tag: 'tag:' } as const
 
 /**
- * The canonical text of a scope. Scopes with the same items have the same text, in whatever order they were written:
- * blanks and repeated items are left out, and items that exclude come last.
+ * The canonical text of a scope. Scopes with the same items have the same text, in whatever order they were written. Blanks and
+ * repeated items are left out. Items that exclude come last.
  */
 export function formatScope(scope: Scope): string {
   if (scope.kind !== 'items') return scope.kind

@@ -1,7 +1,7 @@
 /**
  * Many globs over names as one automaton, in which `*` is any characters and `?` is one. It follows all possible positions at once,
- * 32 in each operation: a name takes a step for each of its characters and each 32 of the globs. The client has it too, so it
- * has no more than scopes need.
+ * 32 in each operation. A name takes a step for each of its characters and each 32 characters of the globs. The client has it too,
+ * so it has no more than scopes need.
  */
 export class NameGlobs {
   /** Where the automaton begins, and where it can stay whatever comes. */

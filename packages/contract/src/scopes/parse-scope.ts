@@ -18,7 +18,9 @@ export type Scope =
  */
 export type ScopeFault = { readonly fault: string; readonly position: number; readonly hint?: string }
 
+/** The most characters of a scope. It is part of an address, which is much shorter than the headers may be. */
 export const SCOPE_LENGTH_MAX = 1_000
+/** The most items of a scope. Each item is compared with every tool of a list. */
 export const SCOPE_ITEMS_MAX = 50
 /** No category and no tag of a definition is longer. */
 const LABEL_LENGTH_MAX = 64

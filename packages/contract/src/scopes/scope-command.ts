@@ -5,15 +5,21 @@ import { groupScope, type Scope, type ScopeFault } from './parse-scope.ts'
 export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; readonly scope: Scope }
 
 const COMMAND = /^\s*\/tools(?:\s+|$)/i
+/** The most characters of a command, which is a word and a category. */
 const LENGTH_MAX = 200
 
 const KNOWN =
   'Commands are /tools, /tools list, /tools on, /tools off, /tools internal and /tools GROUP, where GROUP is a category.'
 
 /**
- * Parses what a user writes in a room: `/tools` and `/tools list` show, `/tools off` sets the scope `none`, `/tools on` the scope `all`,
- * `/tools internal` that of the tools that the service runs itself, and `/tools GROUP` that of a category. Capitals count in the
- * names of groups only.
+ * Parses what a user writes in a room:
+ *
+ * - `/tools` and `/tools list` show the tools.
+ * - `/tools off` sets the scope `none`, and `/tools on` the scope `all`.
+ * - `/tools internal` sets the scope of the tools that the service runs itself.
+ * - `/tools GROUP` sets the scope of a category.
+ *
+ * Capitals count in the names of groups only.
  */
 export function parseScopeCommand(text: string): ScopeCommand | ScopeFault {
   if (text.length > LENGTH_MAX)

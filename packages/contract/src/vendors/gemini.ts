@@ -59,8 +59,8 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObj
 }
 
 /**
- * The output of a call. It is the returned value, or the text of the result if the tool returned a string or null, or if
- * the value contains an integer that JavaScript would round.
+ * The output of a call. It is the returned value. If the tool returned a string or null, or if JavaScript would round an integer in
+ * the value, it is the text of the result.
  */
 function outputOf(data: unknown, text: string): JsonValue {
   return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)

@@ -69,8 +69,8 @@ export function hasListedShape(dialect: Dialect | undefined): boolean {
 }
 
 /**
- * Writes a call of any vendor in a format that every service reads: in OpenAI's format if the arguments are a text or if null
- * means "omitted", else in Anthropic's format. So the service gets the arguments exactly as the model wrote them.
+ * Writes a call of any vendor in a format that every service reads. The format is OpenAI's if the arguments are a text or if null
+ * means "omitted", and otherwise Anthropic's. So the service gets the arguments exactly as the model wrote them.
  */
 export function writeCall({ name, arguments: sent, nullMeansOmitted }: ToolCall, id: string): JsonObject {
   if (!('text' in sent) && !nullMeansOmitted) return { id, type: 'tool_use', name, input: sent.value }

@@ -134,9 +134,10 @@ class PromptText {
   }
 
   /**
-   * A blank line. The encoders of OpenAI split a text before they join characters to tokens, and always behind a line's end, unless a
-   * slash follows signs and a line's end. A blank before the line's end prevents that. So the tokens of a prompt are the sum of those
-   * of its parts. The blank is also there if the joint would save a token, which parts that are sent apart do not.
+   * A blank line. The encoders of OpenAI split a text before they join characters to tokens. They always split behind a line's end,
+   * except where a slash follows signs and a line's end. A blank before the line's end prevents this exception. So the tokens of a
+   * prompt are the sum of those of its parts. The blank is also there if the joint would save a token, which parts that are sent
+   * apart do not.
    */
   async #jointBefore(text: string): Promise<{ readonly joint: string; readonly tokens: number }> {
     if (this.#text === '') return { joint: '', tokens: 0 }

@@ -32,10 +32,11 @@ def come_after_the_runner() -> None:
     """Lets the runner and the service run before this child if all processors are busy.
 
     Every call waits for the runner and the service, and each of them has only one thread. If the kernel divides processor
-    time between sessions, main sets the niceness of the session through a file in /proc, which the child cannot see.
+    time between sessions, the server process sets the niceness of the session. It does so through a file in /proc, which
+    the child cannot see.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        # Main may set a higher niceness between the two calls, and only root may lower it.
+        # The server process may set a higher niceness between the two calls, and only root may lower it.
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 

@@ -1,7 +1,8 @@
 """The files that a child may read and write, enforced by the kernel (Landlock).
 
-If the kernel's Landlock ABI supports it, a child may also not execute a file, bind or connect a TCP port, connect to an
-abstract unix socket, or send a signal to a process outside. The numbers come from `linux/landlock.h` of Linux 6.18.
+If the kernel's Landlock ABI supports it, a child may also not execute a file, or bind or connect a TCP port. It may not
+connect to an abstract unix socket, or send a signal to a process outside. The numbers come from `linux/landlock.h` of
+Linux 6.18.
 
 Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets. Seccomp does.
 """

@@ -1,8 +1,8 @@
 """Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
 
-The zygote does the expensive part once: it makes a network without interfaces, and a root directory that contains only the
-files that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its
-workplace. The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
+The zygote does the expensive part once. It makes a network without interfaces, and a root directory with only the files
+that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its workplace.
+The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
 
 A user other than root can do all this in a user namespace (`user_namespace.py`).
 
@@ -46,9 +46,10 @@ MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 NEW_ROOT: Final = "/proc"
 #: The mount options of the child's file system. The user and the group are filled in for each child.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
+#: The bytes of a mount's options. Their buffer is made before the fork, because a child should write to few memory pages.
 OPTIONS_BYTES_MAX: Final = 128
-#: The devices of a child, which store nothing. /dev/zero is not one of them: a shared mapping of it is anonymous memory that
-#: no limit counts.
+#: The devices of a child. They store nothing. /dev/zero is not one of them, because a shared mapping of it is anonymous
+#: memory that no limit counts.
 DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -142,7 +143,10 @@ def _try_in_a_child() -> str | None:
 
 
 def _wait_and_end_as(pid: int) -> NoReturn:
-    """Waits in the old process, outside of the namespaces, and ends like the new process, so that main sees how it ended."""
+    """Waits in the old process, outside of the namespaces, and ends like the new process.
+
+    So the server process sees how the new process ended.
+    """
     os.closerange(3, 1 << 16)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)

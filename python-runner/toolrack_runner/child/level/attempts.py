@@ -79,6 +79,6 @@ def try_it(attempt: Attempt, canaries: Canaries) -> str:
         return UNCHANGED
     except OSError as error:
         return errno.errorcode.get(error.errno or 0, repr(error))
-    except BaseException as error:  # noqa: BLE001 - main treats it as unexpected
+    except BaseException as error:  # noqa: BLE001 - the server process treats it as unexpected
         return repr(error)
     return ESCAPED

@@ -1,4 +1,4 @@
-"""Tells what the conversion of each argument makes of a text, so that the rules decide about the value that is used.
+"""Tells what the conversion makes of a text in each argument, so that the rules decide about the value that is used.
 
 The report of an argument lists the ways in which a text of it may be read:
 
@@ -82,7 +82,9 @@ _PREDICATE = "pydantic._internal._known_annotated_metadata.apply_known_metadata.
 
 
 def argument_kinds(handler: DescribedHandler, *, converts: bool) -> dict[str, list[str]]:
-    """How a text is read in each argument that is not a text as it is sent. May run code of the module, and raise.
+    """How a text is read in each argument, except in those that get the text as it is sent.
+
+    May run code of the module, and raise.
 
     Without a conversion the handler gets each text as it is sent. If its annotation promises another kind, both are
     reported, because the handler will treat the text as one.
@@ -171,7 +173,7 @@ class _Reader:
         return {"utf8": TEXT, "base64": frozenset({"text:base64"})}.get(encoding, VALUE)
 
     def _url(self, schema: Any, _config: Any) -> Readings:
-        # A default makes another URL of it.
+        # A default of the type changes the URL.
         is_as_sent = not any(schema.get(f"default_{part}") for part in ("host", "port", "path"))
         return frozenset({"url"}) if is_as_sent else VALUE
 
@@ -206,7 +208,7 @@ class _Reader:
 
     def _json_or_python(self, schema: Any, config: Any) -> Readings:
         kind = schema["python_schema"].get("cls")
-        # Another separator, and a drive.
+        # Paths of Windows have another separator, and a drive.
         if isinstance(kind, type) and issubclass(kind, PureWindowsPath):
             return VALUE
         return self.read(schema["json_schema"], config)
@@ -240,7 +242,10 @@ class _Reader:
 
 
 def _listed(values: Any) -> Readings:
-    """Of one of these values. An Enum with values of other types may compare them by its own code."""
+    """How a text is read that must be one of these values.
+
+    An Enum with values of other types may compare them by its own code.
+    """
     if any(isinstance(each, Enum) and not is_plain_enum(type(each)) for each in values):
         return OTHER
     plain = [each.value if isinstance(each, Enum) else each for each in values]
@@ -250,7 +255,7 @@ def _listed(values: Any) -> Readings:
 
 
 def _name_of(function: Any) -> str:
-    """The module and the name of a function; of its author's, if it has none."""
+    """The module and the name of the function inside any partials; empty if it has none."""
     while isinstance(function, partial):
         function = function.func
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)

@@ -65,7 +65,7 @@ def call_tool(
     except MemoryError:
         sentence = "the tool used up its memory. Work on less at a time."
         return failure("MEMORY_LIMIT", f"{module.files.main}: {sentence}")
-    except BaseException as error:  # noqa: BLE001 - main waits for an answer
+    except BaseException as error:  # noqa: BLE001 - the server process waits for an answer
         sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
         return failure("TOOL_CRASHED", f"{module.files.main}: {sentence}")
 
@@ -144,7 +144,7 @@ def _called(
     size = len(text.encode())
     bytes_max = values.bytes_max
     if size > bytes_max:
-        # Main and the service use the same sentence. It is written for the model that made the call.
+        # The server process and the service use the same sentence. It is written for the model that made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
         return failure("RESULT_TOO_LARGE", sentence)
     return {"outcome": "success", **result}

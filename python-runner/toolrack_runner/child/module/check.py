@@ -21,8 +21,11 @@ from toolrack_runner.wire.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
 
+#: The bytes of an example's result. It may be as large as the result of a call.
 _OUTPUT_BYTES_MAX = 256 * 1024
+#: The characters of an example's text or error in a report. A longer one is shown without its middle.
 _SHOWN_CHARS_MAX = 4_000
+#: The levels of an example's arguments and context. They are copied level by level.
 _DEPTH_MAX = 64
 
 #: Takes a report, or the message before each example: `{"stage": "running", "tool", "example", "line"}`.
@@ -32,8 +35,8 @@ Send = Callable[[Mapping[str, object]], None]
 def check_module(name: str, source: Source, *, send: Send, this_machine: bool = False) -> None:
     """Sends `parsed` before any code of the module runs, `imported` before any example, `loaded` at the end. Never raises.
 
-    `this_machine` says whether a spec may name the machine of the runner in its `network`.
-    Before each example it sends `running`, so that main can name the example if it has to end the check.
+    `this_machine` says whether a spec may name the machine of the runner in its `network`. Before each example it sends
+    `running`, so that the server process can name the example if it has to end the check.
     """
     # The libraries are imported before the module, which can replace names that they use during their import.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):

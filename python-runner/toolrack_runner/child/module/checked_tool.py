@@ -15,7 +15,7 @@ from toolrack_runner.wire.fault import FaultJson, ModuleError, NoteJson, SpecErr
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import SpecReport
 
-#: Of the annotations that a note repeats.
+#: The characters of the annotations that a note repeats. Of longer ones the beginning is enough.
 _SHOWN_CHARS_MAX = 200
 _error = partial(SpecError, "parameters_underivable")
 

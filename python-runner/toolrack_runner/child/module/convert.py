@@ -22,7 +22,9 @@ from toolrack_runner.child.module.user_traceback import cut_middle, exception_li
 #: Bytes are base64 text in arguments, as they are in results. An unknown key of a dataclass or a TypedDict is refused, as an
 #: unknown argument is. A pydantic model has a configuration of its own.
 CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
+#: How many problems of an argument a failure names. It counts the others, so it stays short.
 _ERRORS_MAX = 3
+#: The characters of one problem. A validator of the module writes the text, and the model reads it.
 _TEXT_CHARS_MAX = 500
 _URL = re.compile(r"\s*For further information visit https://errors\.pydantic\.dev\S*")
 _MISSING = (
@@ -140,7 +142,10 @@ def _problem(problem: Any, name: str, value: object) -> str:
 
 
 def _place(location: tuple[object, ...], name: str, value: object, *, is_missing: bool) -> str:
-    """The place inside the argument, such as `rows[2]['at']`, or `it`. Pydantic also names branches of unions: left out."""
+    """The place inside the argument, such as `rows[2]['at']`, or `it`.
+
+    Pydantic also names branches of unions; these are left out.
+    """
     place = ""
     for position, step in enumerate(location):
         if _is_key(value, step):

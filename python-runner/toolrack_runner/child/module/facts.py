@@ -7,6 +7,7 @@ from collections.abc import Callable, Container
 from types import TracebackType
 from typing import Any
 
+#: The most exceptions of a chain in which each caused the next. A model reads no more of them.
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__

@@ -11,7 +11,7 @@ from toolrack_runner.child.module.facts import class_name, type_name
 from toolrack_runner.wire.fault import SpecError
 
 CONTEXT = "context"
-#: How many decorators, partials and methods around a function are looked through.
+#: How many decorators, partials and methods around a function are looked through. A handler may wrap itself without end.
 _LAYERS_MAX = 32
 #: The kinds of parameters that a call can give by name.
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -18,7 +18,7 @@ def import_fault(files: ModuleFiles, error: BaseException) -> Fault:
 
 
 def _package(error: BaseException) -> str:
-    """The top-level package that an import did not find; empty if the error is another one."""
+    """The top-level package that an import did not find; empty for any other error."""
     return (missing_name(error) or "").partition(".")[0]
 
 

@@ -7,8 +7,9 @@ from dis import EXTENDED_ARG, opmap
 from types import CodeType
 from typing import Final
 
-#: No module needs more packages or longer names. Both limits keep a report small.
+#: How many packages a report names. No module needs more, and the report stays small.
 PACKAGES_MAX = 200
+#: The characters of the name of a package. One with a longer name is left out, so that the report stays small.
 NAME_CHARS_MAX = 128
 
 _IMPORT_NAME: Final = opmap["IMPORT_NAME"]

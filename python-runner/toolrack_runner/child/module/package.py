@@ -1,7 +1,7 @@
 """Imports a module of several files as a Python package, from its compiled code.
 
-The files are written to the working folder of the child as well, so that `__file__`, `importlib.resources` and
-`pkgutil` find them where Python would have them. What is imported comes from memory.
+The files are also written to the working folder of the child. There `__file__`, `importlib.resources` and `pkgutil` find
+them as usual. What is imported comes from memory.
 """
 
 import marshal

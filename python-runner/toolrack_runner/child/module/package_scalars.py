@@ -1,6 +1,7 @@
 """The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither.
 
-Their classes are known by their names. A class of the module can have the same names; then only its own result differs.
+Their classes are known by their names. A class of the module can have the same name. Then only the module's own result
+differs.
 """
 
 from contextlib import suppress

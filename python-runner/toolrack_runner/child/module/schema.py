@@ -10,6 +10,7 @@ from toolrack_runner.near_miss import did_you_mean, named
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject
 
+#: The characters of a place in a fault. Of a longer one only the beginning is named.
 _PLACE_CHARS_MAX = 200
 #: With one of these keywords at the root, a property may be declared elsewhere. So a missing property proves nothing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")

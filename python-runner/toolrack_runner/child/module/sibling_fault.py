@@ -55,7 +55,7 @@ def absolute_sibling(name: str) -> str:
 
 
 def missing_sibling(dotted: str, siblings: Mapping[str, str]) -> str:
-    """The sentence about an import of a file that the module has not. `dotted` has no leading dot."""
+    """The sentence about an import of a file that the module does not have. `dotted` has no leading dot."""
     shown = dotted[:100]
     sentence = f"the module imports '.{shown}', and there is no file {shown.replace('.', '/')}.py in it"
     return f"{sentence}{did_you_mean(dotted, [name for name in siblings if name])}"

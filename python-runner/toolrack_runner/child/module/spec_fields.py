@@ -13,6 +13,7 @@ from toolrack_runner.near_miss import did_you_mean
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 
+#: The levels of a field of a spec: as many as of a schema.
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")

@@ -10,9 +10,9 @@ from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import SOURCE_FIELDS, checked_source, source_digest
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
-#: The default time for the import and all examples together.
+#: The default time for the import and all examples together, in milliseconds. The request can ask for another.
 DEADLINE_MS = 20_000
-#: A check that ran out of time pauses its user for as long as the check took, but at most for this time.
+#: A check that ran out of time pauses its user for as long as the check took, but at most for so many seconds.
 PAUSE_SECONDS_MAX = 30.0
 
 

@@ -19,7 +19,7 @@ _START = {
 
 
 class EventStream:
-    """Begins with the first event. A call without events costs it nothing, and is answered as plain JSON."""
+    """Begins with the first event. A call without events is answered as plain JSON."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

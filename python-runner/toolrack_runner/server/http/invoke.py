@@ -26,7 +26,9 @@ from toolrack_runner.wire.child_messages import SourceText
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.zygote_messages import Limits
 
+#: The deadline, in milliseconds, of a call that asks for none: the same as in the service.
 DEADLINE_MS = 30_000
+#: The longest deadline, in milliseconds: a definition may ask for one hour.
 DEADLINE_MS_MAX = 3_600_000
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)

@@ -23,13 +23,14 @@ CHECKS_MIN: Final = 2
 WAITING_PER_PLACE: Final = 2
 #: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
 WAITING_MAX_PER_PLACE: Final = 16
-#: How much of main's processor time one call or check may take without a pause of its user. Most take 0.2 ms.
+#: How much processor time of the server process one call or check may take without a pause of its user. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most a
-#: ninth of the time of main's thread.
+#: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most
+#: a ninth of the time of its only thread.
 PAUSE_TIMES: Final = 8
+#: The longest pause, in seconds, of a user whose call used much time of the server process.
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
-#: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
+#: The most bytes of all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 #: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
 LOOK_SECONDS: Final = 0.1
@@ -138,7 +139,9 @@ class Runner:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
-        """Pauses a user in this queue if a call or check took too much of main's time, unless the runner is for one user.
+        """Pauses a user in this queue whose call or check took too much time of the server process.
+
+        Does nothing if the runner is for one user.
 
         Call it before the call or check leaves its place: otherwise the user's next one would start there.
         """

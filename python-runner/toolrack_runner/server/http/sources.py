@@ -65,7 +65,7 @@ def called_source(body: Body, module: str, sha256: str) -> SourceText | None:
 def _one_file(source: str, sha256: str) -> str:
     if hashlib.sha256(_utf8(source)).hexdigest() != sha256:
         raise _invalid("sha256 is not the digest of source")
-    # Its digest would be that of the files which it lists, and another user's call of them would find it.
+    # This text would have the digest of the files that it lists. So another user's call of these files would find it.
     if _FILE_LIST.fullmatch(source):
         raise _invalid("source is a list of files, which is no module")
     return source

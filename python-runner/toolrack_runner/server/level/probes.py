@@ -9,9 +9,9 @@ from typing import Final
 from toolrack_runner.server.level.probe import Layer, Probe
 from toolrack_runner.wire.sight import UNCHANGED
 
-#: How opening a path fails for which Landlock has no rule, and which is not in the root of the namespaces.
+#: How it fails to open a path for which Landlock has no rule, and which is not in the root of the namespaces.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
-#: How reaching a process of the runner fails.
+#: How it fails to reach a process of the runner.
 OTHER_PROCESS: Final[dict[Layer, str]] = {"landlock": "EPERM", "seccomp": "EPERM", "namespaces": "ESRCH"}
 #: How an attack fails if the runner is root. The victim has another uid, and capabilities that the child has dropped.
 LESSER: Final[dict[Layer, str]] = {"hygiene": "EPERM", "identity": "EPERM"}

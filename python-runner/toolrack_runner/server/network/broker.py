@@ -1,4 +1,4 @@
-"""The broker in main: resolves a host name once, checks all its addresses, and connects to one of them."""
+"""The broker in the server process: resolves a host name once, checks all its addresses, and connects to one of them."""
 
 import asyncio
 import errno

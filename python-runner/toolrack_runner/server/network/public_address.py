@@ -29,7 +29,7 @@ def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
 
 
 def allows_this_machine(allowed: tuple[Network, ...]) -> bool:
-    """Whether the operator allows connections to the machine of the runner, by one version of its address at least."""
+    """Whether the operator allows connections to the machine of the runner: to its IPv4 or its IPv6 address."""
     return any(is_public(address, allowed) for address in ("127.0.0.1", "::1"))
 
 

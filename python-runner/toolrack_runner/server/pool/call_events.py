@@ -1,7 +1,7 @@
 """The events of a running call that wait for its caller: what the tool printed, its latest progress, and values.
 
-A slow caller loses progress, and nothing else. The log is kept by `Output` anyway. If many values wait, main stops reading
-the child's channel, so that the generator waits too.
+A slow caller loses progress, and nothing else. The log is kept by `Output` anyway. If many values wait, the server
+process stops reading the child's channel, so that the generator waits too.
 """
 
 import codecs
@@ -14,7 +14,8 @@ from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.wire.child_messages import MessageTooLargeError, Progress, ProtocolError, Values
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
-#: How many bytes of values may wait for the caller before main stops reading the child's channel.
+#: How many bytes of values may wait for the caller. Then the server process stops reading the child's channel, and the
+#: generator waits.
 WAITING_BYTES_MAX = 64 << 10
 
 

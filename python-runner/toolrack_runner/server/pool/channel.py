@@ -1,7 +1,7 @@
-"""Main's end of a child's channel: it sends orders and receives messages.
+"""The end of a child's channel in the server process: it sends orders and receives messages.
 
-Every byte that a child sends may be an attack on main. So main limits the size of a message before it stores the message.
-It parses only complete messages, and uses them only for the call of this child.
+Every byte that a child sends may be an attack on the server process. So it limits the size of a message before it stores
+the message. It parses only complete messages, and uses them only for the call of this child.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class ChannelClosedError(Exception):
 
 
 class Channel:
-    """The channel of one child. `on_end` is called once, when main stops reading the channel."""
+    """The channel of one child. `on_end` is called once, when the server process stops reading the channel."""
 
     def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -62,7 +62,7 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: Processor time that main took for the messages of this child.
+        #: Processor time that the server process took for the messages of this child.
         self.main_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._frame_bytes = frame_bytes
@@ -81,7 +81,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """False after main has noticed that the child closed its end or broke the protocol."""
+        """False after the server process has noticed that the child closed its end or broke the protocol."""
         return self._end is None
 
     @property
@@ -90,7 +90,10 @@ class Channel:
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
     def handed_over(self) -> None:
-        """Closes main's copy of the child's end. The copy would keep the channel open after the child's death."""
+        """Closes this process's copy of the child's end.
+
+        The copy would keep the channel open after the child's death.
+        """
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
@@ -165,7 +168,7 @@ class Channel:
         self._arrived.set()
 
     def close(self) -> None:
-        """Closes main's end, and main's copy of the child's end if it is still open."""
+        """Closes this end, and this process's copy of the child's end if it is still open."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -231,7 +234,7 @@ class Channel:
         return int(seconds * EVENTS_PER_SECOND_MAX)
 
     def _require_read(self) -> None:
-        """Raises ProtocolError if the child has not read everything that main sent.
+        """Raises ProtocolError if the child has not read everything that the server process sent.
 
         An unread message may pass the descriptor of a connection. Until the child reads the message, this descriptor does
         not count against the child's limit of open files.
@@ -253,7 +256,8 @@ def written_bytes_max(result_bytes: int) -> int:
     """The bytes that a frame may need for a result of `result_bytes`.
 
     JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
-    frame of a larger result may have only twice the size of the result, because main has to keep the frame in memory.
+    frame of a larger result may have only twice the size of the result, because the server process has to keep the frame
+    in memory.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 

@@ -30,13 +30,14 @@ from toolrack_runner.wire.zygote_messages import Limits
 #: The libraries that a check needs. A zygote preloads them, because importing them takes 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
 #: The largest report. The service accepts definitions of up to 2 MB from one module. The rest is for faults, notes and
-#: outcomes of examples. The limit is low, because main and the service each parse a report on their only thread.
+#: outcomes of examples. The limit is low, because the server process and the service each parse a report on their only
+#: thread.
 REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The last report of a child, completed by main, and the child's log and usage."""
+    """The last report of a child, completed by the server process, and the child's log and usage."""
 
     report: CheckReport
     observed: Observed

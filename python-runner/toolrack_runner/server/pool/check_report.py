@@ -1,7 +1,7 @@
-"""Checks a child's report on a module before main uses it.
+"""Checks a child's report on a module before the server process uses it.
 
-A child sends the stage `parsed` before any code of the module has run. The module may have forged every later report. So a
-report must have the right shape, and may name only tools of this module and hosts that a spec may name.
+A child sends the stage `parsed` before any code of the module has run. The module may have forged every later report. So
+a report must have the right shape, and may name only tools of this module and hosts that a spec may name.
 """
 
 import json

@@ -67,7 +67,10 @@ class ChildLife:
         return self.moment not in (Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING)
 
     def told(self, order: Order) -> None:
-        """Records an order that main sent. Main may send the invocation directly after the order to import."""
+        """Records an order that the server process sent.
+
+        It may send the invocation directly after the order to import.
+        """
         match order:
             case messages.Invocation():
                 self._is_called = True

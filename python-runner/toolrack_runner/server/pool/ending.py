@@ -10,11 +10,12 @@ from toolrack_runner.limits import FILE_PATH_CHARS_MAX
 from toolrack_runner.server.pool.output import CRASH_REPORT
 from toolrack_runner.server.pool.worker import Worker
 
-#: How long a child may live after it has closed its channel. Then main kills it.
+#: How long a child may live after it has closed its channel. Then the server process kills it.
 ENDING_SECONDS = 0.05
-#: How long main waits until the zygote reports the end of a child.
+#: How long the server process waits until the zygote reports the end of a child.
 REAPING_SECONDS = 2.0
-#: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
+#: How long the server process waits until the child's interpreter has written which line runs. Other processes may run
+#: before the child.
 WHERE_SECONDS = 1.0
 
 

@@ -12,8 +12,8 @@ STATUS_BYTES: Final = 8_192
 THREAD_BYTES: Final = 24 << 10
 #: These are standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: How much more than its usual buffer a socket can keep: the last message that is put into the buffer, and the kernel's
-#: records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
+#: How much a socket can keep in addition to its usual buffer. This is for the last message in the buffer, and for the
+#: kernel's records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
 BEYOND_BUFFER_BYTES: Final = 42 << 10
 #: The states of a thread that is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
@@ -24,8 +24,11 @@ _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd")
 class Holding(NamedTuple):
     """The memory and the threads of a child; all 0 after it is reaped."""
 
-    #: The sum, in bytes, of: anonymous memory, also in swap, without the part that existed at the fork; mapped files or
-    #: files in its own file system, whichever is more; page tables; threads; and the most that its descriptors can hold.
+    #: The memory of the child, in bytes. It is the sum of:
+    #: - anonymous memory, also in swap, without the part that existed at the fork,
+    #: - mapped files, or the files in its own file system, whichever is more,
+    #: - page tables and threads,
+    #: - the most that its descriptors can hold.
     held_bytes: int = 0
     threads: int = 0
     #: The most resident memory that the child had at any time, in bytes, including shared pages.

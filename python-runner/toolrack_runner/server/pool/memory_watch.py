@@ -1,8 +1,9 @@
 """Kills children that hold too much memory or have too many threads.
 
-The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process, such as memory that became read-only
-later. RLIMIT_AS counts it, but must leave room for shared libraries. Neither counts the kernel's own memory. The number of
-threads is limited only if each child has its own user. So main checks each child while the child works.
+The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process, such as memory that became
+read-only later. RLIMIT_AS counts it, but must leave room for shared libraries. Neither counts the kernel's own memory.
+The number of threads is limited only if each child has its own user. So the server process checks each child while the
+child works.
 """
 
 import asyncio

@@ -18,7 +18,9 @@ from toolrack_runner.server.pool.fair_queue import FairQueue, QueueFullError, Sh
 #: How many look-ups run at once. Each has its own thread.
 LOOK_UPS = 16
 LOOK_UPS_PER_USER = LOOK_UPS // 4
+#: How many look-ups of names of one user may wait, so that the queue has room for others. A further one is an error.
 WAITING_PER_USER = 32
+#: How many look-ups of names of all users may wait for a thread.
 WAITING_MAX = 256
 #: How long a look-up waits for a place. Most look-ups take less than a second.
 WAIT_SECONDS = 5.0

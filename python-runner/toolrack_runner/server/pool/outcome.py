@@ -1,4 +1,7 @@
-"""The outcome of one call, made from the child's answer or its end, and from main's observations of the child."""
+"""The outcome of one call.
+
+It is made from the child's answer or its end, and from what the server process observed of the child.
+"""
 
 import time
 from dataclasses import dataclass
@@ -21,7 +24,8 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that main took for the messages of the child. The answers of the routes do not contain this time.
+    #: Processor time that the server process took for the messages of the child. The answers of the routes do not contain
+    #: this time.
     main_seconds: float = 0.0
 
 
@@ -38,7 +42,7 @@ class CallOutcome:
 
 
 def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: float) -> Observed:
-    """Main's observations of a child whose work began at `started`, after it had used `cpu_before` seconds."""
+    """What was observed of a child whose work began at `started`, after it had used `cpu_before` seconds."""
     gone = worker.gone.result() if worker.gone.done() else None
     return Observed(
         log=worker.output.text(),
@@ -88,7 +92,10 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
 
 
 def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> CallOutcome:
-    """The outcome of a call with a result above its limit. `size` is `more` if main did not read the whole result."""
+    """The outcome of a call with a result above its limit.
+
+    `size` is `more` if the server process did not read the whole result.
+    """
     return CallOutcome(
         code="RESULT_TOO_LARGE",
         error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",

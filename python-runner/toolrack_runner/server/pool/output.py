@@ -1,4 +1,7 @@
-"""Keeps the output of a child up to a limit. Main reads and drops the rest slowly, which takes little of main's time."""
+"""Keeps the output of a child up to a limit.
+
+The server process reads and drops the rest slowly, which takes little of its time.
+"""
 
 import asyncio
 import os
@@ -10,7 +13,8 @@ LOG_BYTES = 64 << 10
 CRASH_REPORT = b"Fatal Python error: "
 #: The capacity of a pipe (pipe(7)), so that one read empties it.
 _READ_BYTES = 1 << 16
-#: The time between two reads of dropped output. So a flood of output takes a few thousandths of main's time.
+#: The time between two reads of dropped output. So a flood of output takes a few thousandths of the time of the server
+#: process.
 _PAUSE_SECONDS = 0.002
 
 
@@ -33,7 +37,7 @@ class Output:
         self._loop.add_reader(self._ours, self._read)
 
     def handed_over(self) -> None:
-        """Closes main's copy of the child's end."""
+        """Closes this process's copy of the child's end."""
         if self.child_end >= 0:
             os.close(self.child_end)
             self.child_end = -1
@@ -70,7 +74,10 @@ class Output:
         self.bytes_max = position
 
     def close(self) -> None:
-        """Reads the rest of the pipe and closes it. Main may learn of a child's end before main reads the last lines."""
+        """Reads the rest of the pipe and closes it.
+
+        The server process may learn of a child's end before it reads the last lines.
+        """
         self.handed_over()
         # At most two reads, because a process that outlives the child may still write.
         if self._read():

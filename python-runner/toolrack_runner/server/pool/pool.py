@@ -1,7 +1,7 @@
 """The pool: children that are forked and confined and have imported their module before their call comes.
 
-It combines the living children (`children.py`), those that wait (`warm_queue.py`), the order in which new ones are made
-(`refills.py`), and the zygotes that fork them (`zygotes.py`).
+It combines the living children (`children.py`) and those that wait (`warm_queue.py`). New children are made in the order
+of `refills.py`, by the zygotes of `zygotes.py`.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolErro
 from toolrack_runner.wire.zygote_messages import Limits, Opening, ZygoteChannel
 from toolrack_runner.workplace_path import workplace_beside
 
-#: What a child needs to convert arguments. The module decides whether it does, as it decides what it imports.
+#: The package that a child needs to convert arguments. The module decides whether it needs it, as it decides what it
+#: imports.
 CONVERTING: Packages = frozenset({"pydantic"})
 #: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
@@ -35,11 +36,12 @@ IMPORT_SECONDS = 10.0
 #: module, which at most one instance of the service reports to the runner. A call that finds no child takes only some
 #: milliseconds more.
 IDLE_SECONDS = 600.0
-#: How often main searches for modules without a call.
+#: How often the server process searches for modules without a call.
 IDLE_LOOK_SECONDS = 60.0
 #: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
 #: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
 WEIGH_SECONDS = 1.0
+#: How many waiting children are weighed without a pause. This takes half a millisecond.
 WEIGHED_AT_ONCE = 16
 
 _log = logging.getLogger("toolrack_runner")

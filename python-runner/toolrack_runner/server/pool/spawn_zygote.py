@@ -1,4 +1,7 @@
-"""Starts the process of a zygote. This module imports little, so that main can start a zygote before anything else."""
+"""Starts the process of a zygote.
+
+This module imports little, so that the server process can start a zygote before anything else.
+"""
 
 import os
 import socket
@@ -16,7 +19,9 @@ ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **dict.fromkeys(SINGL
 
 
 def spawn_zygote(arguments: Sequence[str] = tuple(sys.argv)) -> tuple[int, socket.socket]:
-    """The pid, and main's end of the channel. The zygote waits for its opening and ends when the channel is closed.
+    """The pid, and this process's end of the channel.
+
+    The zygote waits for its opening and ends when the channel is closed.
 
     `arguments` are those of the runner.
     """

@@ -17,15 +17,15 @@ from toolrack_runner.server.pool.zygotes import PLAIN, Packages
 from toolrack_runner.wire.child_messages import Known, SourceText
 from toolrack_runner.wire.zygote_messages import Limits
 
-#: How many children may wait for one key.
+#: How many children may wait for one key, so that one module cannot fill the warm queues.
 WAITING_OF_ONE_MAX = 8
 #: A waiting child counts as at least this large: it has page tables, and pages that it wrote after the fork.
 WAITING_BYTES_MIN = 4 << 20
 #: How many children may wait in total. The other slots are for children that run, end or are being made.
 WAITING_MAX = SLOTS_MAX // 2
-#: How many modules may have a queue.
+#: How many modules may have a queue, which bounds the memory of the queues.
 MODULES_MAX = 1_000
-#: The most bytes of all compiled modules, in the form in which they are sent.
+#: The most bytes of all compiled modules in memory, in the form in which they are sent.
 CODE_BYTES_MAX = 64 << 20
 
 

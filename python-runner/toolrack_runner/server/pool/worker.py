@@ -1,4 +1,4 @@
-"""Main's side of one child: its channel, its output and its process."""
+"""One child, as the server process sees it: its channel, its output and its process."""
 
 import asyncio
 import os
@@ -19,12 +19,16 @@ from toolrack_runner.workplace_path import WORKPLACES
 
 #: The highest niceness of the kernel.
 NICENESS_MAX = 19
-#: The time before main tries again to make a child nicer.
+#: The time before the server process tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
+#: The time before the server process checks whether a child has stopped. It doubles after each check, up to
+#: STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
+#: The server process looks after 1 ms whether a child has stopped. The time between two looks doubles up to this one, in
+#: seconds.
 STOP_LOOK_SECONDS_MAX = 0.008
-#: How long main waits for a child to stop. On a loaded machine, much time can pass until the child runs and stops.
+#: How long the server process waits for a child to stop. On a loaded machine, much time can pass until the child runs and
+#: stops.
 STOP_SECONDS = 1.0
 
 
@@ -73,7 +77,7 @@ class Worker:
         elif self._is_stopped:
             _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
-        # The pid as main sees it, whatever the namespace of the child; -1 after the child is reaped.
+        # The pid as the server process sees it, whatever the namespace of the child; -1 after the child is reaped.
         self.pid = int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
         self._yield()
 
@@ -92,14 +96,14 @@ class Worker:
         if self.gone.done():
             gone = self.gone.result()
             return 0.0 if gone is None else gone.cpu_seconds
-        if self.pid > 0:  # The clock of process 0 would be main's own.
+        if self.pid > 0:  # The clock of process 0 would be the server process's own.
             with suppress(OSError):
                 return time.clock_gettime(((~self.pid) << 3) | 2)
         return 0.0
 
     @property
     def is_alive(self) -> bool:
-        """Whether the child can still get a call, as far as main knows."""
+        """Whether the child can still get a call, as far as the server process knows."""
         return self.channel.is_open and not self._is_killed
 
     @property
@@ -137,8 +141,8 @@ class Worker:
         except PermissionError:
             return  # The child is nicer already, and only root could change that.
         # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
-        # niceness of the session, which only root may set. A child may still be in main's session, and main must not become
-        # nicer.
+        # niceness of the session, which only root may set. A child may still be in the session of the server process,
+        # which must not become nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:

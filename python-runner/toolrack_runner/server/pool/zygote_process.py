@@ -1,4 +1,4 @@
-"""Main's side of a zygote: asks for children, and learns of their births and ends."""
+"""A zygote, as the server process sees it: asks for children, and learns of their births and ends."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: The anonymous memory that each new child shares with the zygote.
         self.shared_anonymous_bytes = 0
-        #: The package that the zygote imports. If it imported another one before, that is done.
+        #: The package that the zygote imports now. The import of an earlier one has ended.
         self.importing: str | None = None
         #: The reason for each package because of which the zygote ended before it was ready.
         self.unfit: dict[str, str] = {}

@@ -5,7 +5,7 @@ import { tokenCounter } from '../../../../functions/src/catalog/tokens/token-cou
 import { turnsDuring } from '../../../support/turns-during.ts'
 
 const count = await tokenCounter()
-const DOCS = ['docs/api.md', 'CHANGELOG.md', 'package-lock.json'].map((path) =>
+const DOCS = ['docs/reference/http.md', 'CHANGELOG.md', 'package-lock.json'].map((path) =>
   readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8').slice(0, 200_000),
 )
 

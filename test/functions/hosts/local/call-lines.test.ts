@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { toolFailure, toolResult } from '@toolrack/contract'
+import { toolFailure, toolResult, type ErrorCode } from '@toolrack/contract'
+import { readFileSync } from 'node:fs'
 import { outcomeOf, type CallOutcome } from '../../../../functions/src/calls/call.ts'
 import { callLines } from '../../../../functions/src/hosts/local/call-lines.ts'
 import { receivedCall, requestedCall, resolvedCall } from '../../../support/call-stages.ts'
@@ -34,6 +35,22 @@ test('what a call that failed printed follows it', () => {
   ])
   expect(shown(failed(''))).toHaveLength(1)
   expect(shown({ ...failed(''), log: null })).toHaveLength(1)
+})
+
+test('docs/how-to/run.md shows calls as the terminal does', () => {
+  const page = readFileSync(new URL('../../../../docs/how-to/run.md', import.meta.url), 'utf8')
+  const [, block = ''] = /^```text\n(call {2}[^]+?)\n```$/m.exec(page) ?? []
+  const calls = block.split(/\n(?=call)/)
+  expect(calls.length).toBeGreaterThan(2)
+  for (const lines of calls) {
+    const [first = '', ...printed] = lines.split('\n')
+    const [, name = '', code = '', ms = '', invocationId = ''] = first.split('  ')
+    const call = { ...resolvedCall(tool(name)), invocationId }
+    const result = code === 'ok' ? toolResult('') : toolFailure(code as ErrorCode, '')
+    const log = { text: printed.map((row) => row.replace('      | ', '')).join('\n'), truncated: false }
+    const outcome = { ...outcomeOf(call, result), log }
+    expect(shown(outcome, { tookMs: Number.parseFloat(ms) })).toEqual([first, ...printed])
+  }
 })
 
 test('secrets in what a call printed are not shown', () => {

@@ -120,7 +120,9 @@ def test_every_message_is_tried_taken_at_some_moment_and_documented() -> None:
     assert {key for each in EVERY_MESSAGE for key in each.as_json()} == keys, "SHAPES"
     taken = {type(each) for _, _, allowed in MOMENTS for each in allowed}
     assert taken == messages - {m.Sights}, "MOMENTS above, and _NEXT of server/pool/child_life.py"
-    assert documented("from main") == names(orders), "the table 'from main' of python-runner/README.md"
+    assert documented("from the server process") == names(orders), (
+        "the table 'from the server process' of python-runner/README.md"
+    )
     assert documented("from a child") == names(messages), (
         "the table 'from a child' of python-runner/README.md"
     )

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contrac
 /** The most references and branches that are followed to find a type. A reference can lead back to itself. */
 const TYPE_DEPTH_MAX = 8
 
-/** The most characters of a default or of a list of values. */
+/** The most characters of a default or of a list of values, so that all parameters fit in a line. */
 const VALUE_CHARACTERS_MAX = 40
 
 /** The parameters of a tool in one line, such as `location: string, days: integer = 1, note?: string`. */

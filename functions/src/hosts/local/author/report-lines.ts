@@ -7,7 +7,7 @@ import { indented, terminalText } from './terminal-text.ts'
 
 type Refused = { readonly file: string; readonly error: ToolrackError }
 
-/** The most characters of an example's result. */
+/** The most characters of an example's result, which is shown in a few lines. */
 const RESULT_CHARACTERS_MAX = 200
 
 /** What a check found, for a person: each spec with its faults, parameters, examples and notes, and what the module printed. */

@@ -119,13 +119,13 @@ function checkedJson(checked: Checked): string {
 }
 
 try {
-  // What an interrupted command would still say is of no use to anybody.
+  // Nobody needs the rest of what an interrupted command would print.
   process.exit(await main())
 } catch (error) {
   process.exit(told(error))
 }
 
-/** Says an error that a person can correct in one sentence. Returns the exit code. Throws any other error. */
+/** Prints an error that a person can correct, in one sentence. Returns the exit code. Throws any other error. */
 function told(error: unknown): number {
   const isConfig = error instanceof ConfigError
   if (!isConfig && !(error instanceof AuthorError)) throw error

@@ -2,9 +2,9 @@
 
 The names are those of x86_64 and aarch64. A name that a machine does not have is ignored on it.
 
-Every call is denied that is neither here nor in `policy.CONDITIONAL` or `policy.ANSWERS`. That includes all calls that start
-a program or a process, open a socket, reach another process, mount, change an identity, a limit or a namespace, make links,
-or keep memory outside the limits.
+Every call is denied that is neither here nor in `policy.CONDITIONAL` or `policy.ANSWERS`. So a child cannot start a
+program or a process, open a socket, reach another process, or mount. It cannot change an identity, a limit or a
+namespace, make links, or keep memory outside the limits.
 """
 
 from typing import Final

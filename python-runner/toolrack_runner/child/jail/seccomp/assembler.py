@@ -21,7 +21,7 @@ AND: Final = 0x54
 #: `struct sock_filter`: code, jump offset if true, jump offset if false, constant.
 INSTRUCTION: Final = struct.Struct("=HBBI")
 REACH: Final = 255
-#: BPF_MAXINSNS
+#: The instructions of a filter. The kernel accepts no longer one (BPF_MAXINSNS).
 INSTRUCTIONS_MAX: Final = 4096
 
 

@@ -22,7 +22,7 @@ EOPNOTSUPP: Final = 95
 DENY: Final = fail(EPERM)
 #: For calls that are newer than the table. The C library then uses an older call.
 UNKNOWN: Final = fail(ENOSYS)
-#: For flags that are not in a list, as by a kernel that does not know them.
+#: For flags that are not in a list. The answer is that of a kernel that does not know them.
 INVALID: Final = fail(EINVAL)
 UNSUPPORTED: Final = fail(EOPNOTSUPP)
 PRETEND: Final = fail(0)

@@ -21,8 +21,9 @@ O_TMPFILE: Final = 0x40_0000
 _OPEN: Final = 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x8_0000
 #: O_LARGEFILE, O_DIRECTORY and O_NOFOLLOW.
 _LOOK_UP: Final = Bits(0x8000 | 0x1_0000 | 0x2_0000, 0x2_0000 | 0x4000 | 0x8000)
-#: The flags that programs open files with, beside the kind of access. Refused are O_DIRECT, ASYNC, NOATIME and PATH, which
-#: Python does not need, and DSYNC and SYNC, with which the kernel writes out a file system that other processes use.
+#: The flags that programs open files with, beside the kind of access. O_DIRECT, ASYNC, NOATIME and PATH are refused,
+#: because Python does not need them. DSYNC and SYNC are refused, because the kernel would write out a file system that
+#: other processes use.
 OPENING: Final = Bits(_OPEN | _LOOK_UP.x86_64, _OPEN | _LOOK_UP.aarch64)
 CREATING: Final = Bits(*(O_CREAT | O_TMPFILE | bits for bits in OPENING))
 #: O_RDONLY, O_WRONLY and O_RDWR.
@@ -46,7 +47,7 @@ SEEKS: Final = (0, 1, 2, 3, 4)
 
 
 def _opening(flags: int, mode: int) -> Rule:
-    # The mode counts only if a file is made. Otherwise the register has any content.
+    # The mode counts only if a file is made. Otherwise the register may have any content.
     return (
         when(Condition(flags, ACCESSES, ignored=OPENING)),
         when(Condition(flags, ACCESSES, ignored=CREATING), has_none(mode, SET_ID)),

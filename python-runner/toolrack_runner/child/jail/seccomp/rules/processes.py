@@ -35,8 +35,9 @@ WNOWAIT: Final = 0x0100_0000
 #: P_ALL, P_PID and P_PGID.
 WAITED_FOR: Final = (0, 1, 2)
 
-#: The signals that a child may not send to itself. If a child ends by SIGKILL or SIGXCPU, main concludes that it was ended
-#: from outside or by its limit of processor time. With SIGCONT, a child could continue after main has stopped it.
+#: The signals that a child may not send to itself. If a child ends by SIGKILL or SIGXCPU, the server process concludes
+#: that it was ended from outside or by its limit of processor time. With SIGCONT, a child could continue after the server
+#: process has stopped it.
 SIGKILL: Final = 9
 SIGXCPU: Final = 24
 SIGCONT: Final = 18

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import type { RouteSchemas } from '../route-schemas.ts'
+import { addressesOf, type Method, type TableRow } from '../route.ts'
+import type { JsonSchema } from './json-schema-text.ts'
+import { whoInFull, whoMay, type Allowed } from './who-may.ts'
+
+/** One thing that a request can say. */
+export type Parameter = {
+  /** The path of a field in a body, such as `layers[].name`. Undefined for the whole body. */
+  readonly name: string | undefined
+  readonly in: 'path' | 'query' | 'header' | 'body'
+  readonly schema: JsonSchema
+  readonly isRequired: boolean
+  readonly description: string | undefined
+}
+
+/** The answers with one form. Undefined if an answer has no body. */
+export type AnswerFacts = { readonly statuses: readonly number[]; readonly schema: JsonSchema | undefined }
+
+/** What a program or a page can tell about a route, from the table of routes and the schemas. */
+export type RouteFacts = {
+  readonly method: Method
+  readonly path: string
+  readonly summary: string
+  /** The addresses that somebody may use. */
+  readonly addresses: readonly string[]
+  readonly allowed: readonly Allowed[]
+  /** Who gets more in the answer than the others. */
+  readonly inFull: readonly string[] | undefined
+  /** To everybody else it looks as if there were nothing. */
+  readonly isHidden: boolean
+  readonly parameters: readonly Parameter[]
+  readonly answers: readonly AnswerFacts[]
+  readonly events: Readonly<Record<string, JsonSchema>> | undefined
+  readonly lines: JsonSchema | undefined
+}
+
+export async function routeFacts(row: TableRow): Promise<RouteFacts> {
+  const { method, path, schemas: load } = row
+  const schemas = await load?.()
+  if (!schemas) throw new Error(`${method} ${path} has no schemas.`)
+  const allowed = whoMay(row, schemas)
+  const families = new Set(allowed.flatMap((one) => one.families))
+  const addresses = addressesOf(row).filter(({ family }) => families.has(family))
+  const { events, lines } = schemas
+  return {
+    method,
+    path,
+    summary: schemas.summary,
+    addresses: addresses.map(({ address }) => address),
+    allowed,
+    inFull: row.action === 'anybody' ? undefined : whoInFull(row),
+    isHidden: row.action !== 'anybody' && row.hide !== undefined,
+    parameters: parametersOf(schemas),
+    answers: answersOf(method, schemas),
+    events: events && Object.fromEntries(Object.entries(events).map(([name, data]) => [name, output(data)])),
+    lines: lines && output(lines),
+  }
+}
+
+export function parametersOf({ params, query, headers = {}, body }: RouteSchemas): readonly Parameter[] {
+  return [
+    ...fieldsOf(params, 'path'),
+    ...fieldsOf(query, 'query'),
+    ...Object.entries(headers).map(([name, description]): Parameter => {
+      return { name, in: 'header', schema: { type: 'string' }, isRequired: false, description }
+    }),
+    ...(body ? bodyOf(body) : []),
+  ]
+}
+
+function bodyOf(body: z.ZodType): readonly Parameter[] {
+  if (body instanceof z.ZodObject) return fieldsOf(body, 'body')
+  const schema = input(body)
+  const whole: Parameter = {
+    name: undefined,
+    in: 'body',
+    schema,
+    isRequired: true,
+    description: body.description,
+  }
+  const forms = body instanceof z.ZodUnion ? body.options : []
+  const fields = forms.flatMap((form) => (form instanceof z.ZodObject ? fieldsOf(form, 'body') : []))
+  return [whole, ...fields.map((field) => ({ ...field, isRequired: false }))]
+}
+
+/** The fields of an object, and below each the fields of the objects in it. */
+function fieldsOf(object: z.ZodObject, place: Parameter['in'], before = ''): readonly Parameter[] {
+  return Object.entries(object.shape as Readonly<Record<string, z.ZodType>>).flatMap(([key, field]) => {
+    const inner = unwrapped(field)
+    const name = `${before}${key}`
+    const description = field.description ?? inner.description
+    const isRequired = !field.safeParse(undefined).success
+    const own: Parameter = { name, in: place, schema: input(field), isRequired, description }
+    const item = inner instanceof z.ZodArray ? unwrapped(inner.element as z.ZodType) : inner
+    if (!(item instanceof z.ZodObject)) return [own]
+    return [own, ...fieldsOf(item, place, `${name}${item === inner ? '' : '[]'}.`)]
+  })
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema
+}
+
+/** The statuses with equal schemas stand together, and so do those with equal fields. */
+function answersOf(method: Method, { answers, headers }: RouteSchemas): readonly AnswerFacts[] {
+  const found = new Map<string, { readonly statuses: number[]; readonly schema: JsonSchema | undefined }>()
+  for (const [status, answer] of Object.entries(answers)) {
+    const schema = output(answer)
+    const key = JSON.stringify(schema)
+    const known = found.get(key) ?? { statuses: [], schema }
+    known.statuses.push(Number(status))
+    found.set(key, known)
+  }
+  const isCached = method === 'GET' && headers?.['If-None-Match'] !== undefined
+  return [...found.values(), ...(isCached ? [{ statuses: [304], schema: undefined }] : [])]
+}
+
+function input(schema: z.ZodType): JsonSchema {
+  return jsonSchema(schema, 'input')
+}
+
+function output(schema: z.ZodType): JsonSchema {
+  return jsonSchema(schema, 'output')
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _dialect, ...found } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return found
+}

@@ -1,0 +1,108 @@
+import { OWNER_KINDS } from '@toolrack/contract'
+import { z } from 'zod'
+import type { Action } from '../../access/action.ts'
+import { grantOf, type Principal } from '../../access/principal.ts'
+import type { RouteSchemas } from '../route-schemas.ts'
+import type { Family, FoundRequest, Route, TableRow } from '../route.ts'
+
+/** Who may make some requests of a route. */
+export type Allowed = {
+  /** What these requests have in common, in Markdown. Undefined if they are all. */
+  readonly if: string | undefined
+  /** Such as `users` and `job tokens`. */
+  readonly who: readonly string[]
+  /** The families whose tokens these are. */
+  readonly families: readonly Family[]
+}
+
+const ME = 'ada'
+const user = { kind: 'user', uid: ME } as const
+const job = { kind: 'job', uid: ME } as const
+const SENDERS = {
+  user: { ...user, isAdmin: false },
+  approver: { ...user, isAdmin: false, mayApprove: true },
+  admin: { ...user, isAdmin: true },
+  approvingAdmin: { ...user, isAdmin: true, mayApprove: true },
+  job: { ...job, isAdmin: false },
+  adminJob: { ...job, isAdmin: true },
+  jobToken: { ...job, isAdmin: false, grant: grantOf([]), workflowId: 'nightly' },
+} as const satisfies Record<string, Principal>
+
+/** Who may make a request of the route. The actions of the route are asked, for one sender of each kind. */
+export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[] {
+  const { action } = row
+  if (action === 'anybody')
+    return [{ if: undefined, who: ['everybody, also without a token'], families: ['workflows'] }]
+  const isRoot = row.isRoot === true
+  if (typeof action !== 'function') return [{ if: undefined, ...allowedTo(action, isRoot) }]
+  const tried = casesOf(row, schemas).map(({ if: label, ...request }) => ({
+    if: label,
+    ...allowedTo(action(row.ask?.(requestOf(request))), isRoot),
+  }))
+  if (tried.length === 0)
+    throw new Error(`Nothing says who may ${row.method} ${row.path}: add its cases to who-may.ts.`)
+  const bySenders = Map.groupBy(tried, ({ who }) => who.join())
+  return [...bySenders.values()].map((same): Allowed => {
+    const families = [...new Set(same.flatMap((one) => one.families))]
+    const label = bySenders.size === 1 ? undefined : same.map((one) => one.if).join(', ')
+    return { if: label, who: same[0]?.who ?? [], families }
+  })
+}
+
+/** Who gets the full answer. Undefined if all answers are the same. */
+export function whoInFull({ inFull, isRoot }: Route): readonly string[] | undefined {
+  return inFull && allowedTo(inFull, isRoot === true).who
+}
+
+function allowedTo(action: Action, isRoot: boolean): Omit<Allowed, 'if'> {
+  const may = (sender: keyof typeof SENDERS): boolean => action.decide(SENDERS[sender]).allowed
+  const users = may('approver') ? 'users' : may('approvingAdmin') ? 'admins' : undefined
+  const needsApprover = !may(users === 'users' ? 'user' : 'admin')
+  const who = users === undefined ? [] : [needsApprover ? `${users} whose token may decide approvals` : users]
+  // Tokens of jobs are not valid at the root.
+  if (isRoot) return { who, families: ['workflows'] }
+  if (may('job')) who.push('jobs')
+  if (may('jobToken')) who.push('job tokens')
+  const hasJobs = may('job') || may('adminJob') || may('jobToken')
+  const families = [
+    ...(users === undefined ? [] : ['workflows' as const]),
+    ...(hasJobs ? ['jobs' as const] : []),
+  ]
+  return { who, families }
+}
+
+type Case = {
+  readonly if: string
+  readonly params?: Readonly<Record<string, string>>
+  readonly search?: string
+}
+
+/** Requests that try each way in which an action can depend on the request. */
+function casesOf({ path }: Route, { query }: RouteSchemas): readonly Case[] {
+  const { layer, uid } = query.shape
+  if (layer) return layersOf(layer).map((one) => ({ if: `\`layer=${one}\``, search: `layer=${one}` }))
+  if (uid)
+    return [
+      { if: 'your own `uid`, or none', search: `uid=${ME}` },
+      { if: 'another `uid`', search: 'uid=grace' },
+    ]
+  if (!path.startsWith('/rules/')) return []
+  return OWNER_KINDS.flatMap((kind): Case[] => {
+    if (kind === 'everybody') return [{ if: '`everybody/all`', params: { kind, id: 'all' } }]
+    const id = 'ID'
+    if (kind !== 'user') return [{ if: `\`${kind}/${id}\``, params: { kind, id } }]
+    return [
+      { if: 'your own `user/ID`', params: { kind, id: ME } },
+      { if: '`user/ID` of another user', params: { kind, id } },
+    ]
+  })
+}
+
+function layersOf(layer: z.core.$ZodType): readonly string[] {
+  const inner = layer instanceof z.ZodOptional ? layer.unwrap() : layer
+  return inner instanceof z.ZodEnum ? inner.options.map(String) : []
+}
+
+function requestOf({ params = {}, search = '' }: Omit<Case, 'if'>): FoundRequest {
+  return { path: '', search, params, req: { headers: {} } } as unknown as FoundRequest
+}
