@@ -67,6 +67,33 @@ test('the pages show programs', () => {
   expect(DOCUMENTED.length).toBeGreaterThan(10)
 })
 
+function namesIn(text: string, pattern: RegExp): string[] {
+  return Array.from(text.matchAll(pattern), ([, name = '']) => name)
+}
+
+test('the reference has each error, each option of a list, and each function and class', () => {
+  const page = read('docs/reference/client.md')
+  const source = (name: string): string => read(`packages/client/src/${name}`)
+
+  const [, errors = ''] = page.split('\n## Errors\n')
+  const [codes = '', reasons = ''] = source('errors.ts').split('export type ServiceErrorCode')
+  const CODE = /^ {2}\| '([A-Z_]+)'$/gm
+  expect(namesIn(errors, /^\| `([A-Z_]+)` \|/gm)).toEqual(namesIn(codes, CODE))
+  const [, reasonSentence = ''] = /^The `code` of a `reason` is (.+)$/m.exec(page) ?? []
+  expect(namesIn(reasonSentence, /`([A-Z_]+)`/g)).toEqual(namesIn(reasons, CODE))
+
+  const [, table = ''] = /^\| option of a list \|[^]+?\n((?:\| `.+\n)+)/m.exec(page) ?? []
+  const documented = table.split('\n').flatMap((row) => namesIn(row.split('|')[1] ?? '', /`(\w+)`/g))
+  const [, options = ''] = /^const OPTIONS =\s+'(.+)'$/m.exec(source('list-query.ts')) ?? []
+  expect(documented.toSorted()).toEqual(options.split(', ').toSorted())
+
+  const exported = namesIn(source('index.ts'), /^export \{ (.+) \} from/gm)
+    .flatMap((names) => names.split(', '))
+    .filter((name) => !name.startsWith('type '))
+  expect(exported.length).toBeGreaterThan(8)
+  expect(exported.filter((name) => !page.includes(`\`${name}`) && !page.includes(` ${name}(`))).toEqual([])
+})
+
 test('the commands of the page pack and install the client as it is packed here', () => {
   const [, commands = ''] = /^```sh\n(.*?)\n```/ms.exec(read(HOW_TO)) ?? []
   const { name } = JSON.parse(read('packages/client/package.json')) as { name: string }

@@ -21,6 +21,8 @@ export type RouteSchemas = {
    * schema that all routes share, unless their status is here.
    */
   readonly answers: Readonly<Record<number, z.ZodType>>
+  /** What the headers of an answer say that only some routes send, by name. */
+  readonly answerHeaders?: Readonly<Record<string, string>>
   /** The data of the events by name, if the answer can be a stream of server-sent events. */
   readonly events?: Readonly<Record<string, z.ZodType>>
   /** One line, if the answer can be lines of JSON. */

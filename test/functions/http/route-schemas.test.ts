@@ -23,6 +23,9 @@ test('each route has schemas', () => {
   expect(routes.map(([name]) => name).filter((name) => !SCHEMAS.has(name))).toEqual([])
 })
 
+const ALLOWED = corsHeaders('OPTIONS', 'access-control-allow-headers')
+const EXPOSED = corsHeaders('GET', 'access-control-expose-headers')
+
 /** The headers that a route reads only to refuse them. */
 const REFUSED_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'POST /tools/defs': ['if-match', 'if-none-match'],
@@ -79,28 +82,40 @@ function headersAsked(row: TableRow): readonly string[] {
   return [...asked]
 }
 
+test('pages of other origins may read each header of an answer that a route describes', () => {
+  const described = [...SCHEMAS.values()].flatMap(({ answerHeaders = {} }) => Object.keys(answerHeaders))
+  expect(described.filter((header) => !EXPOSED.includes(header))).toEqual([])
+  // All routes may send these: `ETag` and `Link` by the common rules, and `Retry-After` with an error.
+  const common = new Set(['ETag', 'Link', 'Retry-After'])
+  expect(EXPOSED.filter((header) => !described.includes(header) && !common.has(header))).toEqual([])
+})
+
 test('the headers that pages of other origins may send are those of the routes, and those of all requests', () => {
   const ofRoutes = new Set([...SCHEMAS.values()].flatMap(({ headers = {} }) => Object.keys(headers)))
   const ofAll = ['Authorization', 'Content-Type', 'traceparent']
   // Every browser sends `Accept` without asking.
   ofRoutes.delete('Accept')
-  expect(new Set([...ofRoutes, ...ofAll])).toEqual(new Set(allowedHeaders()))
+  expect(new Set([...ofRoutes, ...ofAll])).toEqual(new Set(ALLOWED))
 })
 
-/** The headers that a preflight is answered. */
-function allowedHeaders(): readonly string[] {
+/** The headers that the answers to a preflight and to a request of another origin name. */
+function corsHeaders(method: string, name: string): readonly string[] {
   const listen = serveRoutes(ROWS, {
     authenticate: () => Promise.reject(new Error('not asked')),
     corsOrigins: ['https://app.example'],
     log: textLog({ write: () => true }),
   })
   const sent = new Map<string, string>()
-  const req = { method: 'OPTIONS', url: '/', headers: { origin: 'https://app.example' } }
+  const req = { method, url: '/nothing', headers: { origin: 'https://app.example' } }
   const res = {
     getHeader: () => undefined,
-    setHeader: (name: string, value: string) => sent.set(name.toLowerCase(), value),
+    setHeader: (header: string, value: string) => sent.set(header.toLowerCase(), value),
     end: () => {},
   }
-  listen(req as unknown as Parameters<typeof listen>[0], res as unknown as Parameters<typeof listen>[1])
-  return (sent.get('access-control-allow-headers') ?? '').split(',')
+  try {
+    listen(req as unknown as Parameters<typeof listen>[0], res as unknown as Parameters<typeof listen>[1])
+  } catch {
+    // The request is not whole, so it cannot be answered. The headers are set before.
+  }
+  return (sent.get(name) ?? '').split(',')
 }

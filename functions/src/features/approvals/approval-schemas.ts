@@ -8,8 +8,8 @@ const shown = z.strictObject({
   status: z.enum(APPROVAL_STATES),
   tool: z.string(),
   digest,
-  owner: owner.nullable(),
-  rule: z.int().nullable(),
+  owner: owner.nullable().describe('The owner of the rule that asked.'),
+  rule: z.int().nullable().describe("The index of this rule. Null if the owner's default asked."),
   reason: z.string(),
   session: z.string().nullable(),
   workflow: z.string().nullable(),
@@ -17,7 +17,7 @@ const shown = z.strictObject({
   expiresAt: time,
   decidedAt: time.nullable(),
   isEdited: z.boolean(),
-  invocationId: uuid.nullable(),
+  invocationId: uuid.nullable().describe('The call that has used it.'),
 })
 
 const byApproval = byId('The id of the approval.')

@@ -70,7 +70,7 @@ const report = z.strictObject({
   manifests: count,
   manifestHead: z.string().nullable(),
   publicKey: z.string().nullable(),
-  fault: fault.nullable(),
+  fault: fault.nullable().describe('The first record that is wrong, or null.'),
 }) satisfies z.ZodType<TrailReport>
 
 export const READ_AUDIT: RouteSchemas = {

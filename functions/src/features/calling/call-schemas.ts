@@ -94,20 +94,37 @@ export const INVOKE: RouteSchemas = {
       ),
     approval: z.string().optional().describe('The id of the approval with which the call goes on.'),
   }),
+  answerHeaders: {
+    'Idempotent-Replay': '`true` if the result is that of an earlier call with the same key.',
+  },
   answers: { ...failures, 200: z.union([result, dryRun]) },
   events: {
-    start: z.strictObject({ invocationId: uuid }),
-    log: z.strictObject({ text: z.string() }),
-    progress: z.strictObject({ fraction: z.number().min(0).max(1), text: z.string() }),
-    value: z.strictObject({ value: json }),
-    result,
+    start: z
+      .strictObject({ invocationId: uuid })
+      .describe('First: the tool runs, or its runner has not refused the call within a second.'),
+    log: z
+      .strictObject({ text: z.string() })
+      .describe('The tool has printed: a part of a line, or several lines. All texts together are the log.'),
+    progress: z
+      .strictObject({ fraction: z.number().min(0).max(1), text: z.string() })
+      .describe(
+        'The tool has called `context.progress`, with a fraction from 0 to 1. A slow reader gets only some of these.',
+      ),
+    value: z
+      .strictObject({ value: json })
+      .describe('A generator has yielded. The result has all values too.'),
+    result: result.describe('Always last, also after a failure.'),
   },
 }
 
 const format = z.enum(CALL_FORMATS.map(({ name }) => name)) satisfies z.ZodType<CallFormatName>
 /** The messages have the shape of the vendor whose calls they answer. */
 const messages = z.array(jsonObject)
-const identity = { index: count, id: z.string().nullable(), name: z.string() }
+const identity = {
+  index: count.describe('The place of the call in the list that was sent, from 0.'),
+  id: z.string().nullable(),
+  name: z.string(),
+}
 /** The calls as a model wrote them: a list, or the message that contains them. */
 const calls = z.union([z.array(json), jsonObject])
 
@@ -130,12 +147,23 @@ export const DISPATCH: RouteSchemas = {
       pending: z.array(
         z.strictObject({
           ...identity,
-          layer,
-          kind: z.enum(['client', 'workflow', 'approval']),
+          layer: layer.describe(
+            'The layer of the definition. Users write the layer `user`, so there the user chooses `workflowName`.',
+          ),
+          kind: z
+            .enum(['client', 'workflow', 'approval'])
+            .describe(
+              '`approval` if a rule asks about the call, `workflow` if the runner is a workflow, and `client` without a runner.',
+            ),
           workflowName: z.string().exactOptional(),
-          approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
-          arguments: jsonObject,
-          call: jsonObject,
+          approval: z
+            .strictObject({ id: uuid, expiresAt: time })
+            .exactOptional()
+            .describe('When it is approved, make the call by invoke.'),
+          arguments: jsonObject.describe(
+            'They are checked against the schema only if the service runs the tool.',
+          ),
+          call: jsonObject.describe('The call as the model wrote it.'),
         }),
       ),
     }),
@@ -198,9 +226,13 @@ export const SIMULATE: RouteSchemas = {
     200: decision.extend({
       name: z.string(),
       classes: z.array(toolClass),
-      listed: z.boolean(),
+      listed: z.boolean().describe('Whether the list of the same caller and session has the tool.'),
       approval: foreseen.nullable(),
-      code: errorCode.nullable(),
+      code: errorCode
+        .nullable()
+        .describe(
+          'The code with which the call would be answered, also if the rules allow it. Null if the tool would run.',
+        ),
       message: z.string().nullable(),
     }) satisfies z.ZodType<Simulation>,
   },

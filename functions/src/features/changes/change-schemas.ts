@@ -36,6 +36,13 @@ export const CHANGES: RouteSchemas = {
     Accept: '`text/event-stream`: a stream with an event for each change. Default: one change as JSON.',
     'Last-Event-ID': 'The `id` of the last event that was read. It is used in place of `since`.',
   },
+  answerHeaders: { 'X-Tools-Revision': 'The revision from which to go on.' },
   answers: { 200: changes, 204: nothing },
-  events: { changes, reset: z.strictObject({ revision }), gone: errorAnswer },
+  events: {
+    changes: changes.describe('Something has changed. The `id` of the event is the revision.'),
+    reset: z
+      .strictObject({ revision })
+      .describe('The changes since the revision cannot be made: list again, and go on from this one.'),
+    gone: errorAnswer.describe('The last event: the session has ended, or a stored scope was deleted.'),
+  },
 }

@@ -41,9 +41,13 @@ const written = z.strictObject({
   outcome: z.enum(['created', 'updated', 'unchanged']),
   digest,
   revision,
-  normalised: z.array(normalisation),
-  unenforced: z.array(unenforced),
-  shadows: z.array(shadow),
+  normalised: z.array(normalisation).describe('What was converted. With null as `to`, it was removed.'),
+  unenforced: z
+    .array(unenforced)
+    .describe('Patterns that RE2 cannot run. They stay in the schema for the model, and are not checked.'),
+  shadows: z
+    .array(shadow)
+    .describe('The definitions of lower layers that this one now replaces in the list.'),
 })
 const inBulk = written.extend({ outcome: z.enum(['created', 'updated', 'unchanged', 'skipped']) })
 const toWrite = z.strictObject({
@@ -91,7 +95,8 @@ export const WRITE_DEFINITIONS: RouteSchemas = {
             layer: layer.exactOptional(),
           }),
         )
-        .exactOptional(),
+        .exactOptional()
+        .describe('With `onInvalid=skip`: what was not written.'),
     }) satisfies z.ZodType<BulkAnswer>,
   },
 }
@@ -142,7 +147,7 @@ export const LIST_VERSIONS: RouteSchemas = {
           revision,
           at: time,
           by: z.string(),
-          deleted: z.boolean(),
+          deleted: z.boolean().describe('With `true`, the version is a deletion and has no content.'),
           digest: digest.exactOptional(),
           definition: definition.exactOptional(),
         }),

@@ -31,10 +31,17 @@ const tool = z.strictObject({
   loadedAt: time,
 })
 const state = {
-  /** Only for admins. Null if no folder is watched. */
-  folder: z.string().nullable().exactOptional(),
-  status: z.enum(['watched', 'polled', 'starting', 'missing', 'unreadable', 'none']),
-  reason: z.string().nullable(),
+  folder: z
+    .string()
+    .nullable()
+    .exactOptional()
+    .describe('The path of the folder, only for admins. Null if no folder is watched.'),
+  status: z
+    .enum(['watched', 'polled', 'starting', 'missing', 'unreadable', 'none'])
+    .describe(
+      '`watched`; `polled`, if the system has no free file watch; `starting`, until it was read once; `missing`; `unreadable`, with its last content still in use; `none`.',
+    ),
+  reason: z.string().nullable().describe('The details of the status.'),
 }
 /** A file, or one of its specs. Beside these fields it has those of its fault. */
 const skipped = z
@@ -47,14 +54,31 @@ const skipped = z
     name: z.string().nullable().exactOptional(),
     /** Only for admins. */
     traceback: z.string().exactOptional(),
-    serving: sha256.nullable(),
+    serving: sha256.nullable().describe('The older content that stays in use, or null.'),
   })
   .catchall(json)
 const folder = z.strictObject({
   ...state,
-  others: z.array(z.strictObject(state)).exactOptional(),
-  checking: z.array(z.strictObject({ file: z.string(), reason: z.string().nullable() })),
-  skipped: z.array(skipped),
+  others: z
+    .array(
+      z.strictObject({
+        folder: z.string().nullable().exactOptional(),
+        status: state.status,
+        reason: state.reason,
+      }),
+    )
+    .exactOptional()
+    .describe('Further folders, if there are several.'),
+  checking: z
+    .array(z.strictObject({ file: z.string(), reason: z.string().nullable() }))
+    .describe(
+      'Files that are not checked yet. `reason` says why the runner cannot check any file, or is null.',
+    ),
+  skipped: z
+    .array(skipped)
+    .describe(
+      'Files that are left out, or with a `name` one spec. `reason` is a code; `kind`, `message` and `line` are as in a refused upload.',
+    ),
 })
 const names = z.array(toolName)
 

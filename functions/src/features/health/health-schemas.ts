@@ -8,9 +8,15 @@ import { AUDIT_MODES } from '../audit/audit-trail.ts'
 import type { PublicHealth } from './health-route.ts'
 
 const head = z.strictObject({
-  status: z.enum(['ok', 'degraded']),
+  status: z
+    .enum(['ok', 'degraded'])
+    .describe(
+      '`degraded` if the global or the file layer or the rules cannot be read, or if a runner should exist and cannot be reached.',
+    ),
   version: z.string(),
-  isolation: z.enum(ISOLATION_LEVELS),
+  isolation: z
+    .enum(ISOLATION_LEVELS)
+    .describe('The level that the runner has measured, and `L0` without a runner.'),
 }) satisfies z.ZodType<PublicHealth>
 
 const queue = z.strictObject({
@@ -39,8 +45,10 @@ const audit = z.union([
     signed: z.boolean(),
     lost: count,
     waiting: count,
-    /** Only for admins. */
-    fault: fault.nullable().exactOptional(),
+    fault: fault
+      .nullable()
+      .exactOptional()
+      .describe('The first record that does not verify, or null. Only for admins.'),
   }),
 ])
 const delay = z.strictObject({
@@ -56,18 +64,28 @@ const delay = z.strictObject({
 const known = head.extend({
   revision,
   layers: z.strictObject({ user: layerHealth, global: layerHealth, file: layerHealth }),
-  rules: freshness,
-  agents: z.strictObject({ inFiles: count, skipped: z.array(skippedItem) }),
-  queues: z.strictObject({
-    schemas: queue,
-    arguments: queue,
-    bodies: queue.extend({ bytes: count, bytesMax: z.number() }),
-    answers: z.strictObject({ bytes: count, users: count, bytesMaxPerUser: z.number() }),
-  }),
+  rules: freshness.describe('`fresh`, `stale` for the last good ones, or `error` if they are not known.'),
+  agents: z
+    .strictObject({ inFiles: count, skipped: z.array(skippedItem) })
+    .describe('Agents in files, and what was skipped.'),
+  queues: z
+    .strictObject({
+      schemas: queue,
+      arguments: queue,
+      bodies: queue.extend({ bytes: count, bytesMax: z.number() }),
+      answers: z.strictObject({ bytes: count, users: count, bytesMaxPerUser: z.number() }),
+    })
+    .describe(
+      'Checks of schemas and of arguments, and parses of large bodies: at most `places` run at once, `waiting` wait for `usersWaiting` users, and the oldest waits for `longestWaitMs`. `bytes` are those of all large bodies, or of all unread answers, now.',
+    ),
   runner,
   audit,
-  /** Only for admins. */
-  delays: z.array(delay).exactOptional(),
+  delays: z
+    .array(delay)
+    .exactOptional()
+    .describe(
+      'The last delays of the event loop above 200 ms, the newest first. Only for admins. `route` and `uid` are those of the request whose work ran longest meanwhile, for `ranMs`. Work of the service itself has a `part`. If `processorMs` is much less than `ms`, the service has waited, for example for a disk.',
+    ),
 })
 
 /** Unlike all others, these two routes ignore a query. */

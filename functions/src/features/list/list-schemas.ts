@@ -113,11 +113,34 @@ const listQuery = z.strictObject({
   limit: whole(1, 1_000).optional().describe('The most tools of a page. Default: the whole list.'),
 })
 
+/** The headers by which lists, and what is made of lists, say more than their tools. */
+export const listHeaders = {
+  'X-Tools-Revision': 'The revision of the list, for a change feed.',
+  'X-Tools-Layers':
+    'The definitions of each layer before merge and filter: `user=3,global=41,file=14`. `stale`: the layer could not be read, and its last known state was used. `error`: no state of it is known. `rules=error`: rules that may hide tools could not be read.',
+  'X-Tools-Unknown': 'Requested names that no tool has.',
+  'X-Tools-Left-Out': "Requested names that a scope or the session's selection leaves out.",
+  'X-Tools-Scope-Unmatched':
+    'Items of the scopes that match no tool. Characters that a header cannot have are percent-encoded.',
+  'X-Tools-Quarantined': 'Tools that are left out because the dialect cannot express them. Explain says why.',
+}
+const ofLists = {
+  ETag: 'Changes whenever the list can have changed.',
+  ...listHeaders,
+  'X-Tools-Changed': 'Tools of a session with `lockDigests` that have changed since its first message.',
+  'X-Tools-Omitted':
+    'Tools that `envelope=items` leaves out, because the service runs them and `TOOLRACK_INVOKE_WORKFLOW` is not set.',
+  'X-Tools-Tokens':
+    'With `budget` or `tokens=1`: the tokens, the budget or `-`, and how many tools are in each form: `3974/4000; full=10; short=0; deferred=95; dropped=648`.',
+  Link: 'The address of the next page.',
+}
+
 export const LIST_TOOLS: RouteSchemas = {
   summary: 'Lists the tools that you may use, ready for the `tools` field of a model.',
   params: none,
   query: listQuery,
   headers: unlessSame,
+  answerHeaders: ofLists,
   answers: { 200: list },
 }
 /** The same parameters, whose descriptions stand with the list. */
@@ -151,14 +174,24 @@ const hidden = z.strictObject({
 })
 const inLayer = z.strictObject({
   layer,
-  status: z.enum(['found', 'absent', 'error']),
+  status: z
+    .enum(['found', 'absent', 'error'])
+    .describe('`found`, `absent`, or `error` if it could not be read.'),
   stale: z.boolean(),
-  role: z.enum(['winner', 'shadowed', 'sealed-out']).exactOptional(),
+  role: z
+    .enum(['winner', 'shadowed', 'sealed-out'])
+    .exactOptional()
+    .describe(
+      '`winner`, `shadowed` if a layer above replaces it, or `sealed-out` if a layer below has sealed the name.',
+    ),
   digest: digest.exactOptional(),
   revision: revision.exactOptional(),
   sealed: z.boolean().exactOptional(),
   source: z.string().exactOptional(),
-  skipped: z.array(skippedItem).exactOptional(),
+  skipped: z
+    .array(skippedItem)
+    .exactOptional()
+    .describe('What the layer has under the name, but cannot use.'),
 })
 const conversion = z.strictObject({
   alias: z.string(),
@@ -188,10 +221,24 @@ const explanation = z.strictObject({
   visible: z.boolean(),
   winner: layer.nullable(),
   shadowed: z.array(layer),
-  callable: z.enum(['service', 'client']).nullable(),
-  hidden: hidden.nullable(),
+  callable: z
+    .enum(['service', 'client'])
+    .nullable()
+    .describe(
+      '`service` if invoke runs the tool, `client` if the client runs it, and null for kinds that this version does not run.',
+    ),
+  hidden: hidden
+    .nullable()
+    .describe(
+      'Why the list does not show the name: `NOT_DEFINED`; `LAYER_LOST`, a layer that may define it could not be read; `NOT_SELECTED` by the session or a parent; `DENIED` by a rule; `OUT_OF_SCOPE`; `NOT_GRANTED` by the job token; `DIGEST_CHANGED`, the job token has an old digest. Only `OUT_OF_SCOPE` refuses no call.',
+    ),
   layers: z.array(inLayer),
-  dialects: z.record(z.enum(DIALECTS), conversion).nullable(),
+  dialects: z
+    .record(z.enum(DIALECTS), conversion)
+    .nullable()
+    .describe(
+      'For each dialect the name that the vendor gets, and how the definition is converted: `full`, `rewritten`, `non-strict` or `quarantined`. The last two have an `obstacle`.',
+    ),
 }) satisfies z.ZodType<Omit<Explanation, 'hidden'> & { dialects: Record<Dialect, unknown> | null }>
 
 export const EXPLAIN: RouteSchemas = {
@@ -206,7 +253,12 @@ export const EXPLAIN: RouteSchemas = {
   }),
   answers: {
     200: explanation.extend({
-      refused: z.strictObject({ reason: z.literal('DIGEST_CHANGED'), message: z.string() }).exactOptional(),
+      refused: z
+        .strictObject({ reason: z.literal('DIGEST_CHANGED'), message: z.string() })
+        .exactOptional()
+        .describe(
+          'Is there if the session has locked another digest: the list has the tool, and a call is refused.',
+        ),
       budget: budget.exactOptional(),
     }),
   },

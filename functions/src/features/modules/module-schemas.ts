@@ -23,8 +23,15 @@ const report = z.strictObject({
   imports: z.array(z.string()),
   notes: z.array(moduleNote),
   log: z.string(),
-  shortened: z.literal(true).exactOptional(),
-  specs: z.array(specReport),
+  shortened: z
+    .literal(true)
+    .exactOptional()
+    .describe('The report was above 256 KB, and the results of the examples are left out.'),
+  specs: z
+    .array(specReport)
+    .describe(
+      'Each spec in order. A refused one has `accepted: false` and its `faults`, each with a `kind`, a `line` and a sentence with the cure. The others load.',
+    ),
 })
 
 const summary = z.strictObject({
@@ -42,8 +49,12 @@ const written = z.strictObject({
   outcome: z.enum(['created', 'updated', 'unchanged']),
   sha256,
   revision,
-  tools: z.strictObject({ added: names, changed: names, removed: names, unchanged: names }),
-  shadows: z.array(z.strictObject({ name: toolName, layer, digest })),
+  tools: z
+    .strictObject({ added: names, changed: names, removed: names, unchanged: names })
+    .describe("What became of the module's tools."),
+  shadows: z
+    .array(z.strictObject({ name: toolName, layer, digest }))
+    .describe('The definitions of lower layers that those of the module now replace in the list.'),
   report,
 })
 const ofLayer = z.strictObject({

@@ -35,8 +35,8 @@ const known = { updatedAt: time, updatedBy: z.string() }
 const written = set.extend({
   owner,
   digest,
-  meets: z.array(met),
-  more: z.int().positive().exactOptional(),
+  meets: z.array(met).describe('How each argument of each tool that the rules meet is read.'),
+  more: z.int().positive().exactOptional().describe('How many tools are left out of `meets`.'),
 })
 
 export const READ_RULES: RouteSchemas = {

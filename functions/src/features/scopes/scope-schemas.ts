@@ -18,8 +18,13 @@ const byOwner = z.strictObject({
     .string()
     .describe('The id of the owner: 1 to 256 printable ASCII characters without blanks, not a dot first.'),
 })
-const written = present.extend({ unmatched: z.array(z.string()) })
-const inScope = { total: count, tools: z.array(toolName) }
+const written = present.extend({
+  unmatched: z.array(z.string()).describe('The items of the scope that match no tool now.'),
+})
+const inScope = {
+  total: count.describe('The number of tools in the scope.'),
+  tools: z.array(toolName).describe('The names of the first 1,000 of them.'),
+}
 
 export const LIST_SCOPES: RouteSchemas = {
   summary: 'Lists all stored scopes of the user.',

@@ -33,8 +33,7 @@ const shown = facts.extend({
   selection: z.union([z.enum(['all', 'none', 'chosen']), z.array(toolName)]),
   createdAt: time,
   lockedAt: time.nullable(),
-  /** Only of a locked session. */
-  tools: z.array(tool).exactOptional(),
+  tools: z.array(tool).exactOptional().describe('Only of a locked session.'),
 })
 const head = facts.extend({
   id: z.string(),

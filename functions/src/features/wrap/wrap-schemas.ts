@@ -2,6 +2,7 @@ import { DIALECTS, type BilledLayer } from '@toolrack/contract'
 import { z } from 'zod'
 import { count, jsonObject, none } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
+import { listHeaders } from '../list/list-schemas.ts'
 
 const billed = z.strictObject({
   name: z.string(),
@@ -65,13 +66,13 @@ export const WRAP: RouteSchemas = {
       .optional()
       .describe('Names of at most 200 tools that the model has loaded. They come first in the budget.'),
   }),
+  answerHeaders: listHeaders,
   answers: {
     200: z.strictObject({
-      text: z.string(),
-      system: z.string(),
-      context: z.string(),
-      /** In the dialect that was asked for. */
-      tools: z.array(jsonObject),
+      text: z.string().describe('All text of the prompt.'),
+      system: z.string().describe('What `text` has of the layer `system`.'),
+      context: z.string().describe('What `text` has of all other layers.'),
+      tools: z.array(jsonObject).describe("The value for the vendor's `tools` field."),
       bill: z.strictObject({
         total: count,
         layers: z.array(billed),

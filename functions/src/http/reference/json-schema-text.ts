@@ -16,7 +16,7 @@ export function typeText(schema: JsonSchema): string {
   if ('const' in schema) return code(schema.const)
   if (values) return values.length > VALUES_SHOWN_MAX ? 'text' : values.map(code).join(', ')
   const choices = anyOf ?? oneOf
-  if (choices) return [...new Set(choices.map((one) => typeText(one as JsonSchema)))].join(' or ')
+  if (choices) return [...new Set(choices.map((one) => typeText(one)))].join(' or ')
   if (type === 'integer') return `whole number${rangeText(schema)}`
   if (type === 'boolean') return '`true` or `false`'
   if (type === 'array') return `list of ${PLURALS[typeText(schema.items as JsonSchema)] ?? 'values'}`
@@ -49,7 +49,7 @@ function code(value: unknown): string {
 export function shapeText(schema: JsonSchema): string {
   if ('const' in schema && schema.const === '') return 'no body'
   const choices = schema.anyOf ?? schema.oneOf
-  if (choices) return [...new Set(choices.map((one) => shapeText(one as JsonSchema)))].join(' or ')
+  if (choices) return [...new Set(choices.map((one) => shapeText(one)))].join(' or ')
   const shape = shapeOf(schema, 0)
   return shape === undefined ? typeText(schema) : `\`${shape}\``
 }
@@ -58,7 +58,7 @@ export function shapeText(schema: JsonSchema): string {
 function shapeOf(schema: JsonSchema, depth: number): string | undefined {
   const { type, properties, items, required = [], anyOf } = schema
   if (anyOf) {
-    const [first, ...others] = anyOf.map((one) => shapeOf(one as JsonSchema, depth))
+    const [first, ...others] = anyOf.map((one) => shapeOf(one, depth))
     return others.every((one) => one === first || one === undefined) ? first : undefined
   }
   if (type === 'array') {

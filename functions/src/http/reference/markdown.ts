@@ -56,9 +56,9 @@ function sectionOf(route: RouteFacts): string {
     `${summary} ${whoText(route)}`,
     ...(parameters.length > 0 ? [tableOfParameters(parameters)] : []),
     answersText(answers),
-    ...(events
-      ? [`Events: ${listed(Object.entries(events).map(([name, data]) => `\`${name}\` ${shapeText(data)}`))}.`]
-      : []),
+    ...meanings('header of the answer', route.answerHeaders),
+    ...meanings('in the answer', route.answerFields),
+    ...(events ? [tableOfEvents(events)] : []),
     ...(lines ? [`Lines of JSON: ${shapeText(lines)}.`] : []),
   ]
   return `${parts.join('\n\n')}\n`
@@ -89,6 +89,19 @@ function tableOfParameters(parameters: readonly Parameter[]): string {
     ])
   })
   return [row(['parameter', 'in', 'type', 'meaning']), row(['---', '---', '---', '---']), ...rows].join('\n')
+}
+
+/** A table of names and what they mean, or nothing if there are none. */
+function meanings(heading: string, texts: Readonly<Record<string, string>>): readonly string[] {
+  const rows = Object.entries(texts).map(([name, text]) => row([`\`${name}\``, text]))
+  return rows.length === 0 ? [] : [[row([heading, 'meaning']), row(['---', '---']), ...rows].join('\n')]
+}
+
+function tableOfEvents(events: NonNullable<RouteFacts['events']>): string {
+  const rows = Object.entries(events).map(([name, data]) => {
+    return row([`\`${name}\``, shapeText(data), data.description ?? ''])
+  })
+  return [row(['event', 'data', 'meaning']), row(['---', '---', '---']), ...rows].join('\n')
 }
 
 function answersText(answers: readonly AnswerFacts[]): string {

@@ -31,6 +31,9 @@ export type RouteFacts = {
   readonly isHidden: boolean
   readonly parameters: readonly Parameter[]
   readonly answers: readonly AnswerFacts[]
+  /** The headers of answers, and the fields of their bodies that need a word, by name or path such as `items[].id`. */
+  readonly answerHeaders: Readonly<Record<string, string>>
+  readonly answerFields: Readonly<Record<string, string>>
   readonly events: Readonly<Record<string, JsonSchema>> | undefined
   readonly lines: JsonSchema | undefined
 }
@@ -53,6 +56,12 @@ export async function routeFacts(row: TableRow): Promise<RouteFacts> {
     isHidden: row.action !== 'anybody' && row.hide !== undefined,
     parameters: parametersOf(schemas),
     answers: answersOf(method, schemas),
+    answerHeaders: schemas.answerHeaders ?? {},
+    answerFields: Object.fromEntries(
+      Object.entries(schemas.answers)
+        .filter(([status]) => status.startsWith('2'))
+        .flatMap(([, answer]) => describedFields(output(answer), '')),
+    ),
     events: events && Object.fromEntries(Object.entries(events).map(([name, data]) => [name, output(data)])),
     lines: lines && output(lines),
   }
@@ -115,6 +124,20 @@ function answersOf(method: Method, { answers, headers }: RouteSchemas): readonly
   }
   const isCached = method === 'GET' && headers?.['If-None-Match'] !== undefined
   return [...found.values(), ...(isCached ? [{ statuses: [304], schema: undefined }] : [])]
+}
+
+/** The fields of an answer that have a description, with their paths. */
+function describedFields(schema: JsonSchema, before: string): readonly (readonly [string, string])[] {
+  const { properties = {}, items, anyOf = [] } = schema
+  const inItems = items ? describedFields(items as JsonSchema, `${before}[]`) : []
+  const inChoices = anyOf.flatMap((one) => describedFields(one, before))
+  const inFields = Object.entries(properties).flatMap(([name, field]) => {
+    const path = before === '' ? name : `${before}.${name}`
+    const { description } = field as JsonSchema
+    const own = description === undefined ? [] : [[path, description] as const]
+    return [...own, ...describedFields(field as JsonSchema, path)]
+  })
+  return [...inFields, ...inItems, ...inChoices]
 }
 
 function input(schema: z.ZodType): JsonSchema {

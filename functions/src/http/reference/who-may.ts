@@ -79,7 +79,7 @@ type Case = {
 
 /** Requests that try each way in which an action can depend on the request. */
 function casesOf({ path }: Route, { query }: RouteSchemas): readonly Case[] {
-  const { layer, uid } = query.shape
+  const { layer, uid } = query.shape as Readonly<Record<string, z.core.$ZodType>>
   if (layer) return layersOf(layer).map((one) => ({ if: `\`layer=${one}\``, search: `layer=${one}` }))
   if (uid)
     return [

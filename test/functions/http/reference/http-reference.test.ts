@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { httpReferenceText } from '../../../functions/src/features/http-reference.ts'
-import { routesOf } from '../../../functions/src/http/reference/markdown.ts'
-import { ROWS, TABLE } from '../../support/route-table.ts'
-import { ROOT } from '../../support/source-tree.ts'
+import { httpReferenceText } from '../../../../functions/src/features/http-reference.ts'
+import { routesOf } from '../../../../functions/src/http/reference/markdown.ts'
+import { ROWS, TABLE } from '../../../support/route-table.ts'
+import { ROOT } from '../../../support/source-tree.ts'
 
 const page = readFileSync(new URL('docs/reference/http.md', ROOT), 'utf8')
 
