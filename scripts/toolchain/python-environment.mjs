@@ -59,6 +59,14 @@ export function preparePython(mode) {
  * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists, unless it is made already.
  * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and takes the environment that worked
  * before, or else makes one without `added`.
+ * @param {{
+ *   what: string,
+ *   folder: string,
+ *   locks: { full: string, runtime?: string },
+ *   mode: 'full' | 'runtime',
+ *   added?: string,
+ * }} environment
+ * @returns {Promise<{ python: string, missing?: never } | { python?: never, missing: string }>}
  */
 export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
