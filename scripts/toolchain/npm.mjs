@@ -20,7 +20,6 @@ const npmFlags = [
   '--no-save',
   '--ignore-scripts',
   '--no-audit',
-  '--no-fund',
   '--prefer-offline',
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=1000',

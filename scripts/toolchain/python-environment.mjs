@@ -33,7 +33,6 @@ class PackagesError extends PythonError {
 /** Overrides settings of the user that would make pip install into another folder. For pip, '' means not set. */
 const intoEnvironment = {
   PIP_USER: '0',
-  PIP_REQUIRE_VIRTUALENV: '0',
   PIP_TARGET: '',
   PIP_PREFIX: '',
   PIP_ROOT: '',
