@@ -11,6 +11,7 @@ const SEARCHES = new Set(
   ),
 )
 
+/** @type {Parameters<import('oxlint/plugins-dev').RuleTester['run']>[1]} */
 const linearTexts = {
   meta: {
     type: 'problem',

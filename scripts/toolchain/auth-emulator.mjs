@@ -3,7 +3,12 @@ const password = 'secret'
 /** The emulator accepts this header in place of an administrator's credentials. */
 const owner = { Authorization: 'Bearer owner' }
 
-/** Signs a user in to the Auth emulator, and creates the user if the address is new. Returns `{ uid, idToken }`. */
+/**
+ * Signs a user in to the Auth emulator, and creates the user if the address is new.
+ * @param {string} host
+ * @param {string} email
+ * @returns {Promise<{ uid: string, idToken: string }>}
+ */
 export async function signIn(host, email) {
   const account = { email, password, returnSecureToken: true }
   const known = await post(host, 'v1/accounts:signInWithPassword?key=any', account)
@@ -11,7 +16,13 @@ export async function signIn(host, email) {
   return { uid: localId, idToken }
 }
 
-/** Signs a user in with custom claims, which the token then contains. */
+/**
+ * Signs a user in with custom claims, which the token then contains.
+ * @param {string} host
+ * @param {string} project
+ * @param {string} email
+ * @param {Readonly<Record<string, unknown>>} claims
+ */
 export async function signInWithClaims(host, project, email, claims) {
   const { uid } = await signIn(host, email)
   const change = { localId: uid, customAttributes: JSON.stringify(claims) }

@@ -3,14 +3,21 @@ import { dirname, join, relative } from 'node:path'
 import { root, runWithNode } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** Builds the client for publishing: one file with the client and the contract, and the types of both. */
+/**
+ * Builds the client for publishing: one file with the client and the contract, and the types of both.
+ * @param {string} node
+ */
 export async function buildClient(node, outDir = join(root, 'packages/client/dist')) {
   rmSync(outDir, { recursive: true, force: true })
   await bundleClient({ outfile: join(outDir, 'index.js') })
   await writeTypes(node, join(outDir, 'types'))
 }
 
-/** Bundles the client for any platform, so that an import of a Node built-in is an error. */
+/**
+ * Bundles the client for any platform, so that an import of a Node built-in is an error.
+ * @param {import('esbuild').BuildOptions} options
+ * @returns {Promise<import('esbuild').BuildResult>}
+ */
 export async function bundleClient(options) {
   // A static import would fail: this file is loaded before anything is installed.
   const { build } = await import('esbuild')

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { root, runWithNode } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** Writes `functions/dist`, ready to upload: the bundles, and the file layer. */
+/**
+ * Writes `functions/dist`, ready to upload: the bundles, and the file layer.
+ * @param {string} node
+ * @param {Pick<import('esbuild').BuildOptions, 'logLevel'>} [options]
+ */
 export async function buildFunctions(node, options) {
   await bundle(join(root, 'functions'), options)
   // The definition files are checked here, so that no cold start has to compile their schemas.
@@ -15,6 +19,8 @@ export async function buildFunctions(node, options) {
 /**
  * Bundles our own code. Packages that the deploy manifest lists stay imports. Cloud Functions load `index`; `local` is
  * the server of the container. The other entries are separate files, because they are loaded by path.
+ * @param {string} functionsDir
+ * @param {Pick<import('esbuild').BuildOptions, 'logLevel'>} [options]
  */
 export async function bundle(functionsDir, options) {
   // A static import would fail: this file is loaded before anything is installed.

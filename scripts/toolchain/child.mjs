@@ -70,7 +70,12 @@ export function pathFolders(env) {
   return (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
 }
 
-/** The environment with the folder of this program first on PATH. */
+/**
+ * The environment with the folder of this program first on PATH.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} program
+ * @returns {NodeJS.ProcessEnv}
+ */
 export function withFirstOnPath(env, program) {
   const key = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'
   return { ...env, [key]: [dirname(program), env[key]].filter(Boolean).join(delimiter) }

@@ -22,7 +22,11 @@ export const demoProject = 'demo-toolrack'
 export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
-/** The environment for the emulators, and whether the Firestore emulator is on this machine. Throws a SetupError without a JDK. */
+/**
+ * The environment for the emulators, and whether the Firestore emulator is on this machine. Throws a SetupError without a JDK.
+ * @param {string} node
+ * @returns {{ isHere: boolean, env: NodeJS.ProcessEnv }}
+ */
 export function emulatorEnvironment(node) {
   const java = findJava()
   const jar = firestoreJar(root)
@@ -43,6 +47,13 @@ export function emulatorEnvironment(node) {
  * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. The emulators have their own
  * session. They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
  * `folder`.
+ * @param {{
+ *   machine: ReturnType<typeof emulatorEnvironment>,
+ *   config: string,
+ *   folder: string,
+ *   signal?: AbortSignal,
+ *   onOutput?: (text: string) => void,
+ * }} options
  */
 export async function startEmulators({ machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -16,6 +16,8 @@ const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
  * firebase-tools finds the emulator in its own cache, and downloads it if it is not there. Some networks forbid that
  * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest. So
  * this function writes a small jar that names the class and refers to the SDK's jar.
+ * @param {string} root
+ * @param {{ env?: NodeJS.ProcessEnv, home?: string }} [machine]
  */
 export function firestoreJar(root, { env = process.env, home = homedir() } = {}) {
   if (env.FIRESTORE_EMULATOR_BINARY_PATH || isCached(root, env, home)) return { isHere: true, env: {} }
@@ -49,7 +51,10 @@ function sdkJar(env) {
   return existsSync(path) ? path : undefined
 }
 
-/** A jar with only a manifest: a ZIP archive with one file, not compressed. */
+/**
+ * A jar with only a manifest: a ZIP archive with one file, not compressed.
+ * @param {string} jar
+ */
 export function shimJar(jar) {
   const lines = [
     'Manifest-Version: 1.0',

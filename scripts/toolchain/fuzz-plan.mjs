@@ -36,7 +36,13 @@ ${kinds.map((kind) => `  ${kind.padEnd(12)}${programs[kind].tries}`).join('\n')}
   words: { is: 'kind', most: Infinity, oneOf: kinds },
 }
 
-/** The kinds to run, in order, and the options of each program. Throws a SetupError if the arguments are wrong. */
+/** @typedef {{ seconds: string, seed: string, case?: string }} Options */
+
+/**
+ * The kinds to run, in order, and the options of each program. Throws a SetupError if the arguments are wrong.
+ * @param {readonly string[]} args
+ * @returns {{ kinds: string[], options: Options }}
+ */
 export function fuzzPlan(args) {
   const { values, words } = readArguments(command, args)
   const { seconds = '60', seed = String(randomInt(2 ** 32)), case: json } = values
@@ -48,7 +54,13 @@ export function fuzzPlan(args) {
   }
 }
 
-/** The program of a kind, and how to start it. */
+/**
+ * The program of a kind, and how to start it.
+ * @param {string} root
+ * @param {string} kind
+ * @param {Options} options
+ * @returns {{ isPython: boolean, args: string[], cwd: string, env?: NodeJS.ProcessEnv }}
+ */
 export function fuzzProgram(root, kind, options) {
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
   const { module, file } = programs[kind]

@@ -72,13 +72,22 @@ export async function install({ root, what, folders, digest, mode, fill }) {
   }
 }
 
-/** A digest of these files, the machine's platform, and `facts`. */
+/**
+ * A digest of these files, the machine's platform, and `facts`.
+ * @param {readonly string[]} paths
+ * @param {string[]} facts
+ */
 export function fingerprint(paths, ...facts) {
   const hash = createHash('sha256').update([process.platform, process.arch, ...facts].join('-'))
   for (const path of paths) hash.update('\0').update(existsSync(path) ? readFileSync(path, 'utf8') : '')
   return hash.digest('hex')
 }
 
+/**
+ * @param {string} folder
+ * @param {string} digest
+ * @param {'full' | 'runtime'} mode
+ */
 export function writeStamp(folder, digest, mode = 'full') {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, stampName), `${digest} ${mode}\n`)

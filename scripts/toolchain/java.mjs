@@ -13,6 +13,8 @@ const java = process.platform === 'win32' ? 'java.exe' : 'java'
 /**
  * The folder of a `java` that is new enough. A machine often has a newer JDK than its default `java`. So this function
  * searches every usual place: JAVA_HOME, PATH, then the folders of systems and SDKMAN, the highest version first.
+ * @param {{ env?: NodeJS.ProcessEnv, home?: string, system?: string }} [machine]
+ * @returns {string}
  */
 export function findJava({ env = process.env, home = homedir(), system = '/usr/lib/jvm' } = {}) {
   const usual = [
@@ -38,7 +40,10 @@ export function findJava({ env = process.env, home = homedir(), system = '/usr/l
   )
 }
 
-/** The major version in the output of `java -version`: 8 for "1.8.0_412", 25 for "25-ea"; 0 if there is none. */
+/**
+ * The major version in the output of `java -version`: 8 for "1.8.0_412", 25 for "25-ea"; 0 if there is none.
+ * @param {string} text
+ */
 export function parseJavaMajor(text) {
   const [, first = '0', second = '0'] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? []
   return Number(first) === 1 ? Number(second) : Number(first)

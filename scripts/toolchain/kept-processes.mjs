@@ -15,7 +15,10 @@ export function killKept(mark) {
   }
 }
 
-/** The processes that have `NAME=value` in their environment, without this one. None on Windows, which does not show it. */
+/**
+ * The processes that have `NAME=value` in their environment, without this one. None on Windows, which does not show it.
+ * @param {string} setting
+ */
 export function processesWith(setting) {
   const pids = process.platform === 'linux' ? pidsOnLinux(setting) : pidsFromPs(setting)
   return pids.filter((pid) => pid !== process.pid)
@@ -45,7 +48,11 @@ function pidsFromPs(setting) {
   return pidsOfLines(stdout ?? '', setting)
 }
 
-/** The processes in the output of ps whose line has this setting as a whole. */
+/**
+ * The processes in the output of ps whose line has this setting as a whole.
+ * @param {string} text
+ * @param {string} setting
+ */
 export function pidsOfLines(text, setting) {
   const lines = text.split('\n').filter((line) => `${line} `.includes(` ${setting} `))
   return lines.map((line) => Number.parseInt(line, 10))

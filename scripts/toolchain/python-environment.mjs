@@ -33,7 +33,6 @@ class PackagesError extends PythonError {
 /** Overrides settings of the user that would make pip install into another folder. For pip, '' means not set. */
 const intoEnvironment = {
   PIP_USER: '0',
-  PIP_REQUIRE_VIRTUALENV: '0',
   PIP_TARGET: '',
   PIP_PREFIX: '',
   PIP_ROOT: '',
@@ -59,6 +58,14 @@ export function preparePython(mode) {
  * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists, unless it is made already.
  * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and takes the environment that worked
  * before, or else makes one without `added`.
+ * @param {{
+ *   what: string,
+ *   folder: string,
+ *   locks: { full: string, runtime?: string },
+ *   mode: 'full' | 'runtime',
+ *   added?: string,
+ * }} environment
+ * @returns {Promise<{ python: string, missing?: never } | { python?: never, missing: string }>}
  */
 export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }

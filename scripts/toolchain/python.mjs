@@ -33,6 +33,8 @@ export class PythonError extends SetupError {
  * The Python for the runner's environment: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the Python
  * with the newest name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root
  * prefers a Python that everybody may read to a Python in a user's home.
+ * @param {{ env?: NodeJS.ProcessEnv, isRoot?: boolean, folders?: readonly string[] }} [machine]
+ * @returns {{ path: string, version: string }}
  */
 export function findPython({ env = process.env, isRoot = process.getuid?.() === 0, folders = usual } = {}) {
   if (env.TOOLRACK_PYTHON) return chosenPython(env.TOOLRACK_PYTHON, env)

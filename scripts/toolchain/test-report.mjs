@@ -1,4 +1,24 @@
-/** The outcome from the JSON of jest, which is undefined if jest did not finish, and from its exit code. */
+/**
+ * @typedef {{
+ *   passed: number,
+ *   failed: number,
+ *   leftOut: number,
+ *   faults: readonly { count: number, line: string }[],
+ * }} SuiteOutcome
+ */
+
+/**
+ * The outcome from the JSON of jest, which is undefined if jest did not finish, and from its exit code.
+ * @param {{
+ *   numPassedTests: number,
+ *   numFailedTests: number,
+ *   numPendingTests: number,
+ *   numTodoTests: number,
+ *   numRuntimeErrorTestSuites: number,
+ * } | undefined} result
+ * @param {number} code
+ * @returns {SuiteOutcome}
+ */
 export function jestOutcome(result, code) {
   if (result === undefined) return unfinished('jest')
   const { numFailedTests: failed, numRuntimeErrorTestSuites: broken } = result
@@ -7,7 +27,12 @@ export function jestOutcome(result, code) {
   return outcome('jest', code, { passed: result.numPassedTests, failed, leftOut, fault })
 }
 
-/** The outcome from the JUnit XML of pytest, which is '' if pytest did not finish, and from its exit code. */
+/**
+ * The outcome from the JUnit XML of pytest, which is '' if pytest did not finish, and from its exit code.
+ * @param {string} xml
+ * @param {number} code
+ * @returns {SuiteOutcome}
+ */
 export function pytestOutcome(xml, code) {
   const [counts] = /<testsuite [^>]*>/.exec(xml) ?? []
   if (counts === undefined) return unfinished('pytest')
@@ -31,6 +56,12 @@ function unfinished(name) {
 /**
  * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest. `missing` are sentences
  * about the suites that this machine cannot run. With `ci` a skipped test and a missing suite are failures.
+ * @param {{
+ *   failedChecks?: readonly string[],
+ *   suites?: readonly SuiteOutcome[],
+ *   missing?: readonly string[],
+ *   ci?: boolean,
+ * }} run
  */
 export function testReport({ failedChecks = [], suites = [], missing = [], ci = false }) {
   const sum = (name) => suites.reduce((total, suite) => total + suite[name], 0)

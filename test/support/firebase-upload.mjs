@@ -4,6 +4,8 @@ import { join } from 'node:path'
 /**
  * The paths of the files that a plain `firebase deploy` in this folder would upload, by the code of firebase-tools itself: from
  * the archive that it makes of the functions, and from its list for Hosting.
+ * @param {string} root
+ * @returns {Promise<{ functions: string[], hosting: string[] }>}
  */
 export async function filesOfUpload(root) {
   const [{ normalizeAndValidate }, { prepareFunctionsUpload }, { listFiles }] = await Promise.all(

@@ -1,6 +1,0 @@
-import type { RuleTester } from 'oxlint/plugins-dev'
-
-declare const plugin: {
-  readonly rules: { readonly 'linear-texts': Parameters<RuleTester['run']>[1] }
-}
-export default plugin

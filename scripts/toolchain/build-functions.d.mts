@@ -1,5 +1,0 @@
-interface BuildOptions {
-  readonly logLevel?: 'warning' | 'error' | 'silent'
-}
-export function buildFunctions(node: string, options?: BuildOptions): Promise<void>
-export function bundle(functionsDir: string, options?: BuildOptions): Promise<unknown>

@@ -1,2 +1,0 @@
-export const deepSuites: readonly string[]
-export const packageSuites: readonly string[]

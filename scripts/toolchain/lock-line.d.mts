@@ -1,4 +1,0 @@
-export function lineNamedBy(
-  output: string,
-  lock: string,
-): { readonly number: number; readonly text: string } | undefined

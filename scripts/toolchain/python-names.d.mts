@@ -1,2 +1,0 @@
-export const keywords: ReadonlySet<string>
-export const standardLibrary: ReadonlySet<string>

@@ -1,2 +1,0 @@
-export const standardDefinitionsPath: string
-export function standardDefinitionsText(): string
