@@ -59,11 +59,15 @@ async function printedBy(server: Server, folder: string, commands: readonly Bloc
   return stdout.split('\0').slice(1)
 }
 
+/** True for commands that the test runs. The server is started by the test itself. */
+function isRun({ kind, text }: Block): boolean {
+  return kind === 'commands' && !text.includes('npm start')
+}
+
 async function expectAsShown(page: string): Promise<void> {
   using folder = temporaryFolder()
   const server = await started()
   const shown = blocks(page)
-  const isRun = ({ kind, text }: Block): boolean => kind === 'commands' && !text.includes('npm start')
   const outputs = await printedBy(server, folder.path, shown.filter(isRun))
   // The page has commands that are run, and outputs to compare.
   expect(outputs.length).toBeGreaterThan(2)
