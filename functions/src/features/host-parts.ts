@@ -21,7 +21,7 @@ import type { FolderNews } from './folder/folder-news.ts'
 
 /** Where a host keeps what features keep. */
 export type Governance = {
-  /** The documents, by this clock: milliseconds since 1970. */
+  /** Makes the documents. They take the time from `now`, in milliseconds since 1970. */
   readonly documents: (now: () => number) => Documents
   /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
   readonly sealing?: Sealing | undefined

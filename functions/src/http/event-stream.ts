@@ -104,7 +104,10 @@ export class EventStream {
   }
 }
 
-/** The text of an event. A line break in the JSON, where it can only be white space, would end the field. */
+/**
+ * The text of an event. Line breaks in the JSON are replaced by spaces, because a line break would end the field. In JSON they can only be
+ * white space, so the value stays the same.
+ */
 function textOf(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${jsonOf(data).replaceAll(/[\r\n]/g, ' ')}\n\n`
 }

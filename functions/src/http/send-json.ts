@@ -35,7 +35,10 @@ export function sendTagged(res: ServerResponse, digest: string, value: () => unk
   else sendJson(res, 200, value(), { ETag: etag })
 }
 
-/** The UTF-16 code units of JSON that are made without a pause, in less than a millisecond. A single text may be longer. */
+/**
+ * How many UTF-16 code units of JSON are made before a pause. Making them takes less than a millisecond. A single value is never divided,
+ * so it may be longer.
+ */
 const AT_ONCE = 64 * 1024
 
 /** Values at this depth are converted in one step. In the answer to a dispatch, they are the members of a call's result. */

@@ -16,7 +16,7 @@ export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileRepor
 export type RequestCompiler = SchemaCompiler & {
   /**
    * To be called before each definition, with the number of definitions that are already checked. Throws SCHEMA_REJECTED if the
-   * time of the request is used up. Throws SERVICE_BUSY if the caller has disconnected; nobody reads this error.
+   * time of the request is used up. Throws CANCELLED if the caller has disconnected; nobody reads this error.
    */
   readonly goOn: (checked: number, all: number) => void
 }

@@ -31,7 +31,7 @@ export type ReadQuery = {
   readonly phrases: ReadonlySet<number>
   /** The words, if all of them are common. Then only a tool whose name has these words can be meant. */
   readonly littleTelling: ReadonlySet<string> | undefined
-  /** What may be the name of a tool, as it is written. */
+  /** The parts of the query that may be the name of a tool, spelled as in the query. */
   readonly names: readonly string[]
 }
 

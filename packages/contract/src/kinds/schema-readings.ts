@@ -6,7 +6,7 @@ import type { ArgumentKind } from './argument-kind.ts'
 export type TextFacts = {
   /** The kinds that a `format` names. */
   readonly kinds: ReadonlySet<ArgumentKind>
-  /** True if there may be a text whose kind no `format` tells. */
+  /** True if the schema allows a text whose kind is not named by any `format`. */
   readonly isPlain: boolean
   /** True if the text may be one of a list, of which no other spelling is allowed. */
   readonly isListed: boolean

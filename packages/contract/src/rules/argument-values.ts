@@ -60,7 +60,7 @@ export type Values = {
   readonly readings: readonly Reading[]
   readonly listed: readonly JsonValue[]
   readonly mayBeText: boolean
-  /** The argument may be missing, or no text for rules. */
+  /** True if the argument may be missing, or may have a value that rules do not read as a text, such as a number. */
   readonly mayBeOther: boolean
 }
 
@@ -105,7 +105,7 @@ function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) 
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
-/** The globs that a value matches which is no text for rules. */
+/** The globs that match a value that rules do not read as a text. */
 function strictest(globs: readonly ArgumentGlob[]): Matched {
   return matchedBy(globs, ({ effect }) => effect !== 'allow')
 }

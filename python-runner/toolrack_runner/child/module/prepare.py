@@ -24,9 +24,10 @@ def _echo(sample: list[_Sample]) -> list[_Sample]:
 
 
 def prepare(module: LoadedModule) -> None:
-    """Builds every converter of a module, which may run its code. Never raises: the call meets the same error again.
+    """Builds every converter of a module. This may run code of the module.
 
-    First converts a sample of the runner's own, so that the memory pages that a call writes are copied before the call.
+    Never raises. An error is ignored here, because the call will meet it again. Before the module's converters, a value of a
+    type of the runner is converted, so that the memory pages that a call writes are already copied when the call comes.
     """
     with suppress(BaseException):
         handler = plain_handler(_echo)
