@@ -1,10 +1,10 @@
 """Starts the zygote of an ordinary user again, as a program that belongs to a user namespace of its own.
 
-A child is not dumpable (`PR_SET_DUMPABLE` is 0). The kernel lets the server process look into such a process only in one case:
-its memory belongs to a user namespace that the user of the server process has made. Memory belongs to the namespace in which its
-program was started. So the zygote enters the namespace first and then starts again, and children inherit this. Without
-the namespace, the server process could see neither the files that a waiting child has written nor how many mappings it has. Root may
-look into every process.
+A child is not dumpable (`PR_SET_DUMPABLE` is 0). The kernel lets the server process look into such a process only in one
+case: its memory belongs to a user namespace that the user of the server process has made. Memory belongs to the
+namespace in which its program was started. So the zygote enters the namespace first and then starts again, and children
+inherit this. Without the namespace, the server process could see neither the files that a waiting child has written nor
+how many mappings it has. Root may look into every process.
 
 The module imports little, because it runs before the zygote's own start. The numbers come from `linux/sched.h`,
 `linux/prctl.h` and `linux/capability.h`.
