@@ -4,27 +4,22 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { autocannon } from './generator/autocannon.ts'
 import { findWrk } from './generator/wrk.ts'
-import { attacks } from './cases/attacks.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
 import { audit } from './cases/audit.ts'
 import { convertedCall } from './cases/converted-call.ts'
-import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { firstAnswer } from './cases/first-answer.ts'
 import { callEvents } from './cases/call-events.ts'
 import { firstCall } from './cases/first-call.ts'
-import { framework } from './cases/framework.ts'
 import { governedCall } from './cases/governed-call.ts'
-import { handOff } from './cases/hand-off.ts'
 import { hostile } from './cases/hostile.ts'
 import { invoke } from './cases/invoke.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
-import { mcpServer } from './cases/mcp-server.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { budget } from './cases/budget.ts'
@@ -35,17 +30,14 @@ import { runnerStart } from './cases/runner-start.ts'
 import { secondStart } from './cases/second-start.ts'
 import { resultOf, saveResult } from './measure/result.ts'
 import type { Result } from './measure/result.ts'
-import { circumstancesOf, HEADER, rowsOf, saveTable } from './measure/table.ts'
+import { circumstancesOf, HEADER, rowsOf, savePage } from './measure/table.ts'
 
 const CASES = {
   list,
   'not-modified': notModified,
   filter,
-  dialects,
-  'mcp-server': mcpServer,
   memory,
   'second-start': secondStart,
-  framework,
   firestore,
   cold,
   'second-instance': secondInstance,
@@ -56,29 +48,27 @@ const CASES = {
   'converted-call': convertedCall,
   invoke,
   'call-events': callEvents,
-  'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
   'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
   'beside-hostile': besideHostile,
-  attacks,
   'client-fallback': clientFallback,
   search,
   budget,
 }
 
 /**
- * `npm run bench -- [case …] [--rounds 5] [--seconds 3] [--save]`: measures, and prints the rows of each case when it is
- * measured. `scripts/bench.mjs` has checked the arguments. A missed goal does not change the exit code.
+ * `npm run bench -- [case …] [--rounds 1] [--seconds 1] [--save]`: measures, prints the rows of each case when it is
+ * measured, and at the end the time of each case. `scripts/bench.mjs` has checked the arguments. A missed goal does not change the exit code.
  */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '1' },
+      seconds: { type: 'string', default: '1' },
       save: { type: 'boolean', default: false },
     },
   })
@@ -88,17 +78,23 @@ async function main(): Promise<void> {
     ([name]) => positionals.length === 0 || positionals.includes(name),
   )
   // npm run bench --save does not arrive here, because npm takes --save for itself and does not say so.
-  if (!values.save) console.error('Not saved: npm run bench -- --save writes bench/results/')
+  if (!values.save)
+    console.error('Not saved: npm run bench -- --save writes bench/results/ and bench/RESULTS.md')
   const results: Result[] = []
+  const seconds: [name: string, seconds: number][] = []
   for (const [name, measure] of chosen) {
     console.error(`${name} …`)
+    const startedMs = performance.now()
     const result = resultOf(name, await withFolder((folder) => measure(folder, effort)))
     if (values.save) saveResult(result)
     const isFirst = results.push(result) === 1
+    seconds.push([name, Math.round((performance.now() - startedMs) / 1_000)])
     console.log([...(isFirst ? HEADER : []), ...rowsOf(result)].join('\n'))
   }
   console.log(['', ...circumstancesOf(results)].join('\n'))
-  if (values.save) saveTable(Object.keys(CASES))
+  if (values.save) savePage(Object.keys(CASES))
+  const sum = seconds.reduce((total, [, each]) => total + each, 0)
+  console.error(`\nSeconds: ${seconds.map(([name, each]) => `${name} ${each}`).join(', ')}; together ${sum}.`)
 }
 
 /** Lends a temporary folder, and removes it when the work has ended or failed. */

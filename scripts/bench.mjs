@@ -13,14 +13,16 @@ const count = {
 
 const command = {
   name: 'bench',
-  about: `Measures every case, or the named ones, and prints what it measured. All cases take more than half an hour.
+  about: `Measures every case, or the named ones, and prints what it measured. All cases take at most 10 minutes.
 bench/README.md describes each of them:
 
   ${cases.join('\n  ')}`,
   options: {
-    rounds: { ...count, about: 'how often each case is measured; 5 by default' },
-    seconds: { ...count, about: 'how long each load lasts; 3 by default' },
-    save: { about: 'also writes the results into bench/results/, in place of the last ones of these cases' },
+    rounds: { ...count, about: 'how often each case is measured; 1 by default' },
+    seconds: { ...count, about: 'how long each load lasts; 1 by default' },
+    save: {
+      about: 'also keeps the results in bench/results/, and writes bench/RESULTS.md from all that are kept',
+    },
   },
   words: { is: 'case', most: Infinity, oneOf: cases },
 }

@@ -4,7 +4,8 @@ import { ATTACKS } from '../../test/support/two-users/attacks.ts'
 import type { Attack } from '../../test/support/two-users/attacks.ts'
 import { HonestUser } from '../../test/support/two-users/honest-user.ts'
 import type { Asked } from '../../test/support/two-users/honest-user.ts'
-import { beside } from '../../test/support/two-users/hostile-process.ts'
+import { besideAll } from '../../test/support/two-users/hostile-process.ts'
+import { LOOP_ATTACKS } from '../../test/support/two-users/loop-attacks.ts'
 import { unsignedTokens } from '../../test/support/two-users/unsigned-tokens.ts'
 import type { UnsignedTokens } from '../../test/support/two-users/unsigned-tokens.ts'
 import type { Comparison } from '../measure/comparison.ts'
@@ -20,13 +21,23 @@ const PATIENCE_MS = 10_000
 /** The pause between two requests of a kind. */
 const PAUSE_MS = 10
 /** The limit of the p95 beside an attack: `TIMES` the p95 alone, or `MORE_MS` more than the p95 alone, if that is larger. */
-const TIMES = { list: 2, invoke: 3 } as const
+const TIMES = { list: 2, newList: 2, invoke: 3 } as const
 const MORE_MS = 10
+/** The longest wait for a list that an attack on the event loop may cause, in milliseconds. */
+const WAIT_MS_MAX = 100
 
 type Kind = keyof typeof TIMES
-const KINDS = ['list', 'invoke'] as const
+const KINDS = ['list', 'newList', 'invoke'] as const
+/** A `newList` has a new address each time, so no answer is ready. */
+const TEXTS = { list: 'list', newList: 'a list that is not ready', invoke: 'invoke' } as const
 
-/** One honest user's lists and calls, alone and then beside each attack of another user of the same server. */
+type Case = { readonly attack: Attack; readonly users: number; readonly isOnLoop: boolean }
+const CASES: readonly Case[] = [
+  ...ATTACKS.map((attack) => ({ attack, users: 1, isOnLoop: false })),
+  ...LOOP_ATTACKS.map((attack) => ({ attack, users: attack.users, isOnLoop: true })),
+]
+
+/** One honest user's lists and calls, alone and then beside each attack of other users of the same server. */
 export function besideHostile(
   folder: string,
   { rounds: count, seconds }: Effort,
@@ -36,21 +47,22 @@ export function besideHostile(
     const rounds = []
     while (rounds.length < count) {
       const samples = new Map<string, Sample>()
-      for (const attack of ATTACKS) {
+      for (const each of CASES) {
+        const { attack } = each
         const [alone, besideIt] = await withEmbeddedServer(folder, { python, env: tokens.env }, (url) =>
-          aloneAndBeside(attack, url, tokens, seconds),
+          aloneAndBeside(each, url, tokens, seconds),
         )
         console.error(attack.name, JSON.stringify(besideIt))
         samples.set(nameOf(attack, 'alone'), alone).set(nameOf(attack, 'beside'), besideIt)
       }
       rounds.push(Object.fromEntries(samples))
     }
-    return { rounds, comparisons: ATTACKS.flatMap(comparisons), sharesCores: true }
+    return { rounds, comparisons: CASES.flatMap(comparisons), sharesCores: true }
   })
 }
 
 async function aloneAndBeside(
-  attack: Attack,
+  { attack, users }: Case,
   url: string,
   tokens: UnsignedTokens,
   seconds: number,
@@ -61,9 +73,10 @@ async function aloneAndBeside(
     warm.filter(({ isRight }) => !isRight),
     [],
   )
-  await askFor(1, honest)
+  await askFor(0.2, honest)
   const alone = sampleOf(await askFor(seconds, honest))
-  const asked = await beside(attack, { url, token: tokens.tokenOf('hostile') }, async () => {
+  const hostile = Array.from({ length: users }, (_, at) => tokens.tokenOf(`hostile${at}`))
+  const asked = await besideAll(attack, { url, tokens: hostile }, async () => {
     await pause(300)
     return askFor(seconds, honest)
   })
@@ -85,8 +98,17 @@ async function askFor(
     }
     return asked
   }
-  const [list, invoke] = await Promise.all([inTurn(() => honest.list()), inTurn(() => honest.invoke())])
-  return { list, invoke }
+  let lists = 0
+  const newList = async (): Promise<Asked> => {
+    const told = await honest.ask('GET', `/list?dialect=openai&limit=${200 + ((lists += 1) % 800)}`)
+    return { ...told, what: 'newList', isRight: told.status === 200 && told.text.includes('mine__hello') }
+  }
+  const [list, newLists, invoke] = await Promise.all([
+    inTurn(() => honest.list()),
+    inTurn(newList),
+    inTurn(() => honest.invoke()),
+  ])
+  return { list, newList: newLists, invoke }
 }
 
 /** The figures of each kind. A wrong answer is measured as an answer that took PATIENCE_MS. */
@@ -97,6 +119,7 @@ function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
     return [
       [`${kind}P50Ms`, median(ms)],
       [`${kind}P95Ms`, percentile(ms, 0.95)],
+      [`${kind}MostMs`, Math.max(...ms)],
       [`${kind}Asked`, ms.length],
       [`${kind}RightPercent`, (100 * right) / ms.length],
     ] as const
@@ -119,25 +142,34 @@ function nameOf({ name }: Attack, how: 'alone' | 'beside'): string {
   return how === 'alone' ? `alone, before ${name}` : `beside ${name}`
 }
 
-function comparisons(attack: Attack): Comparison[] {
+function comparisons({ attack, isOnLoop }: Case): Comparison[] {
   const ours = nameOf(attack, 'beside')
   const against = nameOf(attack, 'alone')
-  return KINDS.flatMap((kind): Comparison[] => [
+  const longest = (['list', 'newList'] as const).map((kind): Comparison => ({
+    what: `${TEXTS[kind]}, longest wait`,
+    metric: `${kind}MostMs`,
+    unit: 'ms',
+    ours,
+    of: 'highest',
+    goal: { atMost: WAIT_MS_MAX },
+  }))
+  const rows = KINDS.flatMap((kind): Comparison[] => [
     {
-      what: `${kind}, right answers`,
+      what: `${TEXTS[kind]}, right answers`,
       metric: `${kind}RightPercent`,
       unit: '%',
       ours,
       goal: { atLeast: 99 },
     },
-    { what: `${kind}, median`, metric: `${kind}P50Ms`, unit: 'ms', ours, against },
-    { what: `${kind}, p95`, metric: `${kind}P95Ms`, unit: 'ms', ours, against },
+    { what: `${TEXTS[kind]}, median`, metric: `${kind}P50Ms`, unit: 'ms', ours, against },
+    { what: `${TEXTS[kind]}, p95`, metric: `${kind}P95Ms`, unit: 'ms', ours, against },
     {
-      what: `${kind}, p95 as a share of what it may be`,
+      what: `${TEXTS[kind]}, p95 as a share of what it may be`,
       metric: `${kind}OfAllowed`,
       unit: 'times',
       ours,
       goal: { atMost: 1 },
     },
   ])
+  return isOnLoop ? [...rows, ...longest] : rows
 }

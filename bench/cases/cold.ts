@@ -14,7 +14,6 @@ import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
 import { functionEnvironment, served } from '../processes/framework.ts'
-import { importsOf, importTimes, LATER_IMPORTS } from '../processes/import-times.ts'
 import { withServers } from '../processes/server-process.ts'
 
 /** The number of starts per round. A start takes little time, and the times differ much. */
@@ -39,35 +38,24 @@ const CUT_OFF = 'Toolrack, Firestore unreachable'
 /** A port on which nobody listens. */
 const UNREACHABLE = '127.0.0.1:9'
 
-/** The time from the start of a process to its first list, and the time of its imports. */
+/** The time from the start of a process to its first list. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
-    const { starts, ours } = await prepare(folder, emulators)
-    const imports = importsOf(ours)
+    const starts = await prepare(folder, emulators)
     const rounds: Round[] = []
     while (rounds.length < effort.rounds * STARTS) {
       const samples = new Map<string, Sample>()
       for (const { name, source, target, env, first } of starts) {
         samples.set(name, await coldStart({ ...env, ...(await served(source, target)) }, first))
       }
-      rounds.push({
-        ...Object.fromEntries(samples),
-        ...(await importTimes(ours, [...imports, ...LATER_IMPORTS])),
-      })
+      rounds.push(Object.fromEntries(samples))
     }
-    return {
-      rounds,
-      comparisons: [
-        ...COMPARISONS,
-        ...imports.map(([name]) => importing(name, 'of that')),
-        ...LATER_IMPORTS.map(([name]) => importing(name, 'only with the first write')),
-      ],
-    }
+    return { rounds, comparisons: COMPARISONS }
   })
 }
 
 /** Fills Firestore and mints a job token for the tools. The token is verified offline. */
-async function prepare(folder: string, emulators: Emulators) {
+async function prepare(folder: string, emulators: Emulators): Promise<readonly Start[]> {
   const { ours, build } = await makeDeployment(folder, { hasFileLayer: true })
   const definitions = nearestInSize(bfclDefinitions(), GLOBAL, 20_000 / GLOBAL)
   await putCollection(emulators, definitions)
@@ -88,7 +76,7 @@ async function prepare(folder: string, emulators: Emulators) {
   const env = functionEnvironment(emulators, keys)
   const empty = { GCLOUD_PROJECT: 'demo-empty', GOOGLE_CLOUD_PROJECT: 'demo-empty' }
   const toolrack = { source: ours, target: 'jobs', env }
-  const starts: readonly Start[] = [
+  return [
     {
       name: TYPICAL,
       source: await build('typical-function'),
@@ -112,7 +100,6 @@ async function prepare(folder: string, emulators: Emulators) {
       first: list(`user=error,global=error,file=${files},rules=error`),
     },
   ]
-  return { starts, ours }
 }
 
 const ready = { metric: 'readyMs', unit: 'ms', against: TYPICAL } as const
@@ -144,7 +131,3 @@ const COMPARISONS: readonly Comparison[] = [
     against: TYPICAL,
   },
 ]
-
-function importing(name: string, when: string): Comparison {
-  return { what: `${when}, importing ${name}`, metric: 'importMs', unit: 'ms', ours: name }
-}

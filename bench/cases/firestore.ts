@@ -17,7 +17,7 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
 /** The duration of a load is multiplied by this: the emulator needs seconds for 32 reads of 753 documents at once. */
-const PATIENCE = 3
+const PATIENCE = 2
 
 const OURS = "Toolrack's function, 753 tools"
 const TYPICAL = 'a function reading Firestore each time, 753 tools'

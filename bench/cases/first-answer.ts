@@ -16,7 +16,7 @@ import { withRunner } from '../processes/python-runner.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 
-const MODULES = 20
+const MODULES = 10
 /** The pause before each call. Meanwhile the runner prepares the next children, and the service scans the changed folder. */
 const PAUSE_MS = 300
 /** The pause after a call whose tool does not exist yet. */

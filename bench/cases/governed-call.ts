@@ -26,7 +26,7 @@ import { timedInTurns } from '../measure/timed-rounds.ts'
 import { commitsIn } from '../measure/commits.ts'
 import { keepAliveClient } from '../processes/keep-alive-client.ts'
 
-const CALLS = 300
+const CALLS = 150
 /** Few enough that no checkpoint begins the log again while commits are counted. */
 const COUNTED_CALLS = 20
 /** The most time that all steps may add to a warm call, in microseconds, and the most commits. */

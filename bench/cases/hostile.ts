@@ -11,8 +11,8 @@ import type { KeepAliveClient } from '../processes/keep-alive-client.ts'
 import { holdingsOf } from '../processes/process-tree.ts'
 import { withRunner } from '../processes/python-runner.ts'
 
-/** The number of calls per round. The default is five rounds, so 10,000 calls. */
-const CALLS = 2_000
+/** The number of calls per round. */
+const CALLS = 1_000
 /** The number of the runner's slots. With more clients, the time in the queue would look like an overshoot. */
 const CLIENTS = 8
 const DEADLINE_MS = 100

@@ -1,14 +1,30 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { bfclDefinitions, nearestInSize } from '../definitions/bfcl.ts'
 import { makeData } from '../definitions/data-folder.ts'
-import { LIST_PATH, headersFor, saveList } from '../processes/ask.ts'
+import { LIST_PATH, ask, headersFor, saveList } from '../processes/ask.ts'
 import type { Comparison } from '../measure/comparison.ts'
 import { loadRounds, reachOf } from '../measure/load-rounds.ts'
 import type { Contender, Effort } from '../measure/load-rounds.ts'
 import type { Measured } from '../measure/result.ts'
 import { withServers } from '../processes/server-process.ts'
-import type { ServerProcess } from '../processes/server-process.ts'
+import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** The whole list of a warm server that checks the token, against a handler that only sends the same bytes. */
+const MCP_PATH = '/mcp'
+const AS_MCP = `${LIST_PATH}?dialect=mcp`
+const MCP_BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+const MCP_HEADERS = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+  'MCP-Protocol-Version': '2025-11-25',
+}
+const [DIALECT, MCP] = ['Toolrack, dialect mcp', 'MCP SDK, tools/list']
+
+/**
+ * The whole list of a warm server that checks the token, against a handler that only sends the same bytes; and the list in a
+ * dialect, against the list without one and against the official MCP SDK with the same tools.
+ */
 export function list(folder: string, effort: Effort): Promise<Measured> {
   const all = bfclDefinitions()
   const catalogs = [nearestInSize(all, 30, 20_000 / 30), all]
@@ -29,12 +45,18 @@ export function list(folder: string, effort: Effort): Promise<Measured> {
         contender(end, await start('express-end.ts', { args })),
         contender(json, await start('express-json.ts', { args })),
       )
+      if (definitions !== all) continue
+      const peer = await mcpPeer(ours, folder, start)
+      contenders.push(
+        { ...contender(DIALECT, ours), paths: () => [AS_MCP] },
+        { name: MCP, server: peer, paths: () => [MCP_PATH], headers: MCP_HEADERS, body: MCP_BODY },
+      )
     }
     const rounds = await loadRounds(contenders, effort)
     const sizes = catalogs.map(({ length }) => length)
     return {
       rounds,
-      comparisons: sizes.flatMap(comparisons),
+      comparisons: [...sizes.flatMap(comparisons), ...IN_DIALECT],
       generator: reachOf(
         effort.generator,
         rounds,
@@ -42,6 +64,18 @@ export function list(folder: string, effort: Effort): Promise<Measured> {
       ),
     }
   })
+}
+
+/** Starts a server of the MCP SDK with the tools of our list. Throws unless it lists the same tools. */
+async function mcpPeer(ours: ServerProcess, folder: string, start: StartServer): Promise<ServerProcess> {
+  const { body } = await ask(ours, AS_MCP)
+  const file = join(folder, 'mcp-tools.json')
+  writeFileSync(file, body)
+  const peer = await start('mcp-server.ts', { args: [MCP_PATH, file] })
+  const answer = await fetch(peer.url + MCP_PATH, { method: 'POST', headers: MCP_HEADERS, body: MCP_BODY })
+  const tools: unknown = JSON.parse(body.toString())
+  assert.deepEqual(await answer.json(), { result: { tools }, jsonrpc: '2.0', id: 1 })
+  return peer
 }
 
 function namesFor(size: number) {
@@ -74,3 +108,14 @@ function comparisons(size: number): Comparison[] {
     { ...throughput, what: `${size} tools, 32 connections, res.json`, against: json },
   ]
 }
+
+const inDialect = { metric: 'requestsPerSecond', unit: 'requests/s', ours: DIALECT } as const
+const IN_DIALECT: readonly Comparison[] = [
+  {
+    ...inDialect,
+    what: '753 tools in the dialect mcp, 32 connections',
+    against: namesFor(753).toolrack,
+    goal: { atLeast: 0.9 },
+  },
+  { ...inDialect, what: '753 tools, 32 connections, MCP SDK', against: MCP, goal: { atLeast: 20 } },
+]

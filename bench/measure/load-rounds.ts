@@ -25,7 +25,7 @@ export type Effort = {
 /** The number of connections for throughput, and for latency. */
 const MANY = 32
 const ONE = 1
-const WARM_UP_SECONDS = 2
+const WARM_UP_SECONDS = 1
 /** A server is idle if it used at most `used` of processor time in `observed`. The wait for this ends after `atMost`. */
 const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 

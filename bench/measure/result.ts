@@ -89,6 +89,6 @@ export function readResult(name: string): Result | undefined {
 }
 
 /** The path of a file of `results/`. */
-export function fileOf(name: string): string {
+function fileOf(name: string): string {
   return fileURLToPath(new URL(name, FOLDER))
 }

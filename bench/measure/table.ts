@@ -1,15 +1,42 @@
 import { writeFileSync } from 'node:fs'
 import type { ComparisonResult, Goal } from './comparison.ts'
-import { fileOf, readResult } from './result.ts'
+import { readResult } from './result.ts'
 import type { Result } from './result.ts'
 
 export const HEADER = ['| case | what | ours | against | ratio | goal | |', '|---|---|---|---|---|---|---|']
 
-/** Writes a table with the last saved result of every case. */
-export function saveTable(cases: readonly string[]): void {
+const PAGE = new URL('../RESULTS.md', import.meta.url)
+const INTRODUCTION = `\`npm run bench -- --save\` writes this page: the last saved result of each case. [README.md](README.md) explains the columns
+and how each figure is measured. "missed" is a goal that was not reached in that run. Ratios change less between runs than
+absolute figures.`
+
+/** Writes the page with the last saved result of every case. */
+export function savePage(cases: readonly string[]): void {
   const results = cases.flatMap((name) => readResult(name) ?? [])
-  const lines = ['`npm run bench`', '', ...HEADER, ...results.flatMap(rowsOf), '']
-  writeFileSync(fileOf('table.md'), [...lines, ...circumstancesOf(results), ''].join('\n'))
+  writeFileSync(PAGE, `${pageOf(results).join('\n')}\n`)
+}
+
+/** The lines of the page: when, on which machines and with which versions; the figures; and the circumstances of each case. */
+export function pageOf(results: readonly Result[]): string[] {
+  const measured = results.filter(({ notRun }) => notRun === undefined)
+  const days = allOf(measured.map(({ date }) => date.slice(0, 10)))
+  const facts = [
+    `- Date: ${[...new Set([days[0], days.at(-1)])].join(' to ')}.`,
+    `- Machine: ${allOf(measured.map(machineOf)).join('; ')}.`,
+    `- Versions: ${allOf(measured.map(({ node }) => `Node ${node.slice(1)}`)).join(', ')}; ${allOf(measured.flatMap(({ generator }) => generator?.name ?? [])).join(', ')}.`,
+  ]
+  const table = ['## Figures', '', ...HEADER, ...results.flatMap(rowsOf)]
+  const circumstances = ['## Circumstances of each case', '', ...circumstancesOf(results)]
+  return ['# Measured speed', '', INTRODUCTION, '', ...facts, '', ...table, '', ...circumstances]
+}
+
+/** Each different text once, in order. */
+function allOf(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].toSorted()
+}
+
+function machineOf({ cores, cpu }: Result): string {
+  return `${cores} × ${cpu}`
 }
 
 /** One line for each case that was measured: when, on which machine, with which generator. */
@@ -52,7 +79,7 @@ function number(value: number): string {
 }
 
 function circumstances(result: Result): string {
-  const { date, node, cpu, cores, pinned, generator, rounds } = result
+  const { date, node, pinned, generator, rounds } = result
   const reach = Object.entries(generator?.emptyHandler ?? {}).map(
     ([what, requestsPerSecond]) => `${number(requestsPerSecond)}/s on ${what}`,
   )
@@ -60,7 +87,7 @@ function circumstances(result: Result): string {
   const told = [
     `${result.case}: ${date.slice(0, 10)}`,
     `Node ${node.slice(1)}`,
-    `${cores} × ${cpu}`,
+    machineOf(result),
     pinned ? 'server and generator on a core each' : 'server and generator share the cores',
     `${rounds.length} rounds`,
     ...(generator ? [`${generator.name}, which reaches ${reach.join(', ')}`] : []),
