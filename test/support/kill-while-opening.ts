@@ -3,9 +3,10 @@ import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 
 // Opens the data folder that the first argument names, as the embedded server does, and ends with `kill -9` before the operation on files
-// whose number is the second argument. Prints the number of operations if it gets to the end.
+// whose number is the second argument. With a third argument, it copies the data folder before each operation into a folder there,
+// whose name is the number of the operation: this is what a kill would leave. Prints the number of operations if it gets to the end.
 
-const [, , folder = '', killedAt = ''] = process.argv
+const [, , folder = '', killedAt = '', copies] = process.argv
 let operations = 0
 let isWatching = false
 
@@ -13,9 +14,17 @@ type Act = (this: unknown, ...args: unknown[]) => unknown
 
 function watched(act: Act): Act {
   return function (this: unknown, ...args) {
-    if (isWatching && operations++ === Number(killedAt)) process.kill(process.pid, 'SIGKILL')
+    if (isWatching) before(operations++)
     return act.apply(this, args)
   }
+}
+
+function before(operation: number): void {
+  if (operation === Number(killedAt)) process.kill(process.pid, 'SIGKILL')
+  if (copies === undefined) return
+  isWatching = false
+  fs.cpSync(folder, `${copies}/${operation}`, { recursive: true })
+  isWatching = true
 }
 
 const FILE_OPERATIONS = ['mkdirSync', 'openSync', 'writeFileSync', 'writeSync', 'renameSync', 'fsyncSync']

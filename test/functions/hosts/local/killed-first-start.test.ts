@@ -1,26 +1,29 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openedData, rulesOf } from '../../../support/opened-data.ts'
+import { copyOf, openedData, rulesOf } from '../../../support/opened-data.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const START = fileURLToPath(new URL('../../../support/kill-while-opening.ts', import.meta.url))
 
 /** Opens the folder in a process that is killed before this operation on files. Returns the number of operations if it was not. */
-function start(folder: string, killedAt: number): number | undefined {
-  const args = ['--disable-warning=ExperimentalWarning', START, folder, String(killedAt)]
+function start(folder: string, killedAt: number, copies: readonly string[] = []): number | undefined {
+  const args = ['--disable-warning=ExperimentalWarning', START, folder, String(killedAt), ...copies]
   const { signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   if (signal === 'SIGKILL') return undefined
   expect(stderr).toBe('')
   return Number(stdout)
 }
 
-/** The operations of a whole start in a new folder, which also closes it. */
+/** The folder before each operation of a whole start, which also closes it. */
+const copies = temporaryFolder()
+afterAll(() => copies[Symbol.dispose]())
+
 function operationsOfAStart(): number {
   using folder = temporaryFolder()
-  return start(folder.path, -1) ?? 0
+  return start(folder.path, -1, [copies.path]) ?? 0
 }
 
 const operations = operationsOfAStart()
@@ -28,11 +31,17 @@ const places = Array.from({ length: operations }, (_, index) => index)
 
 test('a first start makes its files in many steps', () => expect(operations).toBeGreaterThan(50))
 
+test('a killed start leaves the same files as a copy of the folder at that moment', () => {
+  using folder = temporaryFolder()
+  const last = operations - 1
+  expect(start(folder.path, last)).toBeUndefined()
+  expect(readdirSync(folder.path).toSorted()).toEqual(readdirSync(join(copies.path, String(last))).toSorted())
+})
+
 test.each(places)(
   'a first start that is killed before operation %d leaves a folder that starts',
   async (at) => {
-    using folder = temporaryFolder()
-    expect(start(folder.path, at)).toBeUndefined()
+    using folder = copyOf(join(copies.path, String(at)))
     // The start after it is killed too.
     if (at % 5 === 0) start(folder.path, Math.floor(at / 2))
     const data = openedData(folder.path)
