@@ -1,20 +1,24 @@
 import { describe } from '@jest/globals'
-import { agentStoreContract } from './agent-store.contract.ts'
-import { approvalStoreContract } from './approval-store.contract.ts'
-import { idempotencyKeysContract } from './idempotency-keys.contract.ts'
-import { ruleStoreContract } from './rule-store.contract.ts'
-import { scopeStoreContract } from './scope-store.contract.ts'
-import { sessionStoreContract } from './session-store.contract.ts'
+import { existsSync, readdirSync } from 'node:fs'
+import { ROOT } from './source-tree.ts'
 import type { TwoDocuments } from './two-stores.ts'
-import { usageStoreContract } from './usage-store.contract.ts'
+
+type StoreContract = (open: () => TwoDocuments) => void
+
+const FEATURES = new URL('test/functions/features/', ROOT)
+
+/** The file `store.contract.ts` of each feature that has one, by the name of the feature. */
+const CONTRACTS = await Promise.all(
+  readdirSync(FEATURES)
+    .map((name) => [name, new URL(`${name}/store.contract.ts`, FEATURES)] as const)
+    .filter(([, file]) => existsSync(file))
+    .map(async ([name, { href }]) => {
+      const { storeContract } = (await import(href)) as { readonly storeContract: StoreContract }
+      return [name, storeContract] as const
+    }),
+)
 
 /** What each feature that keeps something guarantees over every adapter of the documents. */
 export function featureStoresContract(open: () => TwoDocuments): void {
-  describe('agents', () => agentStoreContract(open))
-  describe('approvals', () => approvalStoreContract(open))
-  describe('keys of calls', () => idempotencyKeysContract(open))
-  describe('rules', () => ruleStoreContract(open))
-  describe('scopes', () => scopeStoreContract(open))
-  describe('sessions', () => sessionStoreContract(open))
-  describe('use of tools', () => usageStoreContract(open))
+  describe.each(CONTRACTS)('%s', (_name, contract) => contract(open))
 }

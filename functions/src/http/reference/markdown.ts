@@ -6,10 +6,12 @@ const ALL = 'routes'
 
 /**
  * The page with its made parts written again. Each stands between two comments. The first comment names the routes of the part, as in
- * `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. Throws for a route that does not exist.
+ * `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. Routes that the page does not name get a section
+ * at its end. Throws for a route that does not exist.
  */
-export function withMadeParts(page: string, routes: readonly RouteFacts[]): string {
+export function withMadeParts(before: string, routes: readonly RouteFacts[]): string {
   const byTitle = new Map(routes.map((route) => [titleOf(route), route]))
+  const page = before + newSections(before, routes)
   const routesIn = (names: string): readonly RouteFacts[] =>
     names.split(', ').map((name) => {
       const route = byTitle.get(name)
@@ -27,6 +29,21 @@ export function withMadeParts(page: string, routes: readonly RouteFacts[]): stri
 export function routesOf(page: string): readonly string[] {
   const made = Array.from(page.matchAll(MADE), ([, , what = '']) => what)
   return made.filter((what) => what !== ALL).flatMap((what) => what.split(', '))
+}
+
+/** A section for each first part of the paths that the page does not name, still without what is made. */
+function newSections(page: string, routes: readonly RouteFacts[]): string {
+  const named = new Set(routesOf(page))
+  const sections = new Map<string, string[]>()
+  for (const route of routes.filter((one) => !named.has(titleOf(one)))) {
+    const [, first = ''] = route.path.split('/')
+    sections.set(first, [...(sections.get(first) ?? []), titleOf(route)])
+  }
+  return Array.from(
+    sections,
+    ([first, titles]) =>
+      `\n## ${capitalised(first)}\n\n<!-- made by npm run http-reference: ${titles.join(', ')} -->\n<!-- end -->\n`,
+  ).join('')
 }
 
 function titleOf({ method, path }: RouteFacts): string {

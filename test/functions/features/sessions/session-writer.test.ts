@@ -6,7 +6,7 @@ import { Sessions } from '../../../../functions/src/features/sessions/sessions.t
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryStores } from '../../../support/memory-governance.ts'
-import { sessionOf } from '../../../support/session-store.contract.ts'
+import { sessionOf } from './store.contract.ts'
 
 const NOW = sessionOf('s').usedAtMs
 const ANYTHING: AskedSession = {

@@ -4,7 +4,7 @@ import type { Session } from '../../../../functions/src/features/sessions/sessio
 import type { SessionSelection } from '../../../../functions/src/catalog/views/session-selection.ts'
 import { Sessions } from '../../../../functions/src/features/sessions/sessions.ts'
 import { memoryStores } from '../../../support/memory-governance.ts'
-import { sessionOf } from '../../../support/session-store.contract.ts'
+import { sessionOf } from './store.contract.ts'
 
 /** The names of a selection that does not follow the catalog. */
 function listOf(names: SessionSelection['names']): readonly string[] {

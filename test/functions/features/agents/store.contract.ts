@@ -4,15 +4,15 @@ import {
   LINKED_PROJECTS_MAX,
   LINKS_PER_USER,
   type Agent,
-} from '../../functions/src/features/agents/agent.ts'
+} from '../../../../functions/src/features/agents/agent.ts'
 import {
   AgentStore,
   LINK_COUNT,
   type LinkedSession,
-} from '../../functions/src/features/agents/agent-store.ts'
-import { put as putDocument } from '../../functions/src/documents/collection.ts'
-import type { Documents } from '../../functions/src/documents/documents.ts'
-import type { TwoDocuments } from './two-stores.ts'
+} from '../../../../functions/src/features/agents/agent-store.ts'
+import { put as putDocument } from '../../../../functions/src/documents/collection.ts'
+import type { Documents } from '../../../../functions/src/documents/documents.ts'
+import type { TwoDocuments } from '../../../support/two-stores.ts'
 
 /** An agent with the fields that the original service always writes, in its order. */
 export function agentOf(id: string, more: Partial<Agent> = {}): Agent {
@@ -41,7 +41,7 @@ function setLinks(documents: Documents, links: number): Promise<void> {
 }
 
 /** What the agents guarantee over every adapter of the documents. */
-export function agentStoreContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()

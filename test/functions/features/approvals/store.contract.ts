@@ -5,10 +5,10 @@ import {
   APPROVAL_MS,
   ARGUMENTS_KEPT_MS,
   type Approval,
-} from '../../functions/src/features/approvals/approval.ts'
-import { ApprovalStore } from '../../functions/src/features/approvals/approval-store.ts'
-import { Approvals, type AskingCall } from '../../functions/src/features/approvals/approvals.ts'
-import { START_MS, type TwoDocuments } from './two-stores.ts'
+} from '../../../../functions/src/features/approvals/approval.ts'
+import { ApprovalStore } from '../../../../functions/src/features/approvals/approval-store.ts'
+import { Approvals, type AskingCall } from '../../../../functions/src/features/approvals/approvals.ts'
+import { START_MS, type TwoDocuments } from '../../../support/two-stores.ts'
 
 const NOW = START_MS
 
@@ -31,7 +31,7 @@ function approvals(store: ApprovalStore, nowMs = NOW): Approvals {
 }
 
 /** What the approvals guarantee over every adapter of the documents. */
-export function approvalStoreContract(start: () => TwoDocuments): void {
+export function storeContract(start: () => TwoDocuments): void {
   /** `open` opens the same approvals again, as another instance. */
   async function withStore(
     act: (harness: { open: () => ApprovalStore; passes: (nowMs: number) => void }) => Promise<void>,

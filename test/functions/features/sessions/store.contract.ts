@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { endOf, headOf, tagged, type Session } from '../../functions/src/features/sessions/session.ts'
-import type { Sums } from '../../functions/src/documents/collection.ts'
-import { SessionStore } from '../../functions/src/features/sessions/session-store.ts'
-import type { TwoDocuments } from './two-stores.ts'
+import { endOf, headOf, tagged, type Session } from '../../../../functions/src/features/sessions/session.ts'
+import type { Sums } from '../../../../functions/src/documents/collection.ts'
+import { SessionStore } from '../../../../functions/src/features/sessions/session-store.ts'
+import type { TwoDocuments } from '../../../support/two-stores.ts'
 
 const NOW = Date.parse('2026-11-22T12:00:00Z')
 
@@ -33,7 +33,7 @@ async function put(store: SessionStore, uid: string, session: Session): Promise<
 }
 
 /** What the sessions guarantee over every adapter of the documents. */
-export function sessionStoreContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()

@@ -4,9 +4,9 @@ import {
   scopeContent,
   VERSIONS_KEPT_MAX,
   type ScopeOwner,
-} from '../../functions/src/features/scopes/kept-scope.ts'
-import { StoredScopes } from '../../functions/src/features/scopes/stored-scopes.ts'
-import { START_MS, type TwoDocuments } from './two-stores.ts'
+} from '../../../../functions/src/features/scopes/kept-scope.ts'
+import { StoredScopes } from '../../../../functions/src/features/scopes/stored-scopes.ts'
+import { START_MS, type TwoDocuments } from '../../../support/two-stores.ts'
 
 const ROOM: ScopeOwner = { kind: 'room', id: '!a/b:c.example' }
 const AGENT: ScopeOwner = { kind: 'agent', id: ROOM.id }
@@ -15,7 +15,7 @@ const write = (store: StoredScopes, uid: string, owner: ScopeOwner, text: string
   store.write({ uid, owner, precondition: {} }, () => scopeContent(parseScope(text) as Scope, []))
 
 /** What the stored scopes guarantee over every adapter of the documents. */
-export function scopeStoreContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()

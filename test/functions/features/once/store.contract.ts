@@ -4,10 +4,10 @@ import {
   IdempotencyKeys,
   KEY_KEPT_MS,
   type KeyBounds,
-} from '../../functions/src/features/once/idempotency-keys.ts'
-import type { StoredOutcome } from '../../functions/src/features/once/stored-outcome.ts'
-import { retried } from './documents.contract.ts'
-import type { Clock, TwoDocuments } from './two-stores.ts'
+} from '../../../../functions/src/features/once/idempotency-keys.ts'
+import type { StoredOutcome } from '../../../../functions/src/features/once/stored-outcome.ts'
+import { retried } from '../../../support/documents.contract.ts'
+import type { Clock, TwoDocuments } from '../../../support/two-stores.ts'
 
 const HOUR_MS = 60 * 60 * 1_000
 const DONE: StoredOutcome = { kind: 'json', text: '{"b": 1.0,  "a": "ü🌧️"}' }
@@ -36,7 +36,7 @@ type Harness = {
 }
 
 /** What the keys guarantee over every adapter of the documents. */
-export function idempotencyKeysContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   async function withKeys(act: (harness: Harness) => Promise<void>, bounds?: KeyBounds): Promise<void> {
     const opened = open()
     try {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { RuleOwner } from '@toolrack/contract'
-import { MARKS, RuleStore, type RuleScope } from '../../functions/src/features/rules/rule-store.ts'
-import type { TwoDocuments } from './two-stores.ts'
+import { MARKS, RuleStore, type RuleScope } from '../../../../functions/src/features/rules/rule-store.ts'
+import type { TwoDocuments } from '../../../support/two-stores.ts'
 
 const EVERYBODY: RuleScope = { kind: 'everybody' }
 const ANN: RuleScope = { kind: 'user', uid: 'ann' }
@@ -15,7 +15,7 @@ function becomes(text: string | undefined) {
 const version = (updatedAt: string) => ({ set: null, digest: null, updatedAt, updatedBy: 'ann' })
 
 /** What the rules guarantee over every adapter of the documents. */
-export function ruleStoreContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()

@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { UsageStore } from '../../functions/src/features/usage/usage-store.ts'
-import type { TwoDocuments } from './two-stores.ts'
+import { UsageStore } from '../../../../functions/src/features/usage/usage-store.ts'
+import type { TwoDocuments } from '../../../support/two-stores.ts'
 
 const MONDAY = { day: '2026-03-30', text: '{"on":"monday"}' }
 const TUESDAY = { day: '2026-03-31', text: '{"on":"tuesday ü 🌧️"}' }
 
 /** What the use of tools guarantees over every adapter of the documents. */
-export function usageStoreContract(open: () => TwoDocuments): void {
+export function storeContract(open: () => TwoDocuments): void {
   let opened: TwoDocuments | undefined
   afterEach(async () => {
     await opened?.dispose()
