@@ -8,8 +8,11 @@ import { packageSuites } from './toolchain/deep-suites.mjs'
 import { namePythonTests, pythonSuites, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
+/** The options with which package.json calls this script, by the name of its command. */
+const called = { '--all': 'test:all', '--packages': 'test:packages' }
+
 const command = {
-  name: 'test',
+  name: called[process.argv[2]] ?? 'test',
   about: `Runs the checks, then every suite that repeats nothing. npm run test:all adds the suites that repeat and sample, and
 npm run test:packages runs those that need a package index; CI runs both. With other arguments it runs only jest with these
 arguments, or pytest if a path is below test/python-runner. After another -- every option of jest or pytest is passed on unread.`,
@@ -41,8 +44,7 @@ arguments, or pytest if a path is below test/python-runner. After another -- eve
 await runCommand(async () => {
   const ci = process.env.CI === 'true'
   const { values } = readArguments(command)
-  const own = new Set(['--all', '--packages'])
-  const given = process.argv.slice(2).filter((arg) => !own.has(arg))
+  const given = process.argv.slice(2).filter((arg) => !Object.hasOwn(called, arg))
   const args = given.filter((arg, index) => arg !== '--' || given.indexOf('--') !== index)
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
