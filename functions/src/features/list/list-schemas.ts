@@ -1,4 +1,4 @@
-import { CONVERSIONS, DIALECTS, type Dialect, type FoundNote } from '@toolrack/contract'
+import { CONVERSIONS, dialectRules, DIALECTS, type Dialect, type FoundNote } from '@toolrack/contract'
 import { z } from 'zod'
 import { RUNGS } from '../../catalog/tokens/rungs.ts'
 import type { Explanation } from '../../catalog/views/explain-name.ts'
@@ -22,6 +22,11 @@ import {
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 import type { BudgetExplanation } from './list-budget.ts'
+
+/** The dialects whose lists may have items. */
+const WITH_ITEMS = DIALECTS.filter((dialect) => dialectRules(dialect).allowsItems)
+  .map((dialect) => `\`${dialect}\``)
+  .join(' and ')
 
 const note = z.strictObject({
   score: z.number(),
@@ -81,7 +86,7 @@ const filters = {
     .enum(ENVELOPES)
     .optional()
     .describe(
-      '`items`: `{"items":[…]}` with `workflowName` on each item, in a dialect only with `openai` and `openai-strict`. Default: `array`, or without `dialect` the `LIST_ENVELOPE` of the operator.',
+      `\`items\`: \`{"items":[…]}\` with \`workflowName\` on each item, in a dialect only with ${WITH_ITEMS}. Default: \`array\`, or without \`dialect\` the \`LIST_ENVELOPE\` of the operator.`,
     ),
   scope: several
     .optional()
