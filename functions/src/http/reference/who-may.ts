@@ -1,4 +1,3 @@
-import { OWNER_KINDS } from '@toolrack/contract'
 import { z } from 'zod'
 import type { Action } from '../../access/action.ts'
 import { grantOf, type Principal } from '../../access/principal.ts'
@@ -35,7 +34,7 @@ export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[]
     return [{ if: undefined, who: ['everybody, also without a token'], families: ['workflows'] }]
   const isRoot = row.isRoot === true
   if (typeof action !== 'function') return [{ if: undefined, ...allowedTo(action, isRoot) }]
-  const tried = casesOf(row, schemas).map(({ if: label, ...request }) => ({
+  const tried = casesOf(schemas).map(({ if: label, ...request }) => ({
     if: label,
     ...allowedTo(action(row.ask?.(requestOf(request))), isRoot),
   }))
@@ -78,16 +77,16 @@ type Case = {
 }
 
 /** Requests that try each way in which an action can depend on the request. */
-function casesOf({ path }: Route, { query }: RouteSchemas): readonly Case[] {
+function casesOf({ params, query }: RouteSchemas): readonly Case[] {
   const { layer, uid } = query.shape as Readonly<Record<string, z.core.$ZodType>>
-  if (layer) return layersOf(layer).map((one) => ({ if: `\`layer=${one}\``, search: `layer=${one}` }))
+  const { kind: ownerKind } = params.shape as Readonly<Record<string, z.core.$ZodType>>
+  if (layer) return valuesOf(layer).map((one) => ({ if: `\`layer=${one}\``, search: `layer=${one}` }))
   if (uid)
     return [
       { if: 'your own `uid`, or none', search: `uid=${ME}` },
       { if: 'another `uid`', search: 'uid=grace' },
     ]
-  if (!path.startsWith('/rules/')) return []
-  return OWNER_KINDS.flatMap((kind): Case[] => {
+  return valuesOf(ownerKind).flatMap((kind): Case[] => {
     if (kind === 'everybody') return [{ if: '`everybody/all`', params: { kind, id: 'all' } }]
     const id = 'ID'
     if (kind !== 'user') return [{ if: `\`${kind}/${id}\``, params: { kind, id } }]
@@ -98,8 +97,9 @@ function casesOf({ path }: Route, { query }: RouteSchemas): readonly Case[] {
   })
 }
 
-function layersOf(layer: z.core.$ZodType): readonly string[] {
-  const inner = layer instanceof z.ZodOptional ? layer.unwrap() : layer
+/** The values of a parameter that has a list of them. */
+function valuesOf(parameter: z.core.$ZodType | undefined): readonly string[] {
+  const inner = parameter instanceof z.ZodOptional ? parameter.unwrap() : parameter
   return inner instanceof z.ZodEnum ? inner.options.map(String) : []
 }
 
