@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { sharedServerWithRunner } from '../support/modules.ts'
+import { partsOf } from '../support/page-commands.ts'
 import { withPython } from '../support/runner-environment.ts'
 import type { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -39,10 +40,7 @@ const masked = (text: string): string =>
 /** Matches what a page shows. There, `…` stands for what is left out, and a line of JSON may be broken before a space. */
 function shownBy({ kind, text }: Block): RegExp {
   const joined = /^[[{]/.test(text) ? text.replaceAll(/\n /g, '') : text
-  const parts = masked(joined)
-    .trim()
-    .split('…')
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+  const parts = partsOf(masked(joined).trim())
   return new RegExp(kind === 'printed' ? `^${parts.join('.*')}$` : parts.join('.*'))
 }
 

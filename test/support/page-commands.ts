@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Server } from './server.ts'
 
 /** Commands of a page, and what the page says that they print. */
 export type Commands = {
@@ -34,8 +37,28 @@ export async function printedBy(
     .map((text) => text.replaceAll('\r', ''))
 }
 
+/** Runs commands of a page in a folder that has the token where a checkout has it. They end at the first failure. Returns their stdout. */
+export async function printedInFolder(server: Server, folder: string, lines: string): Promise<string> {
+  mkdirSync(join(folder, '.toolrack'), { recursive: true })
+  writeFileSync(join(folder, '.toolrack/token'), `${server.token}\n`)
+  const { stdout } = await promisify(execFile)(
+    'sh',
+    ['-ec', lines.replaceAll('http://127.0.0.1:8787', server.url)],
+    { cwd: folder, env: { ...process.env, INIT_CWD: folder } },
+  )
+  return stdout
+}
+
+/** What is shown between the places where `…` leaves something out, as patterns. */
+export function partsOf(shown: string): readonly string[] {
+  return shown.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`))
+}
+
 /** What is shown as a pattern: `…` is any text, and line feeds count only between lines that are shown. */
 export function asPattern(shown: string): RegExp {
-  const parts = shown.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`))
-  return new RegExp(`^${parts.join('.*').replaceAll('\n', String.raw`\n`)}\\s*$`)
+  return new RegExp(
+    `^${partsOf(shown)
+      .join('.*')
+      .replaceAll('\n', String.raw`\n`)}\\s*$`,
+  )
 }
