@@ -121,7 +121,7 @@ def _unshare() -> None:
 
 
 def _try_in_a_child() -> str | None:
-    """Why this process cannot have namespaces; None if it can. A child tries it, because unshare cannot be undone."""
+    """Returns the reason why this process cannot have namespaces, or None. A child tries, because unshare is permanent."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -143,7 +143,7 @@ def _try_in_a_child() -> str | None:
 
 
 def _wait_and_end_as(pid: int) -> NoReturn:
-    """Waits in the old process, outside of the namespaces, and ends like the new process.
+    """Waits for the new process, and ends in the same way. Runs in the old process, outside of the namespaces.
 
     So the server process sees how the new process ended.
     """

@@ -27,7 +27,7 @@ class Workplace:
 
 
 def name_workplace(path: str) -> None:
-    """Makes this directory the home and the temporary directory, for example of `tempfile`, and names its cache folder."""
+    """Sets the environment variables that name the home, the temporary directory and the cache folder of this process."""
     os.environ["HOME"] = os.environ["TMPDIR"] = path
     os.environ["XDG_CACHE_HOME"] = f"{path}/{CACHE}"
 

@@ -1,4 +1,4 @@
-"""The texts of a module's files, by the names that faults and tracebacks give them. Nothing here executes them."""
+"""The texts of a module's files, by the file names that faults and tracebacks show. Nothing here executes the files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ModuleFiles:
 
     @property
     def siblings(self) -> Mapping[str, str]:
-        """The path of each file or folder that an import in this module finds, as `module_paths` gives it."""
+        """The path of each file or folder that an import in this module can find, by its dotted name (`module_paths`)."""
         return module_paths(file.partition("/")[2] for file in self.texts) if self.is_package else {}
 
     @property
@@ -50,7 +50,7 @@ class ModuleFiles:
 
 
 def known_files(name: str, source: str | Mapping[str, str]) -> ModuleFiles:
-    """The files of a module that was read before."""
+    """The files of a module whose texts were decoded and checked before."""
     if isinstance(source, str):
         return ModuleFiles(name, f"{name}.py", {f"{name}.py": source})
     return ModuleFiles(name, f"{name}/{INIT}", {f"{name}/{path}": text for path, text in source.items()})

@@ -1,4 +1,4 @@
-"""Explains an import of another file of the same module that failed."""
+"""Explains why a file of a module could not import another file of the same module."""
 
 import ast
 import re

@@ -76,7 +76,7 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
 
 
 def _describe_rest(schema: Any) -> None:
-    """Says which other arguments there may be: any, or those that the annotation of `**kwargs` allows."""
+    """Adds to the schema which further arguments are allowed: all, or those that the annotation of `**kwargs` allows."""
     rest = schema["properties"].pop(_REST_NAME, None)
     if rest is None:
         schema.pop("additionalProperties", None)

@@ -22,7 +22,7 @@ CLONE_THREAD: Final = 0x0005_0F00
 #: CLONE_SETTLS, PARENT_SETTID, CHILD_CLEARTID and DETACHED, which C libraries add.
 CLONE_OPTIONS: Final = 0x0008_0000 | 0x0010_0000 | 0x0020_0000 | 0x0040_0000
 
-#: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET and WAKE_BITSET. Not needed: those with priorities.
+#: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET and WAKE_BITSET. Tools need no operations with priorities.
 FUTEXES: Final = (0, 1, 3, 4, 5, 9, 10)
 #: FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
 FUTEX_FLAGS: Final = 128 | 256
@@ -68,7 +68,7 @@ def to_itself(signal_argument: int) -> Rule:
 
 
 PROCESSES: Final[Mapping[str, Rule]] = {
-    # Threads only, and no processes.
+    # Only threads can be started, no processes.
     "clone": (when(Condition(0, (CLONE_THREAD,), ignored=CLONE_OPTIONS)),),
     "futex": only(Condition(1, FUTEXES, ignored=FUTEX_FLAGS), otherwise=UNKNOWN),
     "rseq": only(has_only(2, RSEQ_UNREGISTER), otherwise=INVALID),
