@@ -4,7 +4,7 @@ import { readArguments, usageCode } from './arguments.mjs'
 import { SetupError } from './setup-error.mjs'
 import { pythonTests } from './suites.mjs'
 
-/** Each kind of attack, and the module or file that is its program. */
+/** The program of each kind of attack: a Python module or a TypeScript file. */
 const programs = {
   syscalls: { module: 'fuzz.syscalls', tries: 'every system call that the jail allows, from inside it' },
   messages: { module: 'fuzz.messages', tries: 'what a child writes on its channel to the runner' },

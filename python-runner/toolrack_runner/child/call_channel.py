@@ -86,16 +86,14 @@ class CallChannel:
             self._is_coming = True
             try:
                 _start_thread(self._write_later, ())
-            except (
-                RuntimeError
-            ):  # The tool has as many threads as it may have. The next event or the answer writes the waiting events.
+            except RuntimeError:
+                # The tool has as many threads as it may have. The next event or the answer writes the waiting events.
                 self._is_coming = False
 
     def _write_later(self) -> None:
         """Runs in a separate thread. `threading` does not list this thread among the threads of the tool."""
-        with suppress(
-            OSError
-        ):  # The channel is closed, so the server process ends this child. The log must not show this error.
+        # If the channel is closed, the server process ends this child. The log must not show this error.
+        with suppress(OSError):
             self._write_in_turn()
 
     def _write_in_turn(self) -> None:

@@ -15,7 +15,7 @@ _HOST = re.compile(r"[!-~]+")
 
 
 def connect_wish(host: object, port: object) -> Connect:
-    """Runs in the child: the message for an address that a tool gave; raises ValueError with a sentence for the tool."""
+    """The message for an address that a tool gave. Runs in the child. Raises ValueError with a sentence for the tool."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not is_host(name) or not is_port(port):
         raise ValueError(

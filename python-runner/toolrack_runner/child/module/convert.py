@@ -19,8 +19,8 @@ from toolrack_runner.child.module.facts import is_a
 from toolrack_runner.child.module.handler import Handler
 from toolrack_runner.child.module.user_traceback import cut_middle, exception_line
 
-#: Bytes are base64 text in arguments and in results. An unknown key of a dataclass or a TypedDict is refused, like an unknown
-#: argument. Pydantic models keep their own configuration.
+#: Bytes are base64 text in arguments and in results. An unknown key of a dataclass or a TypedDict is refused, like an
+#: unknown argument. Pydantic models keep their own configuration.
 CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
 #: How many problems of an argument a failure names. It counts the others, so it stays short.
 _ERRORS_MAX = 3
@@ -102,7 +102,7 @@ def arguments_adapter(hints: dict[str, Any]) -> Any:
 
 
 def _eager(hint: Any) -> Any:
-    """Replaces an iterable by a list. Pydantic would convert the elements of an iterable only when the handler reads them."""
+    """Replaces an iterable by a list, because pydantic converts elements of an iterable only when the handler reads them."""
     if typing.get_origin(hint) in _LAZY:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
     return hint

@@ -1,6 +1,6 @@
 """The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither package.
 
-Their classes are recognized by their names. If a class of the module has the same name, only the module's own result differs.
+Their classes are recognized by name. If a class of the module has the same name, only the module's own result differs.
 """
 
 from contextlib import suppress

@@ -27,8 +27,8 @@ def prepare(module: LoadedModule) -> None:
     """Builds every converter of a module. This may run code of the module.
 
     Never raises. An error is ignored here, because the call will raise it again. The function first converts a value of the
-    runner's own types. This writes most of the memory pages that a call will write. The first write to a page copies the page,
-    so the call is faster.
+    runner's own types. This writes most of the memory pages that a call will write. The first write to a page copies the
+    page, so the call is faster.
     """
     with suppress(BaseException):
         handler = plain_handler(_echo)

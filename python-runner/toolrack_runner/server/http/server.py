@@ -58,7 +58,7 @@ def run_server(
     first: tuple[int, ZygoteChannel] | None,
     clear: Callable[[], None],
 ) -> None:
-    """Serves until SIGTERM or, if it has a parent, until standard input ends."""
+    """Serves until SIGTERM. A runner with a parent also stops when standard input ends."""
     log_as_json()
 
     @asynccontextmanager
@@ -103,7 +103,10 @@ def _tell_address(listener: socket.socket) -> None:
 
 
 def _on_standard_input(runner: Runner, base: str) -> None:
-    """Stops the runner when standard input ends, because then the parent has ended. Leaves no process and no file."""
+    """Stops the runner if standard input has ended, because this means that the parent has ended.
+
+    Leaves no process and no file behind.
+    """
     if os.read(0, 1 << 12):
         return
     runner.close()
