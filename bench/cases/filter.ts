@@ -16,7 +16,7 @@ const EMPTY = 'Express ending the same Buffer, 5 tools'
 /** The number of different lists. The service's cache holds fewer answers, so no list is found in the cache. */
 const NEW_LISTS = 40_000
 
-/** A list of five tools of a large catalog against five of a small catalog: requested over HTTP, and built without HTTP. */
+/** Measures a list of five tools of a large catalog against five tools of a small catalog, over HTTP and without HTTP. */
 export async function filter(folder: string, effort: Effort): Promise<Measured> {
   const built = await buildRounds(effort.rounds)
   const loaded = await loadedRounds(folder, effort)

@@ -14,7 +14,7 @@ export type Emulators = {
   readonly firestore: string
 }
 
-/** Lends the emulators of Firestore and Auth on free ports. If the machine cannot run them, returns the reason. */
+/** Calls `work` with the emulators of Firestore and Auth, on free ports. If the machine cannot run them, returns the reason. */
 export async function withEmulators<T>(
   folder: string,
   work: (emulators: Emulators) => Promise<T>,

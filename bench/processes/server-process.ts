@@ -13,7 +13,7 @@ export type ServerProcess = Address & {
 
 export type StartServer = (file: string, options?: NodeProcessOptions) => Promise<ServerProcess>
 
-/** Lends servers, each from a file of `servers/`. Stops them when the work ends. */
+/** Calls `work` with a function that starts servers, each from a file of `servers/`. Stops them when the work ends. */
 export async function withServers<T>(work: (start: StartServer) => Promise<T>): Promise<T> {
   const started: ServerProcess[] = []
   try {
