@@ -95,7 +95,7 @@ function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
 }
 
-/** firebase-tools reserves these names for projects that exist in emulators only. */
+/** True if the name begins with `demo-`. firebase-tools reserves these names for projects that exist in emulators only. */
 function isDemo(project) {
   return project?.startsWith('demo-') === true
 }

@@ -32,7 +32,7 @@ function loadedRounds(folder: string, effort: Effort) {
       const definitions = manyDefinitions(bfclDefinitions(), size)
       const server = await start('toolrack.ts', { env: await makeData(folder, definitions) })
       const headers = headersFor(server.token)
-      // The same five definitions in both catalogs. Only the suffix of a copy's name differs.
+      // Both catalogs use the same five definitions. Only the suffix of their names differs.
       const lastCopy = (Math.floor(size / SMALL) - 1) * SMALL
       const five = FIVE.flatMap((index) => definitions[lastCopy + index] ?? [])
       const path = pathFor(five.map((definition) => definition.function.name))

@@ -4,7 +4,7 @@ import { nextMessage, startNodeProcess } from './node-process.ts'
 import type { NodeProcessOptions } from './node-process.ts'
 
 export type ServerProcess = Address & {
-  /** The time of its start, from `performance.now()`. */
+  /** The time of the server's start, from `performance.now()`. */
   readonly startedMs: number
   readonly pid: number
   readonly usage: () => Promise<Usage>

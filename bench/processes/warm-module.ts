@@ -7,7 +7,7 @@ import type { PythonRunner } from './python-runner.ts'
 
 /** The number of calls without a pause. They find no waiting child, so the pool then keeps as many children as it may. */
 const BURST = 50
-/** The time to start a process that has imported the packages of a module. */
+/** How long to wait until the runner has a process that has imported the packages of the module, for the next children. */
 const PACKAGES_MS = 3_000
 
 /** Calls a module until children wait that have imported its packages. Returns a call without the source. */

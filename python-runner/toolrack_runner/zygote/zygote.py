@@ -119,7 +119,7 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
 
 
 class _Children:
-    """The living children, and the processes that remove files of children that ended, each by its pidfd."""
+    """The living children, and the processes that remove the files of ended children, each by its pidfd."""
 
     def __init__(self, channel: ZygoteChannel, confinement: Confinement, home: Home) -> None:
         self._channel = channel

@@ -108,7 +108,7 @@ class Confinement:
     def clear_workplace(self, slot: int) -> int | None:
         """Starts a process that removes the files of a slot's reaped child, and returns the pid of this process.
 
-        The slot must not be used before the process ends. Returns None with namespaces: the kernel has removed the files.
+        The slot must not be used before the process ends. With namespaces, the kernel removes the files: returns None.
         """
         if not isinstance(self.namespaces, Unavailable):
             return None

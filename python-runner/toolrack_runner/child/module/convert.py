@@ -88,7 +88,7 @@ def _validator(hints: dict[str, Any]) -> Any:
 
 
 def arguments_adapter(hints: dict[str, Any]) -> Any:
-    """Pydantic's adapter that converts a dict with any of these arguments. May run code of the module."""
+    """Makes pydantic's adapter, which converts a dict with any of these arguments. May run code of the module."""
     from pydantic import TypeAdapter
     from typing_extensions import TypedDict
 

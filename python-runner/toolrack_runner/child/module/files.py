@@ -8,7 +8,7 @@ from toolrack_runner.child.module.source import source_text, utf8_text
 from toolrack_runner.file_paths import INIT, files_fault, module_paths
 from toolrack_runner.wire.fault import Fault, ModuleError
 
-#: The bytes of a module's one file, or of its several files by their paths.
+#: The source of a module: the bytes of its only file, or the bytes of each of its files by path.
 Source: TypeAlias = bytes | Mapping[str, bytes]
 
 
@@ -25,7 +25,7 @@ class ModuleFiles:
 
     @property
     def is_package(self) -> bool:
-        """Whether the module was given as several files, even if it has only one."""
+        """True if the module was sent as files with paths, even if there is only one file."""
         return "/" in self.main
 
     def line(self, file: str, number: int | None) -> str:

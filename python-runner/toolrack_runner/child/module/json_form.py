@@ -49,7 +49,7 @@ def as_set(value: object) -> list[object] | None:
 
 
 def in_order(members: list[object], form: Callable[[object], Any]) -> list[Any]:
-    """The JSON forms of the members of a set. They are in the order of the members if these have an order."""
+    """The JSON forms of the members of a set, sorted. Decimals and times are sorted by value, all others by their form."""
     kinds = {class_name(type(each)) for each in members}
     is_sorted = False
     if len(kinds) == 1 and kinds <= _ORDERED:

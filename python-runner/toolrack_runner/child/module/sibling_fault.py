@@ -30,7 +30,7 @@ _ONE_FILE = (
 
 
 def sibling_fault(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str] | None:
-    """The kind and the sentence, if an import between files of the module failed; else None."""
+    """The kind and the sentence of the fault, if an import between files of the module failed; else None."""
     said = own_text(error, ImportError)
     if said.startswith("attempted relative import"):
         if not files.is_package:

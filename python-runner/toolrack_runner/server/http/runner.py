@@ -21,7 +21,8 @@ from toolrack_runner.wire.child_messages import SourceText
 CHECKS_MIN: Final = 2
 #: How many of a user's calls or checks may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
+#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can each have as many
+#: waiting calls as one user may have.
 WAITING_MAX_PER_PLACE: Final = 16
 #: How much processor time of the server process one call or check may take without a pause of its user. Most take 0.2 ms.
 SERVER_SECONDS: Final = 0.003
@@ -30,7 +31,7 @@ SERVER_SECONDS: Final = 0.003
 PAUSE_TIMES: Final = 8
 #: The longest pause, in seconds, of a user whose call used much time of the server process.
 SERVER_PAUSE_SECONDS_MAX: Final = 1.0
-#: The most bytes of all stored sources. 64 MB are enough for 250 modules of the largest size.
+#: The most bytes of all stored sources. 64 MB are enough for 250 modules of one file, each of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 #: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
 UNWATCHED_SECONDS: Final = 0.1

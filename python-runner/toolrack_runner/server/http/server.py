@@ -89,7 +89,7 @@ def run_server(
     server = uvicorn.Server(config)
     # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores the second signal.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # Ctrl-C reaches this process too, but its parent decides when it ends.
+    # Ctrl-C reaches the runner too, but its parent process decides when the runner ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 

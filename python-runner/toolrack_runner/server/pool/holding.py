@@ -15,7 +15,7 @@ DESCRIPTORS_OF_EVERY_CHILD: Final = 4
 #: How much memory a socket can keep in addition to its usual buffer: for the last message in the buffer, and for the
 #: kernel's records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
 BEYOND_BUFFER_BYTES: Final = 42 << 10
-#: The states of a thread that is stopped or has ended.
+#: The letters by which /proc/<pid>/stat shows that a thread is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0

@@ -29,7 +29,7 @@ Resolve = Callable[..., list[Any]]
 
 
 class NameLookUps:
-    """Runs look-ups. A place is free again only when its thread has ended, even if nobody waits for the result."""
+    """Runs each look-up in a place of a queue. The place is free again only when the thread of the look-up has ended."""
 
     def __init__(self, *, is_for_one_user: bool = False, resolve: Resolve = socket.getaddrinfo) -> None:
         self._loop = asyncio.get_running_loop()

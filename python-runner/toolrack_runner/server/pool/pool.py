@@ -211,7 +211,7 @@ class Pool:
             finally:
                 queue.coming -= 1
             if worker is None:
-                # The module cannot be imported. No child waits for it until its next call.
+                # The module cannot be imported. No more children are made ahead for it until its next call.
                 self._queues.drop(key)
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()

@@ -81,7 +81,7 @@ class Refills:
 
     @property
     def has_backlog(self) -> bool:
-        """Whether children were requested that are not being made yet."""
+        """Whether some requested children are not being made yet."""
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:

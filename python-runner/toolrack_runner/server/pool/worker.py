@@ -21,9 +21,9 @@ from toolrack_runner.workplace_path import WORKPLACES
 NICENESS_MAX = 19
 #: The time before the server process tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: The time before the server process checks whether a child has stopped. The time doubles after each check, up to
-#: STOP_CHECK_SECONDS_MAX.
+#: The time before the server process checks for the first time whether a child has stopped. It doubles after each check.
 STOP_CHECK_SECONDS = 0.001
+#: The longest time between two of these checks, in seconds.
 STOP_CHECK_SECONDS_MAX = 0.008
 #: How long the server process waits for a child to stop. On a loaded machine, much time can pass until the child runs and
 #: stops.
