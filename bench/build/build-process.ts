@@ -10,7 +10,7 @@ import { checkSame, layeredCatalog } from './layered-catalog.ts'
  * each catalog, without HTTP and without a cache.
  */
 const SIZES = [753, 10_000]
-/** How many different lists are built. The definitions of `few` fit into the processor's cache, those of `many` do not. */
+/** How many different lists are built. The definitions of `few` fit into the processor's cache. The definitions of `many` do not. */
 const LISTS = { few: 100, many: 1_000 }
 
 type Task = { readonly name: string; readonly measure: () => Sample }

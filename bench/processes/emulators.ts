@@ -8,9 +8,9 @@ const host = '127.0.0.1'
 
 export type Emulators = {
   readonly project: string
-  /** As host:port. */
+  /** The address of the Auth emulator, as host:port. */
   readonly auth: string
-  /** As host:port. */
+  /** The address of the Firestore emulator, as host:port. */
   readonly firestore: string
 }
 

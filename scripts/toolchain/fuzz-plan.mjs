@@ -66,7 +66,7 @@ export function fuzzProgram(root, kind, options) {
   const { module, file } = programs[kind]
   if (file !== undefined) return { isPython: false, args: [join(root, file), ...flags], cwd: root }
   const cwd = join(root, pythonTests)
-  // The same import paths as under pytest: the runner's packages and those of the tests.
+  // The import paths are the same as under pytest: the packages of the runner and of the tests.
   const env = { PYTHONPATH: [cwd, join(root, 'python-runner')].join(delimiter) }
   return { isPython: true, args: ['-P', '-m', module, ...flags], cwd, env }
 }

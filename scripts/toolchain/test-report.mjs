@@ -8,7 +8,7 @@
  */
 
 /**
- * The outcome from the JSON of jest, which is undefined if jest did not finish, and from its exit code.
+ * Makes the outcome of jest from its JSON and its exit code. The JSON is undefined if jest did not finish.
  * @param {{
  *   numPassedTests: number,
  *   numFailedTests: number,
@@ -28,7 +28,7 @@ export function jestOutcome(result, code) {
 }
 
 /**
- * The outcome from the JUnit XML of pytest, which is '' if pytest did not finish, and from its exit code.
+ * Makes the outcome of pytest from its JUnit XML and its exit code. The XML is '' if pytest did not finish.
  * @param {string} xml
  * @param {number} code
  * @returns {SuiteOutcome}

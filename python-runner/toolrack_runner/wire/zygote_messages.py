@@ -103,7 +103,7 @@ class Gone(NamedTuple):
     """A child was reaped, and its files are removed."""
 
     child: int
-    #: As `os.waitstatus_to_exitcode` gives it: an exit code, or the negative number of a signal.
+    #: An exit code, or the negative number of a signal (`os.waitstatus_to_exitcode`).
     exit_code: int
     cpu_seconds: float
     resident_bytes_max: int

@@ -1,8 +1,7 @@
 """The workplace of one child: its user, its directory, and its limits.
 
-Without namespaces, each slot has a directory, which is emptied after each child. A process with the child's own identity
-empties it. So even a symbolic link that changes meanwhile cannot make this process remove a file that the child could not
-have removed.
+Without namespaces, each slot has a directory. After each child, a process with the child's own identity empties the
+directory. Even if a symbolic link changes meanwhile, this process can remove only files that the child could have removed.
 """
 
 import os

@@ -21,9 +21,9 @@ from toolrack_runner.wire.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
 
-#: The bytes of an example's result. It may be as large as the result of a call.
+#: The most bytes of an example's result. The service has the same limit for the result of a call.
 _OUTPUT_BYTES_MAX = 256 * 1024
-#: The characters of an example's text or error in a report. A longer one is shown without its middle.
+#: The most characters of an example's text or error in a report. The middle of a longer text is left out.
 _SHOWN_CHARS_MAX = 4_000
 #: How many levels an example's arguments and context may have. They are copied level by level.
 _DEPTH_MAX = 64

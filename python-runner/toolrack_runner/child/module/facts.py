@@ -113,13 +113,13 @@ def missing_name(error: BaseException) -> str | None:
 
 
 def undefined_name(error: BaseException) -> str | None:
-    """The name that Python did not find, if this is a NameError and of no subclass; else None."""
+    """The name that Python did not find, if this is exactly a NameError, and no subclass; else None."""
     name = _read(error, NameError, "name") if type(error) is NameError else None
     return name if type(name) is str else None
 
 
 def missing_attribute(error: BaseException) -> tuple[str, object] | None:
-    """The name and the object without it, if this is an AttributeError and of no subclass; else None."""
+    """The missing name and the object, if this is exactly an AttributeError, and no subclass; else None."""
     name = _read(error, AttributeError, "name") if type(error) is AttributeError else None
     return (name, _read(error, AttributeError, "obj")) if type(name) is str else None
 

@@ -2,7 +2,7 @@
 
 Scalars of numpy and missing values of pandas have one too (`package_scalars.py`).
 
-The form of a standard type is read with the methods of that type, never with those of a subclass in the module. Only
+The form of a standard type is read with the methods of that type, never with methods of a subclass in the module. Only
 dataclasses, models and the order of sets run code of the module; the limits of the call bound it.
 """
 

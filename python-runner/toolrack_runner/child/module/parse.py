@@ -66,7 +66,7 @@ def parse_module(name: str, source: Source) -> ParsedModule:
 
 
 def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[ImportedPackage, ...]:
-    """The packages that all files import, each once; without the module's own name and its files."""
+    """The packages that the files import, each once. Leaves out the module itself and its files."""
     found: dict[str, ImportedPackage] = {}
     siblings = files.siblings
     for file, tree in trees.items():

@@ -40,7 +40,7 @@ def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | N
     """The first error of the arguments; None if the schema allows them."""
     try:
         error = next(iter(_validator(parameters).iter_errors(arguments)), None)
-    except BaseException as failed:  # noqa: BLE001 - as above
+    except BaseException as failed:  # noqa: BLE001 - for the same reason as in `schema_fault`
         return _said(failed)
     return None if error is None else _said(error)
 

@@ -97,7 +97,7 @@ def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: di
     for parameter in named:
         try:
             _pydantic_schema([parameter], hints)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - a type may bring its own schema
             if getattr(error, "code", None) == "typed-dict-version":
                 raise _error(_typed_dict(parameter.name, handler.title)) from None
             raise _error(

@@ -117,5 +117,5 @@ def _text(error: BaseException) -> str:
 def _notes(error: BaseException) -> list[str]:
     try:
         return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(error.__notes__)[:5]]
-    except BaseException:  # noqa: BLE001 - as above
+    except BaseException:  # noqa: BLE001 - `__notes__` may raise anything
         return []

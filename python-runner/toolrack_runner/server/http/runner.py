@@ -108,7 +108,7 @@ class Runner:
         return self.pool
 
     async def require_level(self, wanted: str | None) -> str:
-        """The level, as soon as it is measured; raises HttpError if it is below `wanted` or below the setting."""
+        """Waits for the level, and returns it. Raises HttpError if it is below `wanted` or below the operator's setting."""
         measured = (await self.measurement.done()).level
         needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
         if LEVELS.index(measured) < LEVELS.index(needed):

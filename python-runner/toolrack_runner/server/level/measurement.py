@@ -58,7 +58,7 @@ class Measured:
 def weigh(
     sights: Mapping[str, str], probes: tuple[Probe, ...], missing: Mapping[str, str], *, as_root: bool
 ) -> Measured:
-    """The highest level such that all attacks of this level and of the levels below were held (prevented).
+    """Computes the level: the highest one such that all attacks of this level and of those below were held (prevented).
 
     `sights` has the observation of each probe by its name. A probe without an observation is not held. `missing` has the
     reason for each layer that is off.
@@ -107,7 +107,7 @@ class Measurement:
         self._task = asyncio.create_task(self._measure(pool))
 
     async def done(self) -> Measured:
-        """The level, as soon as it is measured."""
+        """Waits until the level is measured, and returns the result."""
         return await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:

@@ -168,7 +168,7 @@ class Channel:
         self._arrived.set()
 
     def close(self) -> None:
-        """Closes this end, and this process's copy of the child's end if it is still open."""
+        """Closes both ends of the channel in the server process, as far as they are open."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())

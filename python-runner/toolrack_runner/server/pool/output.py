@@ -37,7 +37,7 @@ class Output:
         self._loop.add_reader(self._ours, self._read)
 
     def handed_over(self) -> None:
-        """Closes this process's copy of the child's end."""
+        """Closes the server process's copy of the child's end."""
         if self.child_end >= 0:
             os.close(self.child_end)
             self.child_end = -1

@@ -19,7 +19,7 @@ WITH_PACKAGES_MAX = 4
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
 #: The most time that a zygote with packages may take until it is ready.
 IMPORT_SECONDS = 60.0
-#: If a zygote lived longer than this, the next pause is the first one again.
+#: If a plain zygote lived longer than this, the next pause is the first of RESTART_SECONDS again.
 HEALTHY_SECONDS = 60.0
 
 #: The names of packages that a zygote has preloaded.

@@ -87,7 +87,7 @@ def assemble(lines: Sequence[Line]) -> Assembled:
             targets = (line.if_true, line.if_false)
             if backwards := (labels & {*targets}) - places.keys():
                 raise ValueError(f"a jump backwards to {backwards.pop()}")
-            # A jump that is added for one target can push the other out of reach.
+            # A jump that is added for one target can move the other target out of reach.
             while far := [target for target in targets if distance(target) > REACH]:
                 code.append(INSTRUCTION.pack(JUMP, 0, 0, len(code) - places[far[0]]))
                 jumps[far[0]] = len(code)
