@@ -60,8 +60,9 @@ const CASES = {
 }
 
 /**
- * `npm run bench -- [case …] [--rounds 1] [--seconds 1] [--save]`: measures, prints the rows of each case when it is
- * measured, and at the end the time of each case. `scripts/bench.mjs` has checked the arguments. A missed goal does not change the exit code.
+ * `npm run bench -- [case …] [--rounds 1] [--seconds 1] [--save]`: measures the cases. Prints the rows of a case after its
+ * measurement, and at the end the time of each case. `scripts/bench.mjs` has checked the arguments. A missed goal does not change the
+ * exit code.
  */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
@@ -77,7 +78,7 @@ async function main(): Promise<void> {
   const chosen = Object.entries(CASES).filter(
     ([name]) => positionals.length === 0 || positionals.includes(name),
   )
-  // npm run bench --save does not arrive here, because npm takes --save for itself and does not say so.
+  // In `npm run bench --save`, without `--`, npm takes the option for itself without a message. Then it does not arrive here.
   if (!values.save)
     console.error('Not saved: npm run bench -- --save writes bench/results/ and bench/RESULTS.md')
   const results: Result[] = []
@@ -97,7 +98,7 @@ async function main(): Promise<void> {
   console.error(`\nSeconds: ${seconds.map(([name, each]) => `${name} ${each}`).join(', ')}; together ${sum}.`)
 }
 
-/** Lends a temporary folder, and removes it when the work has ended or failed. */
+/** Calls `work` with a temporary folder, and removes the folder when the work has ended or failed. */
 async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-bench-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -12,7 +12,7 @@ mail address.`,
   words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: 'user' },
 }
 
-/** `npm run admin -- grant|revoke <uid or mail> [--project id]`: says who is an admin of the running emulators, or of a project. */
+/** `npm run admin -- grant|revoke <uid or mail> [--project id]`: makes a user an admin of the emulators or a project, or no longer. */
 await runCommand(async () => {
   const { words, values } = readArguments(command)
   const [action, user] = words

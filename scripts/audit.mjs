@@ -37,7 +37,7 @@ await runCommand(() => {
     ...heads,
     ...(part ? ['--part'] : []),
   ]
-  // npm runs its scripts in the checkout, and says where its user is.
+  // npm runs its scripts in the checkout. INIT_CWD is the folder in which the user called npm.
   const cwd = process.env.INIT_CWD || process.cwd()
   return runProgram('runtime', 'functions/src/hosts/local/audit-cli.ts', args, { cwd })
 })

@@ -13,8 +13,8 @@ packages/client/dist, ready to pack.`,
 }
 
 /**
- * `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. `firebase emulators:start`
- * also finds the secret that it needs. It is also the predeploy of `firebase deploy`.
+ * `npm run build`: writes `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. Also writes the secrets that
+ * `firebase emulators:start` needs. `firebase deploy` runs this command as its predeploy step.
  */
 await runCommand(async () => {
   readArguments(command)

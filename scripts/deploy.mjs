@@ -78,9 +78,9 @@ Nothing that another program has deployed is removed, but rules and indexes are 
 })
 
 /**
- * The commands of firebase-tools, in their order. Without a terminal, the first deployment of functions would end before Hosting is
- * released, because nobody answers for how many days images are kept. `--force` answers that. It is for the functions only: for
- * Firestore it would delete the indexes of other programs.
+ * The commands of firebase-tools, in their order. The first deployment of functions asks for how many days images are kept. Without
+ * a terminal nobody can answer, and the deployment would end before Hosting is released. `--force` answers the question. Only the
+ * functions have it, because for Firestore it would delete the indexes of other programs.
  */
 function firebaseSteps(project) {
   const deploy = ['deploy', '--project', project, '--only']
@@ -95,7 +95,7 @@ function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
 }
 
-/** firebase-tools reserves these names for projects that exist in emulators only. */
+/** True if the name begins with `demo-`. firebase-tools reserves these names for projects that exist in emulators only. */
 function isDemo(project) {
   return project?.startsWith('demo-') === true
 }
@@ -145,7 +145,7 @@ function size(files) {
   return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
 }
 
-/** One line for each built function, made from its endpoint, which firebase-tools reads too, with the same parameter. */
+/** One line for each built function, made from its `__endpoint`. firebase-tools reads the same field, with the same region. */
 function endpoints(node, region) {
   const code = `const endpoints = Object.entries(module).map(([name, { __endpoint }]) => [name, __endpoint]);
     process.stdout.write(JSON.stringify(endpoints))`

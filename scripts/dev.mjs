@@ -45,7 +45,7 @@ await runCommand(async () => {
   try {
     if (bundle.errors > 0) return 1 // esbuild has printed the errors
     checkLoads(node)
-    // Without this file the functions read the definition folder itself, and see its changes.
+    // If this file is missing, the functions read the definition folder itself, and see its changes.
     rmSync(join(root, 'functions/dist/file-layer.json'), { force: true })
     writeLocalSecrets(node)
     process.stdout.write('Starting the Firebase emulators ...\n')
@@ -131,7 +131,7 @@ ${health?.status === 'ready' || health?.status === 'starting' ? pythonLines(url)
 `
 }
 
-/** `Expect:` removes a header that curl 7 sends with each file. The Hosting emulator answers this header with a 500. */
+/** The commands for a Python file. `-H 'Expect:'` removes a header of curl 7, which the Hosting emulator answers with a 500. */
 function pythonLines(url) {
   const example = inQuotes(join(root, 'docs/examples/weather.py'))
   return `Upload a Python file and call its tool:

@@ -10,7 +10,7 @@ TOOLRACK_URL and TOOLRACK_TOKEN name another server.`,
   words: { is: 'example', most: Infinity, oneOf: ['agent', 'list-tools', 'run-calls'], rest: 'argument' },
 }
 
-/** `npm run example -- list-tools`: runs an example of the client with the client's source, against a running server. */
+/** `npm run example -- list-tools`: runs an example of the client against a running server. It uses the source of the client. */
 await runCommand(async () => {
   const { words } = readArguments(command)
   const [name = 'list-tools', ...args] = words

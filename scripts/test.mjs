@@ -8,7 +8,7 @@ import { packageSuites } from './toolchain/deep-suites.mjs'
 import { namePythonTests, pythonSuites, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
-/** The options with which package.json calls this script, by the name of its command. */
+/** The npm command for each option with which package.json calls this script. */
 const called = { '--all': 'test:all', '--packages': 'test:packages' }
 
 const command = {
@@ -39,7 +39,8 @@ arguments, or pytest if a path is below test/python-runner. After another -- eve
 }
 
 /**
- * `npm test`: the checks and the suites. With paths or options of jest it runs only jest with these, or pytest if they name Python tests.
+ * `npm test`: runs the checks and the suites. With other arguments it runs only jest with these arguments, or only pytest if they
+ * name Python tests.
  */
 await runCommand(async () => {
   const ci = process.env.CI === 'true'

@@ -4,7 +4,7 @@ import { newModule } from './toolchain/new-module.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
-/** The most arguments of one call. No tool has nearly as many. */
+/** The most words of one command: far more than any tool has arguments. */
 const wordsMax = 500
 
 /** The most bytes of a request. Linux starts no program with an argument of more than 128 KiB. */
@@ -40,7 +40,7 @@ The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if 
 
 const onlyFor = { arguments: ['call'], context: ['call'], timeout: ['call'], json: ['check', 'call'] }
 
-/** `npm run tool -- check|call|new <file>`: for the author of a Python module. */
+/** `npm run tool -- check|call|new <file>`: checks, calls or writes a Python module without a server. */
 await runCommand(async () => {
   const { words, values } = readArguments(command)
   const [action, file, ...rest] = words
@@ -50,7 +50,7 @@ await runCommand(async () => {
     throw wrong(`${action} takes one file. There is no argument '${rest[0]}'.`)
   for (const option of Object.keys(values))
     if (!onlyFor[option].includes(action)) throw wrong(`${action} has no option '--${option}'.`)
-  // npm runs its scripts in the checkout, and says where its user is.
+  // npm runs its scripts in the checkout. INIT_CWD is the folder in which the user called npm.
   const cwd = process.env.INIT_CWD || process.cwd()
   if (action === 'new') {
     process.stdout.write(`${newModule(root, cwd, file).join('\n')}\n`)

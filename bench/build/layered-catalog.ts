@@ -41,7 +41,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways to build the list give the same tools. Only Toolrack sorts them. */
+/** Throws unless both ways to build the list give the same tools, in any order. Only Toolrack sorts the tools. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }
@@ -61,7 +61,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
   return { status: 'fresh', snapshot: atOnce(LayerSnapshot.after(layer, undefined, read)) } as const
 }
 
-/** How a list of names is commonly built from layers: merge every layer, keep the wanted names, normalise, stringify. */
+/** Builds a list of names in the common way: merges all layers, keeps the wanted names, normalizes, and stringifies. */
 function mergeAndFilter(
   layers: readonly ReadonlyMap<string, ToolDefinition>[],
   names: readonly string[],

@@ -17,7 +17,7 @@ import { timedRounds } from '../measure/timed-rounds.ts'
 
 const RECORDS = 100_000
 const CALLS = 300
-/** The most time that a record may add to a warm call, in microseconds. All steps together may add 600. */
+/** The most time that a record may add to a warm call, in microseconds. All steps of a call together may add 600. */
 const RECORD_US_MAX = 300
 /** The most time for the verification of RECORDS records, in microseconds. */
 const VERIFY_US_MAX = 2_000_000
@@ -27,7 +27,7 @@ const STARTED = 'the note of a call that starts, and its record'
 const BARE = 'the same bytes in a bare SQLite file'
 const VERIFY = 'verification of 100,000 records'
 
-/** What the audit trail adds to a call with the embedded store, and how long a verification takes. */
+/** Measures the time that the audit trail adds to a call with the embedded store, and the time of a verification. */
 export async function audit(_: string, { rounds: count }: Effort): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-bench-audit-'))
   const log = { error: () => undefined, info: () => undefined }

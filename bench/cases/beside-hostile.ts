@@ -20,7 +20,7 @@ import { withEmbeddedServer } from '../processes/embedded-server.ts'
 const PATIENCE_MS = 10_000
 /** The pause between two requests of a kind. */
 const PAUSE_MS = 10
-/** The limit of the p95 beside an attack: `TIMES` the p95 alone, or `MORE_MS` more than the p95 alone, if that is larger. */
+/** The limit of the p95 during an attack: `TIMES` the p95 without an attack, or `MORE_MS` more than that p95, if that is larger. */
 const TIMES = { list: 2, newList: 2, invoke: 3 } as const
 const MORE_MS = 10
 /** The longest wait for a list that an attack on the event loop may cause, in milliseconds. */
@@ -28,7 +28,7 @@ const WAIT_MS_MAX = 100
 
 type Kind = keyof typeof TIMES
 const KINDS = ['list', 'newList', 'invoke'] as const
-/** A `newList` has a new address each time, so no answer is ready. */
+/** Each `newList` has a new query, so no answer is ready. */
 const TEXTS = { list: 'list', newList: 'a list that is not ready', invoke: 'invoke' } as const
 
 type Case = { readonly attack: Attack; readonly users: number; readonly isOnLoop: boolean }
@@ -37,7 +37,7 @@ const CASES: readonly Case[] = [
   ...LOOP_ATTACKS.map((attack) => ({ attack, users: attack.users, isOnLoop: true })),
 ]
 
-/** One honest user's lists and calls, alone and then beside each attack of other users of the same server. */
+/** Measures one honest user's lists and calls: first alone, then during each attack of other users of the same server. */
 export function besideHostile(
   folder: string,
   { rounds: count, seconds }: Effort,

@@ -22,7 +22,7 @@ const PAUSE_MS = 20
 const OURS = 'Toolrack, streamed'
 const PEER = 'python -I, through a pipe'
 
-/** The time from a handler's `print` to its first event at the caller, against the output of a `python -I` through a pipe. */
+/** Measures the time from a handler's `print` to its event at the caller, against the output of a `python -I` through a pipe. */
 export function callEvents(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>

@@ -18,7 +18,7 @@ import type { StartServer } from '../processes/server-process.ts'
 const WRITES = 3
 const WRITE = 'a write by another instance'
 
-/** The time from the answer to a write at one instance until the event on a feed of another one, in a layer of 753 definitions. */
+/** Measures the time from the answer to a write at one instance until the event on another instance's feed, with 753 definitions. */
 export function changes(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),
@@ -68,7 +68,7 @@ async function measure(
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** The moment at which the next event of a change has arrived. */
+/** Waits for the next event of a change. Resolves to the time of its arrival, from `performance.now()`. */
 async function nextEvent(pieces: ReadableStreamDefaultReader<Uint8Array>): Promise<number> {
   for (let text = ''; ;) {
     const { value } = await pieces.read()

@@ -12,7 +12,7 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
 const DEADLINE_MS = 1_000
-/** The number of lists after the first one without the service, and the pause before each, as in a busy workflow engine. */
+/** How many lists follow the first list without the service, and the pause before each, as in a busy workflow engine. */
 const LISTS = 100
 const LIST_EACH_MS = 20
 
@@ -20,7 +20,7 @@ const DIED = 'service stopped'
 const SILENT = 'service that never answers'
 const LOCAL = 'service stopped, nothing remembered'
 
-/** The time of a client's list after its service has died: with 753 remembered definitions, or with only the client's own. */
+/** Measures a client's list after its service has died: with 753 remembered definitions, or with only the client's own. */
 export async function clientFallback(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const env = await makeData(folder, bfclDefinitions())
   const rounds: Round[] = []

@@ -16,7 +16,7 @@ import type { Emulators } from '../processes/emulators.ts'
 import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 
-/** The number of starts per round. A start takes little time, and the times differ much. */
+/** The number of starts per round. A start takes little time, but the times of starts differ much. */
 const STARTS = 3
 const GLOBAL = 30
 
@@ -38,7 +38,7 @@ const CUT_OFF = 'Toolrack, Firestore unreachable'
 /** A port on which nobody listens. */
 const UNREACHABLE = '127.0.0.1:9'
 
-/** The time from the start of a process to its first list. */
+/** Measures the time from the start of a process to its first list. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
     const starts = await prepare(folder, emulators)

@@ -16,7 +16,7 @@ const TYPED = 'a handler with types'
 const DICTS = 'the same handler on dicts'
 const MORE = 'the difference'
 
-/** Warm calls of a handler whose arguments and result are converted, against the same handler on dicts. */
+/** Measures warm calls of a handler whose arguments and result are converted, against the same handler on dicts. */
 export function convertedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async (runner) => {

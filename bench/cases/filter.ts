@@ -16,7 +16,7 @@ const EMPTY = 'Express ending the same Buffer, 5 tools'
 /** The number of different lists. The service's cache holds fewer answers, so no list is found in the cache. */
 const NEW_LISTS = 40_000
 
-/** A list of five tools of a large catalog against five of a small catalog: requested over HTTP, and built without HTTP. */
+/** Measures a list of five tools of a large catalog against five tools of a small catalog, over HTTP and without HTTP. */
 export async function filter(folder: string, effort: Effort): Promise<Measured> {
   const built = await buildRounds(effort.rounds)
   const loaded = await loadedRounds(folder, effort)
@@ -32,7 +32,7 @@ function loadedRounds(folder: string, effort: Effort) {
       const definitions = manyDefinitions(bfclDefinitions(), size)
       const server = await start('toolrack.ts', { env: await makeData(folder, definitions) })
       const headers = headersFor(server.token)
-      // The same five definitions in both catalogs. Only the suffix of a copy's name differs.
+      // Both catalogs use the same five definitions. Only the suffix of their names differs.
       const lastCopy = (Math.floor(size / SMALL) - 1) * SMALL
       const five = FIVE.flatMap((index) => definitions[lastCopy + index] ?? [])
       const path = pathFor(five.map((definition) => definition.function.name))

@@ -22,7 +22,7 @@ const PATIENCE = 2
 const OURS = "Toolrack's function, 753 tools"
 const TYPICAL = 'a function reading Firestore each time, 753 tools'
 
-/** The whole list of a warm, deployed function, against a function that reads the same Firestore for each list. */
+/** Measures the whole list of a warm function, against a function that reads the same Firestore for each list. */
 export function firestore(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

@@ -26,7 +26,7 @@ const SAVED = 'Toolrack, a file saved in the folder'
 const UPLOADED = 'Toolrack, uploaded'
 const UPLOADED_FILES = `Toolrack, ${FILES} files uploaded`
 
-/** The time from a new module, saved in the watched folder or uploaded, to the first answer of its tool. */
+/** Measures the time from a new module, saved in the watched folder or uploaded, to the first answer of its tool. */
 export function firstAnswer(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>

@@ -16,7 +16,7 @@ const PAUSE_MS = 50
 const OURS = 'Toolrack, sent with the call'
 const PEER = 'python -I, read from standard input'
 
-/** The first call of a module on a running runner, with a new module each time, against a new interpreter for each call. */
+/** Measures the first call of a module, with a new module each time, against a new interpreter for each call. */
 export function firstCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async ({ connect }) => {

@@ -27,12 +27,12 @@ import { commitsIn } from '../measure/commits.ts'
 import { keepAliveClient } from '../processes/keep-alive-client.ts'
 
 const CALLS = 150
-/** Few enough that no checkpoint begins the log again while commits are counted. */
+/** The number of calls while commits are counted: so few that a checkpoint rarely resets the write-ahead log meanwhile. */
 const COUNTED_CALLS = 20
 /** The most time that all steps may add to a warm call, in microseconds, and the most commits. */
 const MORE_US_MAX = 600
 const COMMITS_MAX = 2
-/** The same for a list. What differs less cannot be measured beside what else the machine does. */
+/** The largest ratio of a list with rules to the same list without rules. Other work of the machine hides smaller differences. */
 const LIST_RATIO_MAX = 1.05
 
 const GOVERNED = 'a call with all steps'
@@ -47,12 +47,15 @@ const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => unde
 const DATABASES = ['governance.sqlite', 'audit.sqlite', 'invocations.db', 'toolrack.db']
 const CALL = { name: 'ECHO', arguments: { text: 'Can you hear me?' } }
 
-/** What rules, the audit trail and kept calls add to a warm call of a built-in tool and to a warm list, with the embedded store. */
+/**
+ * Measures the time that rules, the audit trail and kept calls add to a warm call of a built-in tool and to a warm list, with the
+ * embedded store.
+ */
 export async function governedCall(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const ours = join(folder, 'governed')
   await using governed = await service(ours, { isGoverned: true, isNoted: true })
   await using unnoted = await service(join(folder, 'unnoted'), { isGoverned: true, isNoted: false })
-  // Of its own, so that the two above have kept as many calls.
+  // A separate service for calls with a key, so that `governed` and `unnoted` have kept equally many calls.
   await using keyed = await service(join(folder, 'keyed'), { isGoverned: true, isNoted: true })
   await using plain = await service(join(folder, 'bare'), { isGoverned: false, isNoted: false })
   let key = 0
@@ -82,7 +85,7 @@ async function commitsOf(folder: string, call: () => Promise<void>): Promise<num
     const before = counted()
     for (let calls = 0; calls < COUNTED_CALLS; calls += 1) await call()
     const more = counted() - before
-    // A checkpoint has begun a log again.
+    // If the number is lower than before, a checkpoint has reset a log, and the next try counts again.
     if (more > 0) return more / COUNTED_CALLS
   }
   throw new Error('the commits of calls could not be counted')
@@ -141,14 +144,14 @@ async function service(folder: string, { isGoverned, isNoted }: Kind) {
   }
 }
 
-/** The logs of calls, none of which is kept. */
+/** The same logs, but `keep` keeps nothing. */
 function notKept(logs: InvocationLogs): InvocationLogs {
   return new Proxy(logs, {
     get: (of, name) => (name === 'keep' ? () => Promise.resolve() : Reflect.get(of, name, of)),
   })
 }
 
-/** Rules of which several are about the call, with globs of arguments, and that allow it. */
+/** Rules that allow the call. Several of them are about its tool, and some have globs for its arguments. */
 function rulesOf(owner: RuleOwner): OwnedRules {
   const rules = [
     { effect: 'deny', tool: 'git:*' },
@@ -165,7 +168,7 @@ function kept(owner: RuleOwner) {
   return { text: ruleSetsText(new Map([[`${owner.kind}/${owner.id}`, rules]])), result: undefined }
 }
 
-/** One round, with the commits of a call and the time that the steps add: the difference of the medians. */
+/** The round, with the commits of a call, and with the time that the steps add: the difference of the medians. */
 function withMore(round: Round, commits: number): Round {
   const [ours, bare] = [round[GOVERNED], round[BARE]]
   assert.ok(ours && bare)

@@ -13,7 +13,7 @@ import { withRunner } from '../processes/python-runner.ts'
 
 /** The number of calls per round. */
 const CALLS = 1_000
-/** The number of the runner's slots. With more clients, the time in the queue would look like an overshoot. */
+/** The number of the runner's slots. With more clients, calls would wait in the queue, which would count as exceeded deadlines. */
 const CLIENTS = 8
 const DEADLINE_MS = 100
 const HONEST_SHARE = 0.25
@@ -52,7 +52,7 @@ type Answer = {
 
 const OURS = 'Toolrack, 3 of 4 calls hostile'
 
-/** Most calls attack the runner. Measures failed honest calls, exceeded deadlines, and what remains, such as processes. */
+/** Makes calls, most of which attack the runner. Measures failed honest calls, exceeded deadlines, and processes that remain. */
 export function hostile(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)

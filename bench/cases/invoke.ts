@@ -27,7 +27,7 @@ const DISPATCH = `Toolrack, dispatch of ${AT_ONCE}`
 const BUILT_IN = 'Toolrack, invoke of a built-in tool'
 const FRESH = 'python -I, json'
 
-/** A warm call through the whole service, against the same call on the runner alone, and against a new interpreter per call. */
+/** Measures a warm call through the service, against the same call on the runner alone and a new interpreter for each call. */
 export function invoke(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>
@@ -111,7 +111,7 @@ const COMPARISONS: readonly Comparison[] = [
   { what: 'built-in tool, median', metric: 'p50Us', unit: 'µs', ours: BUILT_IN },
 ]
 
-/** One round, with `moreUs`: the median of a call through the service minus the median of a call on the runner alone. */
+/** The round, with `moreUs`: the median of a call through the service minus the median of a call on the runner alone. */
 function withDifference(round: Awaited<ReturnType<typeof timedRounds>>[number]): typeof round {
   const [ours, alone] = [round[SERVICE], round[ALONE]]
   assert.ok(ours && alone)

@@ -22,7 +22,7 @@ const IMPORTS = [
 
 const IN_PROCESS = 'the handler as a function'
 
-/** Warm calls of the runner over HTTP, each in its own confined process, against a new interpreter for each call. */
+/** Measures warm calls of the runner over HTTP, each in its own confined process, against a new interpreter for each call. */
 export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async (runner) => {

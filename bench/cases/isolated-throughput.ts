@@ -13,7 +13,7 @@ const MODULE = 'echo_web'
 const OURS = 'Toolrack, json, asyncio, urllib.request'
 const PEER = 'python -I, json, asyncio, urllib.request'
 
-/** Each client sends its next call as soon as it has an answer. */
+/** Measures calls per second. Each client sends its next call as soon as it has an answer. */
 export function isolatedThroughput(
   _: string,
   { rounds: count, seconds }: Effort,

@@ -22,8 +22,8 @@ const MCP_HEADERS = {
 const [DIALECT, MCP] = ['Toolrack, dialect mcp', 'MCP SDK, tools/list']
 
 /**
- * The whole list of a warm server that checks the token, against a handler that only sends the same bytes; and the list in a
- * dialect, against the list without one and against the official MCP SDK with the same tools.
+ * Measures the whole list of a warm server that checks the token, against a handler that only sends the same bytes. Also measures
+ * the list in a dialect, against the list without a dialect and against the official MCP SDK with the same tools.
  */
 export function list(folder: string, effort: Effort): Promise<Measured> {
   const all = bfclDefinitions()

@@ -13,7 +13,7 @@ const NONE = 'no definitions'
 const MANY = '10,000 definitions'
 const EACH = 'each definition'
 
-/** The memory of a fresh server after its first list, and the time from its start to that list. */
+/** Measures the memory of a new server after its first list, and the time from its start to this list. */
 export async function memory(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const none = await makeData(folder, [])
   const many = await makeData(folder, manyDefinitions(bfclDefinitions(), COUNT))

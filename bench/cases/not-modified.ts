@@ -10,7 +10,7 @@ import type { ServerProcess } from '../processes/server-process.ts'
 
 const EMPTY = 'Express ending a bare 304'
 
-/** The 304 of a list, against the 304 of Express, which first makes the whole answer. */
+/** Measures the 304 of a list, against the 304 of Express, which first makes the whole answer. */
 export function notModified(folder: string, effort: Effort): Promise<Measured> {
   const all = bfclDefinitions()
   const catalogs = [all, nearestInSize(all, 30, 20_000 / 30)]

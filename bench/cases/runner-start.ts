@@ -8,14 +8,14 @@ import { RUNNER, startRunner } from '../processes/python-runner.ts'
 import type { StartedRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
-/** The number of starts per round. A start takes little time, and the times differ much. */
+/** The number of starts per round. A start takes little time, but the times of starts differ much. */
 const STARTS = 3
 const FRESH_SERVER = fileURLToPath(new URL('../python/fresh_server.py', import.meta.url))
 
 const OURS = 'Toolrack, its isolation measured'
 const PEER = 'FastAPI, uvicorn and python -I'
 
-/** The time from the start of a process to its first answer of a tool. */
+/** Measures the time from the start of a process to its first answer of a tool. */
 export function runnerStart(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython(async (python) => {
     const rounds: Round[] = []

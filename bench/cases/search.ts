@@ -21,7 +21,7 @@ const CHAT = 'search, 60 messages for no tool'
 
 type Find = (question: string, limit: number) => Promise<Places>
 
-/** Requests and the tools among which each is to find its own. The ranking was tuned on those of real users. */
+/** The sets of requests. Each set has the tools that its requests search. The ranking was tuned with the requests of real users. */
 const SETS = ['requests of real users', 'the same among all tools', 'requests of the collection'] as const
 type Set = (typeof SETS)[number]
 
@@ -38,8 +38,8 @@ const peer = (set: Set): string => `plain BM25, ${set}`
 const grouped = (set: Set): string => `plain BM25 with one place for near-identical tools, ${set}`
 
 /**
- * The right tool of requests, with near-identical tools counted as one, and the time of a search over 10,000 tools; against plain BM25
- * over the same fields.
+ * Measures how often a search finds the right tool of a request, and the time of a search over 10,000 tools. The peer is plain BM25
+ * over the same fields. Near-identical tools count as one tool.
  */
 export async function search(_folder: string, { rounds: count }: Effort): Promise<Measured> {
   const large = manyDefinitions(bfclDefinitions(), LARGE)
@@ -75,7 +75,7 @@ async function shares(
   return { first: 100 * first, firstFive: 100 * firstFive }
 }
 
-/** The share of messages that ask for no tool and find none. */
+/** The percentage of the messages of CHATTER, which need no tool, for which the search finds no tool. */
 async function unanswered(find: Find): Promise<number> {
   const answers = await Promise.all(CHATTER.map((message) => find(message, 5)))
   return (100 * answers.filter((places) => places.length === 0).length) / CHATTER.length
@@ -109,7 +109,7 @@ function ourSearch(definitions: readonly ToolDefinition[]): Find {
     ])
 }
 
-/** Okapi BM25 with its usual figures (1.2 and 0.75) over the words of the whole definition, as a text search without tuning does. */
+/** A text search without tuning: Okapi BM25 with its usual parameters (1.2 and 0.75) over the words of the whole definition. */
 function plainBm25(definitions: readonly ToolDefinition[]): Find {
   const documents = definitions.map(({ function: { name, description, parameters } }) =>
     words([name, description, argumentText(parameters)].join(' ')),
@@ -141,7 +141,7 @@ function plainBm25(definitions: readonly ToolDefinition[]): Find {
   }
 }
 
-/** The search whose list has one place for tools that are the same to a person. */
+/** Changes a search, so that tools which a person cannot tell apart have only one place in its list. */
 function onePlaceEach(definitions: readonly ToolDefinition[], find: Find): Find {
   const areSame = sameTools(definitions)
   return async (question, limit) => {

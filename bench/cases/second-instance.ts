@@ -19,7 +19,7 @@ import type { Reads } from '../servers/count-reads.ts'
 
 const POLL_MS = 20
 const IDLE_MS = 3_000
-/** The number of writes per round. A write is seen after a short time. */
+/** The number of writes per round. */
 const WRITES = 3
 /** A user's list reads two layers in Firestore: the user's and the global one. */
 const LAYERS = 2
@@ -27,7 +27,10 @@ const LAYERS = 2
 const WRITE = 'a write by another instance'
 const IDLE = 'a list that nobody writes to'
 
-/** The time until one instance lists what another instance wrote to a layer of 753 definitions, and the reads for this. */
+/**
+ * Measures the time until one instance lists a definition that another instance wrote to a layer of 753 definitions, and how many
+ * documents it reads from Firestore for this.
+ */
 export function secondInstance(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

@@ -12,14 +12,14 @@ import type { Round, Sample } from '../measure/round.ts'
 import { LIST_PATH, ask } from '../processes/ask.ts'
 import { withServers } from '../processes/server-process.ts'
 
-/** The number of starts per round. A start takes little time, and the times differ much. */
+/** The number of starts per round. A start takes little time, but the times of starts differ much. */
 const STARTS = 3
 
 const NONE = 'no definitions'
 const FIRST = 'the first start with 753 files'
 const SECOND = 'a second start with 753 files'
 
-/** The time from the start of a server to its first list, with a definition in each of 753 files, and without definitions. */
+/** Measures the time from the start of a server to its first list, with one definition in each of 753 files, and with none. */
 export async function secondStart(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const none = await makeData(join(folder, 'none'), [])
   const definitions = bfclDefinitions()
@@ -40,7 +40,7 @@ export async function secondStart(folder: string, { rounds: count }: Effort): Pr
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** Data without definitions, and a folder with each of these definitions in a file of its own. Returns the environment. */
+/** Makes a data folder without definitions, and a folder with one file for each definition. Returns the server's environment. */
 async function dataWithFiles(
   folder: string,
   definitions: readonly ToolDefinition[],

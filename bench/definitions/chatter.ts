@@ -1,4 +1,4 @@
-/** What people say to a model for which no tool is needed. */
+/** Messages of people to a model that need no tool. */
 export const CHATTER: readonly string[] = [
   'hello how are you',
   'hi there',

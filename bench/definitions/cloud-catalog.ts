@@ -20,7 +20,7 @@ export async function putDefinitions(
   }
 }
 
-/** A job token for every tool of these layers. There are at most 64 tools. */
+/** Gets a job token for every tool of these layers. Together, the layers may have at most 64 tools. */
 export async function mintToken(server: Address, layers: readonly Layer[]): Promise<string> {
   type Item = { readonly name: string; readonly digest: Digest }
   const tools: Item[] = []
@@ -36,7 +36,7 @@ export async function mintToken(server: Address, layers: readonly Layer[]): Prom
   return (await send<{ token: string }>(server, 'POST', '/workflows/jobs/tokens', minted)).token
 }
 
-/** Writes the listed tools into the collection that the typical function reads. Each is a document with its schema as a map. */
+/** Writes each listed tool, as one document, into the collection that `servers/typical-function.ts` reads. */
 export async function putCollection(
   { project, firestore: host }: Emulators,
   definitions: readonly ToolDefinition[],
@@ -56,7 +56,7 @@ export async function putCollection(
   await firestore.terminate()
 }
 
-/** Sends JSON and reads the JSON of the answer. Rejects unless it is a 2xx. */
+/** Sends JSON and reads the JSON of the answer. Rejects unless the status is 2xx. */
 export async function send<T>(
   { url, token = '' }: Address,
   method: 'GET' | 'POST' | 'PUT',

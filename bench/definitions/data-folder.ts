@@ -24,7 +24,7 @@ export async function makeData(
   const dataFolder = join(folder, `data-${definitions.length}`)
   const emptyFolder = join(folder, 'no-files')
   for (const path of [dataFolder, emptyFolder]) mkdirSync(path, { recursive: true })
-  // As a server leaves a folder. Without the list, a start would miss the other databases.
+  // A server leaves this list in its folder. Without the list, a start would report the other databases as missing.
   const list = new DatabaseList(dataFolder, [], NO_LOG)
   const sent = definitions as readonly unknown[] as readonly JsonValue[]
   const services = createServices({

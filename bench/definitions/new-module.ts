@@ -2,10 +2,10 @@ import { invocation } from './echo-tool.ts'
 
 const FUNCTIONS = 40
 
-/** The files of a module in `newModuleOfFiles`. */
+/** The number of files of a module of `newModuleOfFiles`. */
 export const FILES = 20
 
-/** The module of `newModule` in 20 files: the tool in `__init__.py`, which imports the others, and two functions in each of them. */
+/** The module of `newModule` in 20 files. `__init__.py` has the tool and imports the other files, which have up to three functions. */
 export function newModuleOfFiles(number: number) {
   const { source, ...rest } = newModule(number)
   const [head = '', ...functions] = source.split('\ndef step_')
@@ -21,7 +21,7 @@ export function newModuleOfFiles(number: number) {
   return { ...rest, files: Object.fromEntries([['__init__.py', init], ...siblings]) }
 }
 
-/** A new module of about 6 kB: its tool, and other functions, as many as are usual in a module of that size. */
+/** A new module of about 6 kB, with its tool and 40 other functions. */
 export function newModule(number: number) {
   const functions = Array.from(
     { length: FUNCTIONS },

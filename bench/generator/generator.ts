@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { CORE, pinned } from '../processes/pin.ts'
 
-/** The requests, the number of connections, and the duration. */
+/** A load: its requests, the number of connections, and the duration. */
 export type Load = {
   readonly url: string
-  /** Requested one after the other, again and again. */
+  /** The paths are requested one after the other, again and again. */
   readonly paths: readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** Sent by POST. Without a body the requests are GETs. */
+  /** The body of each request, which is then a POST. Without a body the requests are GETs. */
   readonly body?: string
   readonly connections: number
   readonly seconds: number

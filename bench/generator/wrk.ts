@@ -9,8 +9,8 @@ import type { Generator, Load, LoadResult } from './generator.ts'
 const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
 /**
- * wrk does not measure its processor time, but the shell does. Its second line has the time of its children: `0m1.5s 0m0.7s`.
- * In the locales of some countries bash would print a comma for the point.
+ * wrk does not measure its processor time, but the shell does. The second line of `times` has the time of the shell's children:
+ * `0m1.5s 0m0.7s`. With `LC_ALL=C`, bash prints a decimal point and never a comma.
  */
 const TIMED = 'LC_ALL=C; printed=$(wrk "$@") && times && echo "$printed"'
 const CHILDREN = /^.+\n(\d+)m([\d.]+)s (\d+)m([\d.]+)s\n/

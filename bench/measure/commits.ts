@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 const HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
 
-/** The byte of a database's header that is 2 if it has a write-ahead log, and the place of its counter of changes. */
+/** Positions in the header of a database: of the byte that is 2 if there is a write-ahead log, and of the counter of changes. */
 const VERSION_AT = 18
 const COUNTER_AT = 24
 

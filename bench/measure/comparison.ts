@@ -40,14 +40,14 @@ export type ComparisonResult = Comparison & {
   readonly ratio?: number
   /** Undefined without a goal, and if the generator was the limit. */
   readonly met?: boolean
-  /** True if the generator could not send what a server could have answered, so that the ratio does not compare the servers. */
+  /** True if a server waited for the generator, so that the ratio does not compare the servers. */
   readonly generatorIsLimit?: true
 }
 
 /** A server that uses less than this share of its core waits for something. */
 const BUSY_AT_LEAST = 0.9
 
-/** Compares, and says if the generator was the limit. */
+/** Makes a comparison from the figures of the rounds, and tells whether the generator was the limit. */
 export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { met, ...result } = ratioOf(comparison, rounds)
   if (isGeneratorLimit(comparison, rounds, met)) return { ...result, generatorIsLimit: true }
@@ -55,8 +55,8 @@ export function compare(comparison: Comparison, rounds: readonly Round[]): Compa
 }
 
 /**
- * True if a server waited while the generator used more of its core. If only our server waited, the true ratio is higher than
- * the measured one, so a goal that was met stays met.
+ * True if a server waited while the generator used more of its core than the server. If only our server waited, the true ratio is
+ * higher than the measured ratio. So if the goal is met, the result is false.
  */
 function isGeneratorLimit(
   { ours, against, metric }: Comparison,

@@ -12,7 +12,7 @@ export type Contender = {
   /** Called before each load. Returns the paths that are requested one after the other. */
   readonly paths: () => readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** Sent by POST. Without a body the requests are GETs. */
+  /** The body of each request, which is then a POST. Without a body the requests are GETs. */
   readonly body?: string
 }
 
@@ -22,14 +22,14 @@ export type Effort = {
   readonly seconds: number
 }
 
-/** The number of connections for throughput, and for latency. */
+/** The number of connections to measure throughput (`MANY`) and latency (`ONE`). */
 const MANY = 32
 const ONE = 1
 const WARM_UP_SECONDS = 1
 /** A server is idle if it used at most `used` of processor time in `observed`. The wait for this ends after `atMost`. */
 const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 
-/** In each round, loads one contender after the other: first all of them for throughput, then all for latency. */
+/** Measures contenders in rounds. In a round, it loads one contender after the other: first all for throughput, then all for latency. */
 export async function loadRounds(contenders: readonly Contender[], effort: Effort): Promise<Round[]> {
   for (const contender of contenders) await load(contender, MANY, { ...effort, seconds: WARM_UP_SECONDS })
   const rounds: Round[] = []
@@ -51,9 +51,10 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
 }
 
 /**
- * `busy` is the fraction of its core's time that the server used. If `busy` is well below 1, the server was not the limit.
- * `generatorBusy` is the same of the generator.
- * `cpuUs` is the processor time of one request. If the machine has other work, `cpuUs` is more reliable than requests per second.
+ * Loads a server once. Returns the figures of the generator, and these:
+ * - `busy`: the fraction of its core's time that the server used. If it is well below 1, the server was not the limit.
+ * - `generatorBusy`: the fraction of its core's time that the generator used.
+ * - `cpuUs`: the processor time of one request. If the machine has other work, it is more reliable than requests per second.
  */
 async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
   const { server, paths, headers, body } = contender

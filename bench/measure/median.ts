@@ -1,4 +1,4 @@
-/** The smallest value that at least `share` of the values do not exceed. NaN if there are no values. */
+/** A percentile: with `share` 0.99, the smallest value such that 99 % of all values are not larger. NaN if there are no values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN

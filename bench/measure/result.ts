@@ -72,7 +72,7 @@ export function resultOf(name: string, measured: Measured | NotRun): Result {
   }
 }
 
-/** Keeps a result as the last one of its case. */
+/** Saves a result. It replaces the saved result of its case. */
 export function saveResult(result: Result): void {
   mkdirSync(FOLDER, { recursive: true })
   writeFileSync(fileOf(`${result.case}.json`), `${JSON.stringify(result, undefined, 2)}\n`)

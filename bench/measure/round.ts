@@ -3,7 +3,7 @@ import { median } from './median.ts'
 /** The figures of one contender in one round, by metric. */
 export type Sample = Readonly<Record<string, number>>
 
-/** The figures of every contender, measured one after the other. So a slow minute of the machine affects all of them. */
+/** The figures of every contender. They are measured shortly after each other, so a slow minute of the machine affects all. */
 export type Round = Readonly<Record<string, Sample>>
 
 export function medians(rounds: readonly Round[]): Round {

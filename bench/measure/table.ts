@@ -16,7 +16,7 @@ export function savePage(cases: readonly string[]): void {
   writeFileSync(PAGE, `${pageOf(results).join('\n')}\n`)
 }
 
-/** The lines of the page: when, on which machines and with which versions; the figures; and the circumstances of each case. */
+/** The lines of the page: the dates, machines and versions, then the figures, then the circumstances of each case. */
 export function pageOf(results: readonly Result[]): string[] {
   const measured = results.filter(({ notRun }) => notRun === undefined)
   const days = allOf(measured.map(({ date }) => date.slice(0, 10)))
@@ -30,7 +30,7 @@ export function pageOf(results: readonly Result[]): string[] {
   return ['# Measured speed', '', INTRODUCTION, '', ...facts, '', ...table, '', ...circumstances]
 }
 
-/** Each different text once, in order. */
+/** The different texts, sorted. */
 function allOf(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].toSorted()
 }
@@ -39,7 +39,7 @@ function machineOf({ cores, cpu }: Result): string {
   return `${cores} × ${cpu}`
 }
 
-/** One line for each case that was measured: when, on which machine, with which generator. */
+/** One line for each case that was measured, with its date, machine and generator. */
 export function circumstancesOf(results: readonly Result[]): string[] {
   return results.filter(({ notRun }) => notRun === undefined).map(circumstances)
 }

@@ -26,8 +26,8 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
 }
 
 /**
- * Times calls in turns: each contender makes one call, then each makes the next one. So what else the machine does meanwhile
- * changes the times of all of them alike. For small differences.
+ * Times calls in turns: each contender makes one call, then each makes its next call. So other work of the machine changes the times
+ * of all contenders alike, and small differences can be measured.
  */
 export async function timedInTurns(contenders: readonly Contender[], count: number): Promise<Round[]> {
   const rounds: Round[] = []
@@ -41,7 +41,7 @@ export async function timedInTurns(contenders: readonly Contender[], count: numb
   return rounds
 }
 
-/** The figures of times in microseconds. */
+/** The median and the 99th percentile of these times. */
 export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }

@@ -6,8 +6,8 @@ import type { NotRun } from '../measure/result.ts'
 const FOLDER = fileURLToPath(new URL('../python', import.meta.url))
 
 /**
- * Lends the interpreter of a virtual environment with the packages of the runner and of its peers. So the runner and its
- * peers start the same Python with the same packages. If the machine cannot run them, returns the reason.
+ * Calls `work` with the interpreter of a virtual environment that has the packages of the runner and of its peers. So the runner
+ * and its peers start the same Python with the same packages. If the machine cannot run them, returns the reason.
  */
 export async function withBenchPython<T>(work: (python: string) => Promise<T>): Promise<T | NotRun> {
   if (process.platform !== 'linux') return { notRun: 'The jail of a call is complete on Linux only.' }

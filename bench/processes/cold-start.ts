@@ -13,8 +13,8 @@ import { CORE, pinned } from './pin.ts'
 export type FirstRequest = { readonly path: string; readonly token?: string; readonly layers?: string }
 
 /**
- * Starts a function in a new process, as the platform does, and sends one request as soon as it listens. The
- * answer must have `layers` as its X-Tools-Layers, because another catalog would be another measurement.
+ * Starts a function in a new process, as the platform does, and sends one request as soon as the process listens. The header
+ * X-Tools-Layers of the answer must be `layers`, because the times of different catalogs cannot be compared.
  */
 export async function coldStart(env: NodeJS.ProcessEnv, first: FirstRequest): Promise<Sample> {
   const startedMs = performance.now()

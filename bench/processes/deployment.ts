@@ -17,7 +17,7 @@ export type Deployment = {
   readonly build: (name: string) => Promise<string>
 }
 
-/** Builds the functions in a copy of their folder, with the shipped file layer or with an empty one. */
+/** Builds the functions in a copy of their folder, with the shipped file layer or with an empty file layer. */
 export async function makeDeployment(
   folder: string,
   { hasFileLayer }: { readonly hasFileLayer: boolean },

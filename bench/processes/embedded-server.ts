@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../functions/src/local.ts', import.meta.url))
 
-/** Lends the embedded server with its own runner, as `npm start` runs it, not pinned to a core. Stops it when the work ends. */
+/**
+ * Calls `work` with the URL of an embedded server, which has its own runner, as under `npm start`. The server is not pinned to a
+ * core. Stops the server when the work ends.
+ */
 export async function withEmbeddedServer<T>(
   folder: string,
   { python, env }: { readonly python: string; readonly env: Readonly<Record<string, string>> },

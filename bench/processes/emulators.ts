@@ -8,13 +8,13 @@ const host = '127.0.0.1'
 
 export type Emulators = {
   readonly project: string
-  /** As host:port. */
+  /** The address of the Auth emulator, as host:port. */
   readonly auth: string
-  /** As host:port. */
+  /** The address of the Firestore emulator, as host:port. */
   readonly firestore: string
 }
 
-/** Lends the emulators of Firestore and Auth on free ports. If the machine cannot run them, returns the reason. */
+/** Calls `work` with the emulators of Firestore and Auth, on free ports. If the machine cannot run them, returns the reason. */
 export async function withEmulators<T>(
   folder: string,
   work: (emulators: Emulators) => Promise<T>,

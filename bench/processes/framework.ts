@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
 import type { Emulators } from './emulators.ts'
 
-/** The program of the Functions Framework, as the platform starts it. */
+/** The path of the program of the Functions Framework, which the platform starts. */
 export const FRAMEWORK = join(
   dirname(createRequire(import.meta.url).resolve('@google-cloud/functions-framework')),
   'main.js',

@@ -10,7 +10,7 @@ export type FreshOrder = {
   readonly arguments: unknown
 } & ({ readonly folder: string } | { readonly source: string })
 
-/** One call in a new interpreter. Resolves when its answer is complete, before its process has ended. */
+/** Makes one call in a new interpreter. Resolves when the answer is complete, which is before the process has ended. */
 export async function callFreshInterpreter(python: string, order: FreshOrder): Promise<unknown> {
   const child = spawn(python, ['-I', FRESH], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(order))

@@ -6,14 +6,14 @@ const END_OF_HEAD = '\r\n\r\n'
 type Headers = Readonly<Record<string, string>>
 
 export type KeepAliveClient = {
-  /** Sends a request. Only one can run at a time. Resolves to the JSON of the answer. Rejects if the status is not 200. */
+  /** Sends a request, one at a time. Resolves to the JSON of the answer. Rejects if the status is not 200. */
   readonly send: (method: 'GET' | 'POST', path: string, body?: unknown, headers?: Headers) => Promise<unknown>
   /** False after the server has closed the connection. The runner closes a connection that is idle for five seconds. */
   readonly isOpen: () => boolean
   readonly close: () => void
 }
 
-/** One connection, with only the HTTP that the runner uses. The cost of a larger client would hide the measured cost. */
+/** Opens one connection. It knows only the HTTP that the runner uses, because a larger client would cost more than the server. */
 export async function keepAliveClient(port: number, token = ''): Promise<KeepAliveClient> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = Buffer.alloc(0)

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const PAUSE_MS = 1
 
-/** Resolves when a process listens on a port of this machine. Rejects if none does in time. */
+/** Resolves when a process listens on a port of this machine. Rejects after `withinMs`. */
 export async function listening(port: number, withinMs = 60_000): Promise<void> {
   const endsMs = performance.now() + withinMs
   while (!(await isListening(port))) {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** The core of the server and the core of the generator. So neither of them uses the other's processor time. */
+/** The core of the server and the core of the generator. They differ, so that neither takes processor time from the other. */
 export const CORE = { server: 0, generator: 1 } as const
 
 /** True if both can have their own core. Without `taskset` they share all cores, and `pinned` in the result is false. */

@@ -19,7 +19,7 @@ const POLL_MS = 100
 /** For each child the runner has a channel, a pipe and a pidfd, and a zygote has a pidfd. */
 const DESCRIPTORS_OF_CHILD = 4
 
-/** Counts when the numbers have not changed for a second. The runner makes its directories in `folder`. */
+/** Waits until the numbers have not changed for a second, and returns them. The runner makes its directories in `folder`. */
 export async function holdingsOf(runner: number, folder: string): Promise<Holdings> {
   const endsMs = performance.now() + AT_MOST_MS
   let counts = count(runner, folder)

@@ -16,7 +16,7 @@ export type PythonRunner = {
   readonly isolation: string
   /** Opens a new connection. */
   readonly connect: () => Promise<KeepAliveClient>
-  /** The variables that tell a service its endpoint. */
+  /** The variables that tell a service the endpoint and the secret of this runner. */
   readonly address: { readonly RUNNER_URL: string; readonly RUNNER_SECRET: string }
 }
 
@@ -28,7 +28,7 @@ export type StartedRunner = {
   readonly stop: () => Promise<void>
 }
 
-/** Lends a runner that has measured its isolation. Stops it when the work ends. */
+/** Calls `work` with a runner that has measured its isolation. Stops the runner when the work ends. */
 export async function withRunner<T>(
   python: string,
   work: (runner: PythonRunner) => Promise<T>,

@@ -4,7 +4,7 @@ import { nextMessage, startNodeProcess } from './node-process.ts'
 import type { NodeProcessOptions } from './node-process.ts'
 
 export type ServerProcess = Address & {
-  /** The time of its start, from `performance.now()`. */
+  /** The time of the server's start, from `performance.now()`. */
   readonly startedMs: number
   readonly pid: number
   readonly usage: () => Promise<Usage>
@@ -13,7 +13,7 @@ export type ServerProcess = Address & {
 
 export type StartServer = (file: string, options?: NodeProcessOptions) => Promise<ServerProcess>
 
-/** Lends servers, each from a file of `servers/`. Stops them when the work ends. */
+/** Calls `work` with a function that starts servers, each from a file of `servers/`. Stops them when the work ends. */
 export async function withServers<T>(work: (start: StartServer) => Promise<T>): Promise<T> {
   const started: ServerProcess[] = []
   try {

@@ -7,10 +7,10 @@ import type { PythonRunner } from './python-runner.ts'
 
 /** The number of calls without a pause. They find no waiting child, so the pool then keeps as many children as it may. */
 const BURST = 50
-/** The time to start a process that has imported the packages of a module. */
+/** How long to wait until the runner has a process that has imported the packages of the module, for the next children. */
 const PACKAGES_MS = 3_000
 
-/** Calls a module until its children wait with its packages imported. Later calls need no source. */
+/** Calls a module until children wait that have imported its packages. Returns a call without the source. */
 export async function warmModule(
   client: KeepAliveClient,
   { isolation }: PythonRunner,
@@ -27,7 +27,7 @@ export async function warmModule(
   return call
 }
 
-/** Makes one call. Throws if the call fails, because a failure would look like a quick answer. */
+/** Makes one call. Throws if the call fails, because a failure would be measured as a quick answer. */
 export async function callTool(client: KeepAliveClient, call: Invocation): Promise<void> {
   const answer = (await client.send('POST', '/invoke', call)) as Record<string, unknown>
   assert.equal(answer['outcome'], 'success', JSON.stringify(answer))

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def main() -> None:
-    """One call."""
+    """Makes one call."""
     order = json.loads(sys.stdin.buffer.read())
     name, _, _ = order["tool"].partition(":")
     specs = _specs_of_source(name, order["source"]) if "source" in order else _specs(name, order["folder"])

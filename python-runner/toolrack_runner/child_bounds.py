@@ -1,4 +1,4 @@
-"""What the jail allows each child. The child's side sets these bounds, and the server process counts with them."""
+"""The bounds of each child. Code in the child sets them, and the server process uses them in its calculations."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""The error codes that the runner uses, some of the closed list in packages/contract/src/error-code.ts.
+"""The error codes that the runner uses. They are a part of the closed list in packages/contract/src/error-code.ts.
 
-Recognise an error by its code, never by its text. Tests compare both lists with packages/contract/vectors/errors.json.
+Recognize an error by its code, never by its text. Tests compare both lists with packages/contract/vectors/errors.json.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Which files a module of several may have, and its digest. `packages/contract/vectors/module-files.json` has test cases.
+"""The rules for the files of a module with several files, and their digest.
 
-The server process of the runner uses this too, so nothing here reads the content of a file.
+`packages/contract/vectors/module-files.json` has test cases. The server process uses these functions too, so none of them
+parses the content of a file.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ _SHOWN_CHARS = 64
 
 
 def files_fault(module: str, sizes: Mapping[str, int]) -> Fault | None:
-    """The first fault of a set of files, given the bytes of each by its path; None if a module may have them."""
+    """The first fault of a set of files; None if a module may have them. `sizes` has the bytes of each file by its path."""
     whole = f"{module}/"
     if len(sizes) > FILES_MAX:
         sentence = f"the module has {len(sizes)} files; at most {FILES_MAX} are allowed. Join some, or split the module."
@@ -43,7 +44,7 @@ def files_fault(module: str, sizes: Mapping[str, int]) -> Fault | None:
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """The sha256 of several files: that of the canonical JSON (RFC 8785) of `[{"path", "sha256"}]`, sorted by path."""
+    """The digest of several files: the sha256 of the canonical JSON (RFC 8785) of `[{"path", "sha256"}]`, sorted by path."""
     listed = [{"path": path, "sha256": hashlib.sha256(files[path]).hexdigest()} for path in sorted(files)]
     text = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -58,9 +59,9 @@ def folders_of(path: str) -> Iterator[str]:
 
 
 def module_paths(paths: Iterable[str]) -> dict[str, str]:
-    """The path of each file or folder that an import finds, by its dotted name; the package itself is the empty name.
+    """The path of each file or folder that an import finds, by its dotted name. The package itself has the empty name.
 
-    A folder without `__init__.py` is a namespace package, and a file comes before it.
+    A folder without `__init__.py` is a namespace package. If a file has the same name, an import finds the file.
     """
     found: dict[str, str] = {}
     paths = sorted(paths)

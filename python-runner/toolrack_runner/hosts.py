@@ -55,12 +55,12 @@ def why_no_address(position: int) -> str:
 
 
 def is_this_machine(name: str) -> bool:
-    """True for a name that every resolver leads to the machine itself (RFC 6761), and for the usual names of /etc/hosts."""
+    """True for the names of the machine itself: those that every resolver knows (RFC 6761), and those of /etc/hosts."""
     return name in _OF_THIS_MACHINE or name.endswith(".localhost")
 
 
 def why_not_this_machine(position: int, name: str) -> str:
-    """The error text for such a name at this position of a spec's `network`, without its full stop."""
+    """The error text for a name of this machine at this position of a spec's `network`, without its full stop."""
     return (
         f"network[{position}] names '{name}', which is the machine of the runner, and tools are connected to public "
         "addresses only. Name a public host, or ask the operator to allow this machine: "

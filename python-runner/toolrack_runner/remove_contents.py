@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 class MovedError(OSError):
-    """A directory was moved while it was being emptied. Its ".." is now another directory, which must not be emptied."""
+    """A directory was moved while it was being emptied. Now its ".." is a directory that must not be emptied."""
 
 
 def remove_contents(path: str) -> None:

@@ -1,10 +1,11 @@
 /**
- * A lint rule for the folders in which texts of strangers are compared with texts of strangers: nothing there looks for a text that is
- * no constant, because V8's searches and regular expressions can be quadratic. `packages/contract/src/matching` has what may be
- * used. An exception needs a comment with the reason: `oxlint-disable-next-line toolrack/linear-texts -- The list is ours.`
+ * A lint rule for the folders in which texts of strangers are compared with texts of strangers. Code there may search only for
+ * constants, because V8's searches and regular expressions can take quadratic time. For other searches it uses
+ * `packages/contract/src/matching`. An exception needs a comment with the reason:
+ * `oxlint-disable-next-line toolrack/linear-texts -- The list is ours.`
  */
 
-/** Methods that look for their first argument in a text, or for a text in a list, which cannot be told apart here. */
+/** Methods that search for their first argument in a text or in a list. The rule cannot tell a text from a list. */
 const SEARCHES = new Set(
   'endsWith includes indexOf lastIndexOf match matchAll replace replaceAll search split startsWith'.split(
     ' ',
@@ -40,7 +41,7 @@ const linearTexts = {
   },
 }
 
-/** The name of the method that is called, also as `text['split']`. A private method is one of ours. */
+/** The name of the method that is called, also as `text['split']`. Empty for a private method, which is never a search of V8. */
 function methodOf(callee) {
   if (callee.type !== 'MemberExpression' || callee.property.type === 'PrivateIdentifier') return ''
   return callee.computed ? String(callee.property.value ?? '') : callee.property.name
@@ -50,7 +51,7 @@ function isNamed(node, name) {
   return node.type === 'Identifier' && node.name === name
 }
 
-/** True for a literal, for a constant of a module, and for what is made of some. */
+/** True for a literal, for a constant of a module, and for an expression that is made only of these. */
 function isConstantIn(sourceCode, node) {
   const isConstant = (part) => isConstantIn(sourceCode, part)
   switch (node.type) {
@@ -67,7 +68,7 @@ function isConstantIn(sourceCode, node) {
   }
 }
 
-/** Names in capitals are constants in this code. One of the same module must also be declared outside of all functions. */
+/** True if the name is in capitals, and the variable is imported or declared outside of all functions. */
 function isConstantName(sourceCode, node) {
   if (!/^[A-Z][A-Z0-9_]*$/.test(node.name)) return false
   let scope = sourceCode.getScope(node)

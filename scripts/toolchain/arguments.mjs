@@ -1,19 +1,20 @@
 import { parseArgs } from 'node:util'
 import { HelpText, SetupError } from './setup-error.mjs'
 
-/** The exit code of a command that got arguments which it does not know. */
+/** The exit code of a command with unknown or missing arguments. */
 export const usageCode = 2
 
 const help = { help: { short: 'h', about: 'prints this, and does nothing else' } }
 
 /**
- * Reads what follows `npm run <name> --` as `{ values, words }`: the options by their names, and everything else in its order.
- * Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
+ * Reads the arguments after `npm run <name> --` as `{ values, words }`: the options by their names, and all other arguments in their
+ * order. Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
  *
- * `options` has for each option what it does (`about`), and the word for its value (`takes`) unless it is a switch.
- * `accepts` and `rule` check a value, and an option with `repeats` may have several. `words` has the word for the other
- * arguments (`is`), how many there may be (`most`), and the texts that are known (`oneOf`). With `rest`, only the first one
- * has to be known.
+ * `options` describes each option: what it does (`about`), and the word for its value (`takes`), which a switch does not have.
+ * `accepts` checks a value, and `rule` describes the allowed values. An option with `repeats` may have several values.
+ *
+ * `words` describes the other arguments: the word for one (`is`), how many there may be (`most`), and the allowed texts (`oneOf`).
+ * With `rest`, only the first argument must be one of these texts.
  */
 export function readArguments(command, args = process.argv.slice(2), env = process.env) {
   const { options = {}, words = {} } = command
@@ -28,7 +29,7 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   if (tokens.some(({ kind, name }) => kind === 'option' && name === 'help'))
     throw new HelpText(helpOf(command, known))
 
-  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
+  // npm reads its own options before `--`, and does not pass them on. So `npm run deploy --dry-run` would deploy.
   for (const [name, { takes, short }] of Object.entries(options)) {
     if (tokens.some((token) => token.name === name)) continue
     const [kept] = [name, short].filter((each) => each !== undefined && isKeptByNpm(each, env)).map(dashed)
@@ -37,7 +38,7 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
         `npm keeps '${kept}' for itself: write '--' before it, as in ${callOf(command)} ${kept}${takes ? ` ${takes}` : ''}`,
       )
   }
-  // A command without this option would do what the user only wanted to see.
+  // With `--dry-run`, the user wants to change nothing. A command without this option would change something.
   if (!Object.hasOwn(options, 'dry-run') && isKeptByNpm('dry-run', env))
     throw wrong("npm keeps '--dry-run' for itself, and this command has no such option. Nothing was done.")
   const values = {}
@@ -55,14 +56,14 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
     if (takes === undefined) return true
     const isMissing = !value || (!inlineValue && value.startsWith('-'))
     if (isMissing || !accepts(value)) throw wrong(`${rawName} takes ${rule}.`)
-    // Otherwise the last one would win without a word.
+    // Otherwise only the last of several values would count, without a message.
     if (Object.hasOwn(values, name) && !repeats) throw wrong(`${rawName} is there more than once.`)
     return value
   }
 
   function wordOf(text, index) {
     const { is, most = 0, oneOf, rest } = words
-    // A folder '' would be the current folder.
+    // As a folder, '' would mean the current folder.
     if (text === '') throw wrong('An argument is empty: a variable in the command may have no value.')
     if (index >= most) throw unknown(`argument '${text}'`, text, optionNames())
     if (oneOf === undefined || oneOf.includes(text) || (rest && index > 0)) return text
@@ -83,7 +84,7 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   }
 }
 
-/** True if npm read this option as one of its own. npm tells the names of options in lower case. */
+/** True if npm read this option as one of its own. npm sets a variable for the option, with its name in lower case. */
 function isKeptByNpm(name, env) {
   return Boolean(env[`npm_config_${name.replaceAll('-', '_').toLowerCase()}`])
 }
@@ -131,12 +132,12 @@ function nearest(sent, candidates) {
   return best !== undefined && best.share <= 1 / 3 ? best.candidate : undefined
 }
 
-/** A text without its hyphens in front. */
+/** The text in lower case, without the hyphens at its beginning. */
 function bare(text) {
   return text.replace(/^-+/, '').toLowerCase()
 }
 
-/** How many characters have to be inserted, deleted, replaced or exchanged with their neighbour to make one text of the other. */
+/** How many characters must be inserted, deleted, replaced or exchanged with their neighbor to turn one text into the other. */
 function distance(from, to) {
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= from.length; row += 1) {

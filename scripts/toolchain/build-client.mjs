@@ -47,7 +47,10 @@ async function writeTypes(node, outDir) {
   rmSync(emitted, { recursive: true })
 }
 
-/** A type file with the imports of the published package: the contract is in a folder beside the client's, and modules end in `.js`. */
+/**
+ * Changes the imports of a type file to those of the published package. There the contract is in a folder beside the client's, and
+ * the names of modules end in `.js`.
+ */
 function published(text) {
   return text
     .replaceAll("'@toolrack/contract'", "'../../contract/src/index.ts'")

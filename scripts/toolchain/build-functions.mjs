@@ -17,7 +17,7 @@ export async function buildFunctions(node, options) {
 }
 
 /**
- * Bundles our own code. Packages that the deploy manifest lists stay imports. Cloud Functions load `index`; `local` is
+ * Bundles our own code. Packages that `functions/package.json` lists stay imports. Cloud Functions load `index`; `local` is
  * the server of the container. The other entries are separate files, because they are loaded by path.
  * @param {string} functionsDir
  * @param {Pick<import('esbuild').BuildOptions, 'logLevel'>} [options]
@@ -67,8 +67,8 @@ function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {
 }
 
 /**
- * The schemas of routes are for tests only. In a bundle without splitting, their import of zod would be an import of the bundle, and
- * every cold start would wait for it.
+ * A plugin that leaves the schemas of routes out, because only tests need them. They import zod. A bundle without splitting would
+ * import zod at every cold start.
  */
 const withoutRouteSchemas = {
   name: 'without the schemas of routes',

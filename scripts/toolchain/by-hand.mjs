@@ -8,9 +8,9 @@ import { servingEnvironment } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * What `npm run build` says about the emulators: the line that starts them by hand. The line sets what this shell lacks:
- * the Node of the functions, a Java that is new enough, and the Firestore emulator of the Google Cloud SDK. It also marks the
- * emulators as a server of this checkout, so that no install replaces the packages beneath them.
+ * The text that `npm run build` prints: a command that starts the emulators by hand. The command sets the variables that this shell
+ * lacks: for the Node of the functions, a Java that is new enough, and the Firestore emulator of the Google Cloud SDK. It also marks
+ * the emulators as a server of this checkout, so that no install replaces the packages while they run.
  */
 export function byHand(node) {
   if (process.platform === 'win32') return ''

@@ -32,8 +32,8 @@ export async function runProgram(mode, file, args = [], options = {}) {
 }
 
 /**
- * Imports a module of the checkout as `module` with the pinned Node, and runs `code`, with `env` beside the environment. Returns the
- * output of the code.
+ * Imports a module of the checkout as `module` with the pinned Node, and runs `code`. `env` has additional environment variables.
+ * Returns the output of the code.
  */
 export function evaluate(node, path, code = '', env = {}) {
   const url = pathToFileURL(join(root, path)).href

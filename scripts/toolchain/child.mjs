@@ -6,16 +6,20 @@ import { delimiter, dirname } from 'node:path'
 const isWindows = process.platform === 'win32'
 /** The signals by which a user or a supervisor ends a command. */
 export const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** The time within which a second signal of the same kind is ignored. */
 const echoMs = 1_000
 
 /** Options of `runChild` for a child whose output is collected and not shown. */
 export const quiet = { stdio: ['ignore', 'pipe', 'pipe'] }
 
 /**
- * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), to
- * `interruptedBy`, the signal that asked this process to stop (or undefined), and to the `output` that was not shown.
+ * Runs a child to its end. Resolves to an object with these fields:
+ * - `code`, the exit code of the child
+ * - `endedBy`, the signal that ended the child, or null
+ * - `interruptedBy`, the signal that asked this process to stop, or undefined
+ * - `output`, the output of the child that was not shown
  *
- * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. The terminal
+ * The child has a session of its own, so a Ctrl-C in the terminal reaches the child only through this process. The terminal
  * sends a Ctrl-C to this process, and npm sends it again. So a signal that comes again within a second is not passed on
  * to the child. This process never ends before the child does.
  */
@@ -53,7 +57,7 @@ export async function runChild(command, args, { onSpawn, ...options } = {}) {
   }
 }
 
-/** A signal that is aborted when this process has to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */
+/** An AbortSignal that is aborted when this process has to stop. The listeners stay, because under npm a Ctrl-C arrives twice. */
 export function stopSignal() {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop.abort())

@@ -1,6 +1,6 @@
 /**
- * The suites that only `npm run test:all` runs. Each of them repeats or samples: it tries in many ways, or many times, a promise that
- * a suite of `npm test` tries once. Suites that are not listed here belong to `npm test`.
+ * The suites that only `npm run test:all` runs. A suite of `npm test` tests each promise once. These suites test the promise many
+ * times or in many ways. Suites that are not listed here belong to `npm test`.
  */
 export const deepSuites = [
   // Random requests, schemas, messages and system calls.
@@ -41,7 +41,7 @@ export const deepSuites = [
   'test/functions/stores/firestore/tampered-audit-documents.test.ts',
   'test/functions/stores/sqlite/tampered-audit-file.test.ts',
 
-  // The stores over Firestore: the same suites run over SQLite in `npm test`, and journeys over Firestore in `test/e2e/firebase`.
+  // The stores with Firestore. `npm test` runs the same suites with SQLite, and tests Firestore in `test/e2e/firebase`.
   'test/functions/stores/firestore/answers-for-always.test.ts',
   'test/functions/stores/firestore/changes-of-instances.test.ts',
   'test/functions/stores/firestore/document-changes.test.ts',
@@ -101,7 +101,7 @@ export const deepSuites = [
   'test/functions/features/rules/received-values.test.ts',
   'test/functions/hosts/said-and-done.test.ts',
 
-  // Commands that build, install or start several programs. `npm test` has a journey through each part of them.
+  // Commands that build, install or start several programs. `npm test` tests each part of them once.
   'test/bench/main.test.ts',
   'test/client/package.test.ts',
   'test/client/size.test.ts',
@@ -126,5 +126,5 @@ export const deepSuites = [
   'test/scripts/install.test.ts',
 ]
 
-/** The suites that install packages from an index. `npm run test:packages` runs them, and nothing else does. */
+/** The suites that install packages from an index. Only `npm run test:packages` runs them. */
 export const packageSuites = ['test/python-runner/packages']

@@ -44,7 +44,7 @@ export function emulatorEnvironment(node) {
 }
 
 /**
- * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. The emulators have their own
+ * Starts the emulators of `config`, the path of a firebase.json, and resolves when they are ready. The emulators have their own
  * session. They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
  * `folder`.
  * @param {{
@@ -80,7 +80,7 @@ export async function startEmulators({ machine, config, folder, signal, onOutput
   const { stop, ended } = lent(child, signal, () => killKept(mark))
 
   await Promise.race([ready, ended])
-  // firebase-tools reports an error of functions that throw when they are loaded, and goes on without them.
+  // If the functions throw when they are loaded, firebase-tools prints the error and goes on without the functions.
   const [, fault] =
     /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
   if (isReady && fault === undefined) return { stop, ended }
@@ -114,7 +114,7 @@ export async function startRunner({ node, python, signal, onOutput = () => {} })
   return { env, pid: child.pid, ...lent(child, signal) }
 }
 
-/** `stop()` and `ended` of a child that has a parent-death pipe on descriptor 3. */
+/** Makes `stop()` and `ended` for a child. The child also ends when its pipe on descriptor 3 closes: at the end of this process. */
 function lent(child, signal, onExit = () => {}) {
   child.stdio[3].on('error', () => {})
   const closed = once(child, 'close')
@@ -150,14 +150,14 @@ export function addressesOf({ emulators }) {
   )
 }
 
-/** The text of firebase-tools' file of secrets: one line for each secret. Single quotes around a value quote every character. */
+/** The text of `.secret.local`, from which firebase-tools reads secrets: one line for each. Single quotes quote every character. */
 export function secretsText(secrets) {
   return Object.entries(secrets)
     .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
     .join('')
 }
 
-/** Makes the functions' secrets that are missing. Without a value firebase-tools would look for the secret in the cloud. */
+/** Makes the functions' secrets that are missing. If one had no value, firebase-tools would search for it in the cloud. */
 export function writeLocalSecrets(node) {
   const path = join(root, 'functions/.secret.local')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''

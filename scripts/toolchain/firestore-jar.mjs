@@ -13,9 +13,9 @@ const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
  * Finds the Firestore emulator. Returns `{ isHere, env }`; `env` has the variable from which firebase-tools reads the
  * path of the emulator.
  *
- * firebase-tools finds the emulator in its own cache, and downloads it if it is not there. Some networks forbid that
- * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest. So
- * this function writes a small jar that names the class and refers to the SDK's jar.
+ * firebase-tools finds the emulator in its own cache, and downloads the emulator if it is not there. Some networks forbid this
+ * download, but allow the Google Cloud SDK. The SDK has the same emulator, as a jar without a main class in its manifest. So
+ * this function writes a small jar that names the main class and refers to the SDK's jar.
  * @param {string} root
  * @param {{ env?: NodeJS.ProcessEnv, home?: string }} [machine]
  */
@@ -82,7 +82,7 @@ export function shimJar(jar) {
   return Buffer.concat([file, directory, Buffer.from('PK\x05\x06'), end])
 }
 
-/** The CRC-32, which is before the size at the end of a gzip. zlib.crc32 needs Node 20.15; these scripts start on any Node 20. */
+/** The CRC-32, read from the end of a gzip. `zlib.crc32` needs Node 20.15, but these scripts must start on any Node 20. */
 function crc32(bytes) {
   return gzipSync(bytes).subarray(-8).readUInt32LE()
 }

@@ -4,7 +4,7 @@ import { readArguments, usageCode } from './arguments.mjs'
 import { SetupError } from './setup-error.mjs'
 import { pythonTests } from './suites.mjs'
 
-/** Each kind of attack, and the module or file that is its program. */
+/** The program of each kind of attack: a Python module or a TypeScript file. */
 const programs = {
   syscalls: { module: 'fuzz.syscalls', tries: 'every system call that the jail allows, from inside it' },
   messages: { module: 'fuzz.messages', tries: 'what a child writes on its channel to the runner' },
@@ -66,7 +66,7 @@ export function fuzzProgram(root, kind, options) {
   const { module, file } = programs[kind]
   if (file !== undefined) return { isPython: false, args: [join(root, file), ...flags], cwd: root }
   const cwd = join(root, pythonTests)
-  // The same import paths as under pytest: the runner's packages and those of the tests.
+  // The import paths are the same as under pytest: the packages of the runner and of the tests.
   const env = { PYTHONPATH: [cwd, join(root, 'python-runner')].join(delimiter) }
   return { isPython: true, args: ['-P', '-m', module, ...flags], cwd, env }
 }

@@ -8,14 +8,14 @@ import { refuseWhileServing } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * Fills `folders` with packages, unless a stamp in the first folder shows that they are installed. The stamp is one line
- * with the result of `digest`, which is called with the first folder, and the mode of the install. `full` packages also
- * satisfy `runtime`, and a folder that was `full` stays `full`.
+ * Fills `folders` with packages, unless a stamp file in the first folder shows that they are installed. The stamp is one line with a
+ * digest and the mode of the install. `digest` computes the digest from the path of the first folder. A folder with the mode `full`
+ * also has all packages of `runtime`, and keeps its mode.
  *
- * `fill(mode, place)` installs into a copy of the checkout's tree at `place`. The folders change only when that has
+ * `fill(mode, place)` installs into a copy of the checkout's tree at `place`. The folders change only when `fill` has
  * succeeded, so an install that fails or is interrupted leaves the old state. If the stamp has the same digest, the install
- * only adds packages: nothing that is in the folders moves, so a running server does not notice. Otherwise the folders are
- * replaced, which is refused while a server of this checkout runs.
+ * only adds packages. Nothing in the folders moves, so a running server can go on. Otherwise the folders are replaced, which is
+ * refused while a server of this checkout runs.
  */
 export async function install({ root, what, folders, digest, mode, fill }) {
   const [folder] = folders
@@ -29,7 +29,7 @@ export async function install({ root, what, folders, digest, mode, fill }) {
       const path = relative(root, each)
       return { folder: each, filled: join(place, path), old: join(work, 'old', path) }
     })
-    // A killed replacement leaves the only copy of the old packages here.
+    // If a replacement was killed, the only copy of the old packages is in `old`.
     restorePackages(pairs)
     clear()
     if (isDone()) return
@@ -45,10 +45,10 @@ export async function install({ root, what, folders, digest, mode, fill }) {
       refuseReplacement()
       if (isCurrent()) pairs.forEach(addPackages)
       else replacePackages(pairs)
-      // From here on nothing moves back.
+      // From here on, no old package is moved back.
       renameSync(work, done)
     } finally {
-      // Before the old packages are removed. If they cannot move back, they stay there for the next install.
+      // Comes before `clear`, which removes the old packages. If this throws, they stay in `old` for the next install.
       restorePackages(pairs)
       clear()
     }
@@ -116,7 +116,7 @@ export async function runInstaller({ what, command: [program, ...args], failed, 
 
 /**
  * Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id.
- * A signal ends this process only when the lock and what the install has begun are gone.
+ * After a signal, this process first ends or undoes the install and removes the lock.
  */
 async function withLock(path, what, action) {
   let interruptedBy
@@ -145,7 +145,7 @@ async function withLock(path, what, action) {
     } finally {
       rmSync(path, { force: true })
     }
-    // Node reads a signal once in each turn of its loop, and the present turn may have begun before the signal.
+    // Node reads signals once in each turn of its event loop. The current turn may have begun before the signal.
     await turn()
     await turn()
     endIfInterrupted()

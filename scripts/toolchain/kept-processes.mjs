@@ -4,7 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** The environment variable that marks the processes of a keeper. The processes that they start inherit it. */
 export const marker = 'KEPT_BY'
 
-/** Kills every process with this mark. No group or parent leads to the Firestore emulator: firebase-tools starts it in its own session. */
+/**
+ * Kills every process with this mark. The Firestore emulator cannot be found by its group or parent, because firebase-tools starts it
+ * in its own session.
+ */
 export function killKept(mark) {
   for (const pid of processesWith(`${marker}=${mark}`)) {
     try {
@@ -16,7 +19,7 @@ export function killKept(mark) {
 }
 
 /**
- * The processes that have `NAME=value` in their environment, without this one. None on Windows, which does not show it.
+ * The ids of all other processes with `NAME=value` in their environment. None on Windows, which does not show environments.
  * @param {string} setting
  */
 export function processesWith(setting) {
@@ -38,10 +41,7 @@ function environmentOf(pid) {
   }
 }
 
-/**
- * macOS and the BSDs show the environment of the user's own processes after their command. Windows has no program that
- * shows it, so no process is found there.
- */
+/** On macOS and the BSDs, `ps` shows the environment of the user's own processes after their command. Windows has no `ps`. */
 function pidsFromPs(setting) {
   const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
   const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], options)
@@ -49,7 +49,7 @@ function pidsFromPs(setting) {
 }
 
 /**
- * The processes in the output of ps whose line has this setting as a whole.
+ * The ids in the lines of `ps` that contain this setting between spaces.
  * @param {string} text
  * @param {string} setting
  */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
- * The line of a lock file that pip complains of in its output, as `{ number, text }`; undefined if it names none. The text is the
- * name and the version of the package.
+ * The line of a lock file that pip names in its error output, as `{ number, text }`; undefined if pip names no line. The text is
+ * the name and the version of the package.
  * @param {string} output
  * @param {string} lock
  * @returns {{ number: number, text: string } | undefined}
@@ -27,7 +27,7 @@ function numberIn(output, name) {
   return undefined
 }
 
-/** A package that pip has not found is named in an error only: `No matching distribution found for humanize==4.12.3`. */
+/** If pip has not found a package, its error names only the package: `No matching distribution found for humanize==4.12.3`. */
 function numberOfPackage(output, lines) {
   const errors = output.split('\n').filter((line) => line.startsWith('ERROR:'))
   const words = new Set(errors.flatMap((line) => line.split(/[\s,()]+/)))

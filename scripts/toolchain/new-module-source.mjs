@@ -29,7 +29,7 @@ TOOL_SPECS = [
 `
 }
 
-/** The source of its test. It imports only the module and pytest, so it needs no Toolrack. */
+/** The source of the new module's test. The test imports only the module and pytest, so it needs no Toolrack. */
 export function newTestSource(name) {
   return `"""Tests of ${name}.py. They need only pytest: python -m pytest"""
 

@@ -8,13 +8,13 @@ import { SetupError } from './setup-error.mjs'
 const nameMax = 64
 
 /**
- * Writes a module with an example, and a test of it. `path` is relative to `cwd`. Needs neither packages nor Python. Returns the
- * lines for the author. Throws a SetupError, and writes nothing then.
+ * Writes a module with an example, and a test of the module. `path` is relative to `cwd`. Needs neither packages nor Python. Returns
+ * the lines to print for the author. If it throws a SetupError, it has written nothing.
  */
 export function newModule(root, cwd, path) {
   const name = nameIn(path)
   const folder = dirname(path)
-  // The folder of the tests is no module, so a watched folder ignores it.
+  // The folder `tests` has no `__init__.py`, so a watched folder does not upload it as a module.
   const test = join(folder, 'tests', `test_${name}.py`)
   const at = (file) => resolve(cwd, file)
   if (!statSync(at(folder), { throwIfNoEntry: false })?.isDirectory())
@@ -44,7 +44,7 @@ function nameIn(path) {
   throw new SetupError(`${path}: the name of a module's file ends in .py, such as weather.py.`)
 }
 
-/** Why a module cannot have this name, as the check of the runner says it (`child/module/source.py`); undefined if it can. */
+/** The reason why a module cannot have this name, in the words of the runner (`child/module/source.py`), or undefined. */
 function nameFault(root, name) {
   const rule = `1 to ${nameMax} ASCII letters, digits and _, not starting with a digit, and no Python keyword`
   if (!/^[A-Za-z_]\w*$/.test(name) || name.length > nameMax || keywords.has(name))
@@ -56,7 +56,7 @@ function nameFault(root, name) {
   return `'${name}' is the name of ${owner}, which the file would hide. Rename it, for example to ${name}_tools.py.`
 }
 
-/** The packages beside the runner: those that are installed, and those that its locks name. */
+/** The names of the packages that modules can import: those that are installed, and those that the runner's locks name. */
 function packageNames(runner) {
   const library = join(runner, '.venv/lib')
   const versions = existsSync(library) ? readdirSync(library) : []

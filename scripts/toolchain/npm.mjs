@@ -11,10 +11,10 @@ const flagsOf = {
 }
 
 /**
- * Flags for `npm install`. `npm ci` is not used: it rejects a lock file without the optional packages of other platforms,
- * and npm itself writes such a lock if a registry lacks some of these packages. Install scripts stay off, because no
- * package needs one and npm 10 would run them. There is only one short retry: with npm's own settings an install without
- * a network takes many minutes to fail.
+ * Flags for `npm install`. `npm ci` is not used, because it rejects a lock file without the optional packages of other platforms.
+ * npm itself writes a lock file without them if a registry lacks them. Install scripts are off: no package needs one, but npm 10
+ * would run them. There is only one short retry, because with npm's own settings an install without a network takes many
+ * minutes to fail.
  */
 const npmFlags = [
   '--no-save',
@@ -23,7 +23,8 @@ const npmFlags = [
   '--prefer-offline',
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=1000',
-  // npm passes its own options on to the npm that a script runs. With these it would install nothing, or elsewhere.
+  // An npm that runs a script passes its own options on to this npm. These flags reset options with which this npm would install
+  // nothing, or install into another folder.
   '--dry-run=false',
   '--package-lock-only=false',
   '--global=false',
@@ -56,7 +57,7 @@ export function copyFiles(paths, from, to) {
     cpSync(join(from, path), join(to, path))
 }
 
-/** Points the links to workspaces at the checkout. On Windows npm makes them absolute, so they would point at `place`. */
+/** Makes the links to workspaces point to the checkout. On Windows npm makes absolute links, which would point to `place`. */
 function relink(root, place) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, { link, resolved }] of Object.entries(packages)) {

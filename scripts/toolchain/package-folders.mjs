@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 
 export const stampName = '.toolrack-stamp'
 
-/** Files that describe all packages of a folder. An addition replaces them, the stamp last. */
+/** Files that describe all packages of a folder. `addPackages` replaces them in this order, so the stamp comes last. */
 const summaries = ['.package-lock.json', stampName]
 
-/** Adds to `folder` the packages that only `filled` has. Both have the same lock, so the other packages are the same. */
+/** Adds to `folder` the packages that only `filled` has. Both come from the same lock file, so the other packages are equal. */
 export function addPackages({ filled, folder }) {
   if (!existsSync(filled)) return
   if (!existsSync(folder)) return move(filled, folder)
@@ -25,12 +25,12 @@ function addMissing(from, to) {
   }
 }
 
-/** Puts each `filled` in the place of its `folder`, which moves to `old`. */
+/** Moves each `folder` to its `old`, and each `filled` to the place of its `folder`. */
 export function replacePackages(pairs) {
   for (const pair of pairs) replace(pair, pairs)
 }
 
-/** Moves the old folders back after a replacement that did not come to its end. */
+/** Moves the old folders back after an incomplete replacement. */
 export function restorePackages(pairs) {
   for (const { folder, old } of pairs) {
     if (!existsSync(old)) continue
@@ -40,21 +40,22 @@ export function restorePackages(pairs) {
 }
 
 function replace({ filled, folder, old }, pairs) {
-  // A folder that was not there becomes an empty one, which can move back like the others.
+  // If the folder does not exist, makes an empty one, which can move back like the others.
   mkdirSync(folder, { recursive: true })
   mkdirSync(dirname(old), { recursive: true })
   try {
     renameSync(folder, old)
   } catch (err) {
     if (err.code === 'EXDEV') return replaceFromCopy(filled, folder, pairs)
-    // A container may have a volume mounted there, which cannot be moved. On Windows a program has opened a file.
+    // EBUSY: a container may have mounted a volume at `folder`, which cannot be moved. On Windows it means that a program has
+    // opened a file.
     if (err.code === 'EBUSY' && process.platform !== 'win32') return replaceEntries(filled, folder, pairs)
     throw err
   }
   if (existsSync(filled)) move(filled, folder)
 }
 
-/** For a folder that cannot move to `old`, on another file system. The old packages stay until the copy is complete. */
+/** Replaces a folder that cannot move to `old`, because `old` is on another file system. Removes nothing before the copy is complete. */
 function replaceFromCopy(filled, folder, pairs) {
   const copied = `${folder}.new`
   remove(copied)
@@ -66,7 +67,7 @@ function replaceFromCopy(filled, folder, pairs) {
   }
 }
 
-/** Empties the folder and fills it. No stamp is there meanwhile, so if this is interrupted the next command installs again. */
+/** Empties the folder and fills it. The stamps are removed first, so if this is interrupted, the next command installs again. */
 function replaceEntries(filled, folder, pairs) {
   for (const pair of pairs) remove(join(pair.folder, stampName))
   for (const name of readdirSync(folder)) remove(join(folder, name))
@@ -75,7 +76,7 @@ function replaceEntries(filled, folder, pairs) {
   if (names.includes(stampName)) move(join(filled, stampName), join(folder, stampName))
 }
 
-/** Moves a file or folder. Nothing that is half copied ever has the name `to`. */
+/** Moves a file or folder. An incomplete copy never has the name `to`. */
 function move(from, to) {
   try {
     renameSync(from, to)

@@ -20,8 +20,8 @@ export const nodePackages = {
 }
 
 /**
- * The path of the Node that runs Toolrack: the pinned Node, which npm installs here. The running Node is used instead if
- * it is new enough, and the pinned one is too old or cannot run here (no package, or musl instead of glibc).
+ * The path of the Node that runs Toolrack. This is the pinned Node, which npm installs into `scripts/node`. If the pinned Node is too
+ * old or cannot run here (no package, or musl instead of glibc), the running Node is used, if it is new enough.
  * @param {string} root
  * @param {{ running?: string, platform?: string }} [machine]
  */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const host = '127.0.0.1'
 
-/** How long a claim is valid at least. A program that asked for ports must listen on them within this time. */
+/** The shortest time for which a claim is valid. A program that asked for ports must listen on them within this time. */
 const claimMs = 600_000
 const claims = join(tmpdir(), `toolrack-ports-${process.getuid?.() ?? 'user'}`)
 
@@ -24,7 +24,7 @@ export async function isFree(port) {
   return true
 }
 
-/** Claims the port with a file, so that two programs that look for free ports at the same time get different ones. */
+/** Claims the port with a file, so that two programs that search for free ports at the same time get different ports. */
 function claim(port) {
   const period = Math.floor(Date.now() / claimMs)
   const [older, before, now] = [2, 1, 0].map((age) => join(claims, String(period - age)))
@@ -41,8 +41,8 @@ function claim(port) {
 }
 
 /**
- * `count` different ports on which nobody listens now, and that no other caller gets within ten minutes. They are below the
- * ports that systems assign by themselves. So no program that asks the system for a free port gets one of them either.
+ * Finds `count` different ports on which nobody listens now. No other caller gets them within ten minutes. They are below the
+ * ports that systems assign, so a program that asks the system for a free port does not get one of them either.
  * @param {number} count
  * @returns {Promise<number[]>}
  */

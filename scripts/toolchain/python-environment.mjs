@@ -13,13 +13,13 @@ import { fingerprint, install, readStamp, runInstaller } from './install.mjs'
 import { lineNamedBy } from './lock-line.mjs'
 import { findPython, PythonError } from './python.mjs'
 
-/** Flags to install exactly the packages of the lock, checked by their hashes, and only as wheels: nothing is built. */
+/** Flags of pip: install exactly the packages of the lock, check their hashes, and use only wheels, so that nothing is built. */
 const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
 
-/** With them pip fails soon. They are used if there are packages that worked before. */
+/** Flags with which pip fails soon. They are used if there is an earlier environment that works. */
 const soonFlags = ['--retries=1', '--timeout=10']
 
-/** The copy of the operator's lock in the environment that was made from it. */
+/** The name of the copy of the operator's lock, in the environment that was made from this lock. */
 const copyName = 'packages.txt'
 
 /** pip could not install the packages. The operator's own lock may be the reason. */
@@ -30,7 +30,7 @@ class PackagesError extends PythonError {
   }
 }
 
-/** Overrides settings of the user that would make pip install into another folder. For pip, '' means not set. */
+/** Variables that override the user's settings with which pip would install into another folder. For pip, '' means not set. */
 const intoEnvironment = {
   PIP_USER: '0',
   PIP_TARGET: '',
@@ -49,15 +49,15 @@ export function preparePython(mode) {
     runtime: join(folder, 'requirements.txt'),
     full: join(folder, 'requirements-dev.txt'),
   }
-  // The operator's own packages, for modules (docs/how-to/run.md).
+  // The lock of the packages that the operator adds for modules (docs/how-to/run.md).
   const added = join(folder, 'packages.txt')
   return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode, added })
 }
 
 /**
- * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists, unless it is made already.
- * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and takes the environment that worked
- * before, or else makes one without `added`.
+ * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists. Does nothing if this `.venv` exists.
+ * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and keeps the environment that worked
+ * before. If there is none, makes an environment without `added`.
  * @param {{
  *   what: string,
  *   folder: string,
@@ -106,8 +106,8 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   }
 
   /**
-   * Takes the environment that worked before. If it lacks something, for example after an update of Toolrack, makes it again with
-   * the earlier `added`, or without any. Resolves to whether the packages of an operator are those from before.
+   * Keeps the environment that worked before. If it lacks packages, for example after an update of Toolrack, makes it again with the
+   * earlier copy of `added`, or without it. Resolves to true if the environment has the packages of this earlier copy.
    */
   async function fallBack(chosen) {
     if (hasWorked(chosen)) return existsSync(copy)
@@ -120,7 +120,7 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
     }
   }
 
-  /** Whether the environment has all packages that the runner needs, and those of an earlier `added`, if there was one. */
+  /** Whether the environment has all packages that the runner needs, and those of the earlier copy of `added`, if there is one. */
   function hasWorked(chosen) {
     const stamp = readStamp(environment)
     const wanted = digest(environment, chosen, existsSync(copy) ? [copy] : [])
@@ -155,7 +155,7 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   }
 
   function warn(output, isKept) {
-    // Without a network pip says of the first package that there is no such version.
+    // Without a network, pip reports that the first package has no such version. So its line in the lock is not at fault.
     const isOffline = /^WARNING: Retrying /m.test(output)
     const line = isOffline ? undefined : lineNamedBy(output, added)
     const place = line ? `, line ${line.number} (${line.text}),` : ''
@@ -177,7 +177,7 @@ function cureFor(isOffline, line) {
 /** Writes the final path into the programs and settings of an environment that was made elsewhere. */
 function relocate(filled, environment) {
   const programs = readdirSync(join(filled, 'bin')).map((name) => join(filled, 'bin', name))
-  // Some programs are binaries. As latin1 every byte stays as it is.
+  // Some programs are binary files. With latin1, reading and writing changes no byte.
   const [from, to] = [filled, environment].map((path) => Buffer.from(path).toString('latin1'))
   for (const path of [...programs, join(filled, 'pyvenv.cfg')]) {
     if (!existsSync(path) || !lstatSync(path).isFile()) continue

@@ -1,10 +1,10 @@
-/** Python's keywords. No module can have such a name. */
+/** Python's keywords. No module can have one of these names. */
 export const keywords = new Set(
   `False None True and as assert async await break class continue def del elif else except finally for from
    global if import in is lambda nonlocal not or pass raise return try while with yield`.split(/\s+/),
 )
 
-/** The public modules of Python's standard library, from 3.11 on. Tests compare the list with the Python that is there. */
+/** The public modules of Python's standard library, from 3.11 on. Tests compare the list with the installed Python. */
 export const standardLibrary = new Set(
   `abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb
    binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections

@@ -8,7 +8,7 @@ const oldest = '3.11'
 const names = ['python3.13', 'python3.12', 'python3.11', 'python3']
 const usual = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
-/** Prints the path, the version and the permissions of a Python. Every old Python must be able to run this. */
+/** A program that prints the path, the version and the permissions of its Python. Every old Python must be able to run it. */
 const program = `
 import json, os, sys
 def is_public(path, wanted):
@@ -24,15 +24,15 @@ print(json.dumps({
 }))
 `
 
-/** This machine has no Python environment. A command that does not need Python continues, and reports the message. */
+/** The Python environment cannot be made on this machine. A command that does not need Python continues, and shows the message. */
 export class PythonError extends SetupError {
   name = 'PythonError'
 }
 
 /**
- * The Python for the runner's environment: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the Python
- * with the newest name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root
- * prefers a Python that everybody may read to a Python in a user's home.
+ * Finds the Python for the runner's environment: `{ path, version }`. This is TOOLRACK_PYTHON if it is set, else the Python
+ * with the newest name on PATH and in the usual folders. A runner of root runs calls under other accounts. So for root, a Python
+ * that everybody may read comes before a Python in a user's home.
  * @param {{ env?: NodeJS.ProcessEnv, isRoot?: boolean, folders?: readonly string[] }} [machine]
  * @returns {{ path: string, version: string }}
  */

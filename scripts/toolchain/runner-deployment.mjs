@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { root } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** As in functions/src/hosts/config.ts. */
+/** The form of a region. functions/src/hosts/config.ts has the same rule. */
 const REGION = /^[a-z]+-[a-z]+\d{1,2}$/
 
 /**
- * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, and `each` has the
- * commands of every deployment. `plan` describes the result. `write()` writes the file that the commands read. Undefined
- * if the functions' parameters name no service, or name another runner with RUNNER_URL.
+ * Plans the deployment of a project's runner to Cloud Run. `once` has the commands for a new project, and `each` has the commands of
+ * every deployment. `plan` describes the result. `write()` writes the file that the commands read. Returns undefined if the
+ * functions' parameters name no service, or name another runner with RUNNER_URL.
  */
 export async function runnerDeployment(project, { isDry }) {
   const { RUNNER_URL: url, RUNNER_SERVICE: name, TOOLRACK_REGION, RUNNER_REGION } = deployParameters(project)
@@ -86,7 +86,7 @@ function projectNumber(project) {
   return number
 }
 
-/** A digest of the source, for the image's tag. If the tag did not change, Cloud Run would go on running the old image. */
+/** A digest of the source, for the image's tag. If a new image had the tag of the old one, Cloud Run would keep the old image. */
 function sourceDigest() {
   const folder = join(root, 'python-runner')
   const modules = readdirSync(join(folder, 'toolrack_runner'), { recursive: true })

@@ -2,19 +2,19 @@ import { resolve } from 'node:path'
 import { processesWith } from './kept-processes.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** Marks the processes of a server with its checkout. The processes that they start inherit the mark. */
+/** The environment variable that marks the processes of a server with its checkout. Processes that they start inherit it. */
 const mark = 'SERVES_CHECKOUT'
 
-/** The environment variable by which a server of this checkout is found. */
+/** The environment for a server of this checkout, by which `refuseWhileServing` finds the server. */
 export function servingEnvironment(root) {
   return { [mark]: resolve(root) }
 }
 
-/** Throws if a server of this checkout runs. A server loads some files late, such as a package that only some calls need. */
+/** Throws if a server of this checkout runs, because a server loads some files late, for example packages that few calls need. */
 export function refuseWhileServing(root, what) {
   const pids = processesWith(`${mark}=${resolve(root)}`)
   if (pids.length === 0) return
-  // The oldest one is the server, the others are its children.
+  // The server has the lowest id. The other processes are its children.
   const pid = Math.min(...pids)
   throw new SetupError(
     `A server of this checkout runs (process ${pid}), and ${what} cannot be replaced beneath it: stop the server, then run this again.`,

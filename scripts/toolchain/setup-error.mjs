@@ -8,7 +8,7 @@ export class SetupError extends Error {
   }
 }
 
-/** The text for `--help`. It ends the command before it does anything. */
+/** Thrown for `--help`, with the text to print. So the command ends before it does anything. */
 export class HelpText extends Error {}
 
 /** Runs the body of one command, which resolves to the exit code. Wrong arguments are reported like a SetupError. */

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './checkout.mjs'
 
-/** The families that a client can list without the service. */
+/** The files of definitions that the client contains, so that it can list them without the service. */
 const families = ['cli', 'tasks']
 
 export const standardDefinitionsPath = join(root, 'packages/client/src/standard-definitions.json')
 
-/** The text for `standardDefinitionsPath`: the families' definitions as the file layer serves them, in the order of the list. */
+/** The text for `standardDefinitionsPath`: the definitions of these files as the file layer serves them, sorted by name. */
 export function standardDefinitionsText() {
   const definitions = families.flatMap((family) => {
     const path = join(root, `functions/workflows/tools/defs/${family}.json`)

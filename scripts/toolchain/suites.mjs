@@ -10,10 +10,10 @@ export const pythonTests = 'test/python-runner'
 
 export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
 
-/** -P prevents imports from the checkout itself. With --rootdir the printed paths can be passed to `npm test`. */
+/** `-P` keeps Python from importing files of the checkout's root. With `--rootdir`, printed paths can be passed to `npm test`. */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
-/** The arguments of pytest for all suites that need no package index, with `isQuick` without the deep ones. */
+/** The arguments of pytest for all suites that need no package index. With `isQuick`, `deepSuites` are left out too. */
 export function pythonSuites({ isQuick }) {
   const left = [...packageSuites, ...(isQuick ? deepSuites : [])].filter((path) =>
     path.startsWith(pythonTests),
@@ -27,7 +27,8 @@ export function namePythonTests(args) {
 }
 
 /**
- * Runs jest, with `isQuick` without the deep suites. Resolves to its outcome and to the sentences about what this machine cannot run.
+ * Runs jest. With `isQuick`, `deepSuites` are left out. Resolves to `outcome`, `interruptedBy`, and `missing`: sentences about the
+ * suites that this machine cannot run.
  */
 export function runJest(node, args, { ci, isQuick = false }) {
   return inTestFolder(async (folder, env) => {
@@ -45,7 +46,7 @@ export function runJest(node, args, { ci, isQuick = false }) {
   })
 }
 
-/** Runs pytest in the runner's environment. Resolves to the same as `runJest`; with the options `quiet` also to its `output`. */
+/** Runs pytest in the runner's environment. Resolves to the fields of `runJest`; with the options `quiet` also to `output`. */
 export function runPytest(python, args, options) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'pytest.xml')
@@ -56,7 +57,7 @@ export function runPytest(python, args, options) {
   })
 }
 
-/** Runs a suite in a temporary folder. A suite that cannot run here appends why to the file in `TOOLRACK_TEST_MISSING`. */
+/** Calls `run` with a temporary folder. A suite that cannot run here appends the reason to the file TOOLRACK_TEST_MISSING. */
 async function inTestFolder(run) {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
   try {

@@ -8,7 +8,7 @@ import { runWithNode } from './checkout.mjs'
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 
-/** If the service was ready for this time, its earlier deaths no longer count. */
+/** If the service was ready for this long, its earlier deaths no longer count. */
 const HEALTHY_MS = 10_000
 
 /** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts. The machine's own Node may be too old to import that file. */
@@ -20,7 +20,7 @@ export const crashLoopCode = 70
  * - `signal` is aborted. The signals that reach this process reach the service too.
  * - The service ends with code 0.
  * - The service ends with another code before it was ever ready. A new start would fail again.
- * - The service dies ten times without ten seconds of good health.
+ * - The service dies ten times in a row, and was never ready for ten seconds.
  *
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
  * process ends, even by SIGKILL, and then the service ends too.

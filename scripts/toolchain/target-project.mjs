@@ -12,8 +12,8 @@ export const projectOption = {
 }
 
 /**
- * The environment of a program that changes the data of a project. With a project, the program never changes an emulator.
- * Without a project, it changes only the running emulators.
+ * The environment of a program that changes data. If `project` is given, the program changes this project and never an emulator.
+ * Otherwise the program changes only the running emulators.
  */
 export function targetEnvironment(project) {
   const { FIRESTORE_EMULATOR_HOST: firestore, FIREBASE_AUTH_EMULATOR_HOST: auth, ...env } = process.env

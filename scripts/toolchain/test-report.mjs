@@ -8,7 +8,7 @@
  */
 
 /**
- * The outcome from the JSON of jest, which is undefined if jest did not finish, and from its exit code.
+ * Makes the outcome of jest from its JSON and its exit code. The JSON is undefined if jest did not finish.
  * @param {{
  *   numPassedTests: number,
  *   numFailedTests: number,
@@ -28,7 +28,7 @@ export function jestOutcome(result, code) {
 }
 
 /**
- * The outcome from the JUnit XML of pytest, which is '' if pytest did not finish, and from its exit code.
+ * Makes the outcome of pytest from its JUnit XML and its exit code. The XML is '' if pytest did not finish.
  * @param {string} xml
  * @param {number} code
  * @returns {SuiteOutcome}
@@ -42,7 +42,7 @@ export function pytestOutcome(xml, code) {
   return outcome('pytest', code, { passed: tests - failed - errors - leftOut, failed, leftOut, fault })
 }
 
-/** An exit code other than 0 without a failed test is a fault: no test was found, or an error came after the last test. */
+/** If no test failed, an exit code other than 0 is a fault: no test was found, or an error came after the last test. */
 function outcome(name, code, { fault, ...counts }) {
   if (fault.count > 0) return { ...counts, faults: [fault] }
   const isExplained = code === 0 || counts.failed > 0
@@ -55,7 +55,7 @@ function unfinished(name) {
 
 /**
  * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest. `missing` are sentences
- * about the suites that this machine cannot run. With `ci` a skipped test and a missing suite are failures.
+ * about the suites that this machine cannot run. With `ci`, skipped tests and missing suites count as failures.
  * @param {{
  *   failedChecks?: readonly string[],
  *   suites?: readonly SuiteOutcome[],

@@ -102,7 +102,7 @@ def threads() -> None:
 
 
 def honest(number: int) -> dict[str, int]:
-    """What the others must not disturb.
+    """Returns its argument. The hostile tools must not disturb this tool.
 
     Args:
         number: Any.

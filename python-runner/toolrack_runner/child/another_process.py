@@ -1,4 +1,4 @@
-"""What a child does itself after the fork, because the zygote registered no hooks (`zygote/preload.py`)."""
+"""Does in a child what two fork hooks of Python would do. The zygote registers no hooks (`zygote/preload.py`)."""
 
 import sys
 import threading
@@ -11,17 +11,17 @@ _get_native_id = threading.get_native_id
 
 
 def be_another_process() -> None:
-    """Runs in a child right after the fork: seeds its random numbers and notes the id of its thread."""
+    """Seeds the random numbers of a child and notes the id of its thread. Runs in the child right after the fork."""
     if (random := _modules.get("random")) is not None:
-        Random.seed(random._inst)  # noqa: SLF001 - as its own hook does
-    _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as its own hook does
+        Random.seed(random._inst)  # noqa: SLF001 - as the hook of `random` does
+    _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as the hook of `threading` does
 
 
 def seed_numpy() -> None:
-    """Runs in a confined child: gives the random numbers of numpy a new seed, if the zygote has imported them.
+    """Seeds the random numbers of numpy, if the zygote has imported numpy. Runs in a confined child.
 
-    All children of the zygote would get the same numbers.
+    Without a new seed, all children of the zygote would get the same numbers.
     """
     if (numbers := _modules.get("numpy.random")) is not None:
-        with suppress(AttributeError):  # The module is another package with this name.
+        with suppress(AttributeError):  # Another package can have this name.
             numbers.seed()

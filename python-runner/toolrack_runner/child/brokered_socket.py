@@ -21,9 +21,9 @@ _INET = (socket.AF_INET, socket.AF_INET6)
 
 
 class BrokeredSocket(socket.socket):
-    """A TCP socket. `connect` makes its descriptor the broker's connection.
+    """A TCP socket. `connect` replaces its descriptor by a connection that the broker has made.
 
-    Before that, the descriptor is one end of a pair of sockets whose other end is closed.
+    Before `connect`, the descriptor is one end of a pair of sockets whose other end is closed.
     """
 
     channel = -1
@@ -113,7 +113,7 @@ def connect_by_broker() -> None:
 def open_broker(channel: int, say: Callable[[Connect], None]) -> None:
     """Allows connections from now on. `say` writes a message to the channel. Called after the child has received its call.
 
-    Before its call, the child could mistake the message with the call for the broker's reply.
+    If the child asked for a connection earlier, it could mistake the message with the call for the broker's reply.
     """
     BrokeredSocket.channel = channel
     BrokeredSocket.say = say

@@ -13,10 +13,10 @@ from toolrack_runner.wire.child_messages import (
 )
 from toolrack_runner.wire.frames import write_frame
 
-#: The time between two writes of events. The server process accepts more messages (`EVENTS_PER_SECOND_MAX` in
-#: `server/pool/channel.py`).
+#: The shortest time between two writes of events. The server process would accept more messages in this time
+#: (`EVENTS_PER_SECOND_MAX` in `server/pool/channel.py`).
 EVENT_SECONDS = 0.025
-#: How many characters of values wait for one message. A longer value is sent alone.
+#: When this many characters of values wait, `value` waits until they are sent.
 VALUES_CHARACTERS_MAX = 32 << 10
 
 # A module may replace these names.
@@ -24,19 +24,23 @@ _monotonic, _sleep, _start_thread = time.monotonic, time.sleep, _thread.start_ne
 
 
 class CallChannel:
-    """Writes the answer and the connection wishes at once, and progress and values every EVENT_SECONDS at most."""
+    """Writes messages to the server process.
+
+    The answer and requests for connections are written at once. Events (progress and values) are written at most once in
+    EVENT_SECONDS.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = _thread.allocate_lock()
         self._is_answered = False
-        #: The progress that waits, and how many of the waiting values came before it.
+        #: The progress that waits to be written, and how many of the waiting values came before it.
         self._progress: tuple[Progress, int] | None = None
         self._values: list[str] = []
         self._characters = 0
-        #: When the next events may be written.
+        #: The earliest time at which the next events may be written.
         self._next = 0.0
-        #: Whether a thread waits to write them.
+        #: Whether a thread has been started that will write the next events.
         self._is_coming = False
 
     def say(self, message: ChildMessage) -> None:
@@ -52,9 +56,10 @@ class CallChannel:
             write_frame(self._descriptor, answer.as_json())
 
     def progress(self, fraction: float, text: str) -> None:
-        """Sends this progress, unless a later one replaces it before it is written.
+        """Sends this progress. If a later progress comes before this one is written, only the later one is sent.
 
-        Never waits for the lock: the collector may run a finaliser that calls this while the same thread writes.
+        Never waits for the lock, because the garbage collector may run a finalizer that calls this method while the same
+        thread holds the lock.
         """
         self._progress = Progress(fraction, text), len(self._values)
         self._write_soon()
@@ -71,7 +76,7 @@ class CallChannel:
             self._write_soon()
 
     def _write_soon(self) -> None:
-        """Writes the events that wait: now, if the time for it has come, otherwise in another thread."""
+        """Writes the waiting events: now if EVENT_SECONDS have passed, otherwise later in another thread."""
         if _monotonic() >= self._next and self._lock.acquire(blocking=False):
             try:
                 self._write()
@@ -81,31 +86,29 @@ class CallChannel:
             self._is_coming = True
             try:
                 _start_thread(self._write_later, ())
-            except (
-                RuntimeError
-            ):  # The tool has as many threads as it may have. The next event or the answer writes them.
+            except RuntimeError:
+                # The tool has as many threads as it may have. The next event or the answer writes the waiting events.
                 self._is_coming = False
 
     def _write_later(self) -> None:
-        """Runs in a thread of its own, which Python does not list among the threads of the tool."""
-        with suppress(
-            OSError
-        ):  # The channel is closed, so the server process ends this child. The log must not show this error.
+        """Runs in a separate thread. `threading` does not list this thread among the threads of the tool."""
+        # If the channel is closed, the server process ends this child. The log must not show this error.
+        with suppress(OSError):
             self._write_in_turn()
 
     def _write_in_turn(self) -> None:
-        """Waits for the next turn, and writes the events that wait."""
+        """Waits until EVENT_SECONDS have passed since the last write, and writes the waiting events."""
         while True:
             _sleep(max(self._next - _monotonic(), 0))
             with self._lock:
                 if _monotonic() >= self._next:
-                    # Set before the write: an event that comes during it asks for another thread.
+                    # Set before the write, so that an event that comes during the write starts another thread.
                     self._is_coming = False
                     self._write()
                     return
 
     def _write(self) -> None:
-        """Writes the events that wait. The caller holds the lock."""
+        """Writes the waiting events. The caller holds the lock."""
         progress, self._progress = self._progress, None
         values, self._values = self._values, []
         self._characters = 0

@@ -1,6 +1,6 @@
-"""What packages wrote into the home of the zygote that imported them, and its copy in the home of each child.
+"""Reads the files that packages wrote into the zygote's home at their import, and copies them into each child's home.
 
-A package may have read its own files at its import and need them later, for example a list of fonts.
+A package may need such a file later, for example a list of fonts.
 """
 
 import os
@@ -11,9 +11,9 @@ from typing import Final
 
 from toolrack_runner.child.jail.workplace import CACHE
 
-#: How many files and folders packages may leave in their home. Each child gets a copy, which takes room of its disk quota.
+#: How many files and folders packages may leave in the zygote's home. A child's copy counts against its disk quota.
 FILES_MAX: Final = 64
-#: The same for the bytes of these files.
+#: How many bytes these files may have together.
 BYTES_MAX: Final = 1 << 20
 
 
@@ -23,7 +23,7 @@ class HomeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The content of a home. All paths are relative to it, and a folder comes before what it holds."""
+    """The content of a home. All paths are relative to the home. A folder is listed before its files and folders."""
 
     folders: tuple[str, ...] = (CACHE,)
     files: tuple[tuple[str, bytes], ...] = ()
@@ -40,7 +40,7 @@ class Home:
 
 
 def read_home(path: str) -> Home:
-    """What is in this home now. Raises HomeError if that is too much, or neither a file nor a folder."""
+    """Reads the content of a home. Raises HomeError if it is too large or has an entry that is neither file nor folder."""
     folders: list[str] = []
     files: list[tuple[str, bytes]] = []
     room = BYTES_MAX

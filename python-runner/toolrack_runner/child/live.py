@@ -53,7 +53,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 
 def _load_rehearsal() -> LoadedModule:
-    """Loads a module of the runner's own: first from its source, then from the compiled code."""
+    """Loads the rehearsal module: first from its source, then from the compiled code."""
     code = portable_code(code_object("rehearsal.py", REHEARSAL_SOURCE.decode()))
     assert code is not None
     whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
@@ -62,12 +62,12 @@ def _load_rehearsal() -> LoadedModule:
     return module
 
 
-#: Loaded when the zygote imports this file.
+#: The module of the rehearsal (`_rehearse`). It is loaded when the zygote imports this file, so each child has it.
 REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
-#: The original. `denied_calls.py` replaces it for tools.
+#: The original function. `denied_calls.py` replaces `select.poll` for tools.
 _poll = select.poll
 
 
@@ -80,7 +80,10 @@ def live(
     output: int,
     kept: tuple[int, ...] = (),
 ) -> NoReturn:
-    """Runs in the forked child. Before `confine`, only the runner's own code may run. `kept` stays open for a probe."""
+    """Confines the forked child, runs its call, check or probe, and ends it. Before `confine`, no user code may run.
+
+    The descriptors `kept` stay open for a probe.
+    """
     try:
         be_another_process()
         os.dup2(output, 1)
@@ -98,7 +101,7 @@ def live(
             case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
-        pass  # The server process closed the channel, because it does not need this child.
+        pass  # The server process closed the channel, because it no longer needs this child.
     except BaseException as error:  # noqa: BLE001 - the server process must learn of every error
         _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
@@ -133,13 +136,17 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
 
 def _rehearse() -> None:
-    """Runs a call and drops its answer. So the memory pages that a real call writes are copied before that call."""
+    """Runs a call of the rehearsal module and drops its answer.
+
+    After the fork, the first write to each memory page copies the page. The rehearsal writes the pages that a real call will
+    write, so the real call is faster.
+    """
     outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame(_answer(outcome).as_json())
 
 
 def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
-    """The module, and the message for the server process; raises ModuleError."""
+    """Loads the module of a call. Returns it with the message for the server process. Raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
@@ -162,7 +169,7 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
 
 
 def _is_called(channel: int) -> bool:
-    """Whether the invocation has come already. Then the child prepares nothing for other tools."""
+    """Whether the message with the call has arrived. If so, the child does not prepare converters that it may not need."""
     poll = _poll()
     poll.register(channel, select.POLLIN)
     return bool(poll.poll(0))
@@ -185,7 +192,7 @@ def _broken(fault: Fault) -> messages.CallFailure:
 
 
 def _answer(outcome: Any) -> Answer:
-    """The message for an outcome of `call_tool`. A result that is JSON is sent as text."""
+    """Makes the message for an outcome of `call_tool`. It has a JSON result as text."""
     if "value" in outcome:
         return messages.JsonResult(outcome["text"])
     if "text" in outcome:
@@ -217,16 +224,16 @@ def _say(channel: int, message: ChildMessage) -> None:
 def _wait_for_the_end(channel: int) -> None:
     """Waits until the server process kills this process.
 
-    The server process first reads the usage of the call, which needs a living process.
+    Before it kills the process, the server process reads how much time and memory the call has used.
 
-    The caller must not return before: objects of the module would be freed, and their `__del__` would run after the
-    answer.
+    While this function waits, its caller keeps the objects of the module alive. Otherwise their `__del__` would run after
+    the answer.
     """
     _read(channel, 1)
 
 
 def _flush() -> None:
-    """Flushes the streams. The module may have replaced them, so every error is ignored."""
+    """Flushes stdout and stderr. The module may have replaced them, so every error is ignored."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(BaseException):
             stream.flush()

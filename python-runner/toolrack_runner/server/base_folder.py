@@ -1,4 +1,4 @@
-"""The folder of all work directories. It is made only if namespaces are not available.
+"""The folder that contains the work directories of all children. It is made only if namespaces are not available.
 
 A runner that is killed leaves its folder behind, and the next runner removes it.
 """

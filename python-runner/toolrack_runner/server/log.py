@@ -11,7 +11,7 @@ class JsonFormatter(logging.Formatter):
     """One JSON object for each record: severity, message and the `extra` fields, such as the `invocationId` of a call."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of one record. The names of the levels are those that Cloud Logging uses."""
+        """Makes the line of one record. Python and Cloud Logging use the same names of levels."""
         line: dict[str, object] = {"severity": record.levelname, "message": record.getMessage()}
         line |= {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
         if record.exc_info:

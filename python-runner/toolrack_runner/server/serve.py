@@ -1,4 +1,4 @@
-"""Starts the runner: reads its settings, opens its zygote, and serves."""
+"""Starts the runner: reads its settings, sends its zygote the `Opening`, and serves."""
 
 import gc
 import json
@@ -26,7 +26,7 @@ GARBAGE_MAX = 150_000
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs the server until a signal arrives or the parent process ends.
 
-    `spawned` is a zygote that waits for its `Opening`: its pid, and this process's end of the channel.
+    `spawned` is a zygote that waits for its `Opening`: its pid, and the server process's end of the channel.
     """
     allow_descriptors()
     base = choose_base()

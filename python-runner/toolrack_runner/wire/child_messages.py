@@ -1,31 +1,31 @@
 """Every message between the server process and a child, in both directions, with its bounds.
 
 A message is one JSON object in one frame (`frames.py`). A child trusts the server process and does not check its orders.
-The server process never trusts a child, because the child imports a module. It reads the child's messages with
-`parse_child_message.py` only. `server/pool/child_life.py` defines which message a child may send at which moment.
+The server process never trusts a child, because the child imports a module. The server process reads the child's messages
+only with `parse_child_message.py`. `server/pool/child_life.py` defines which message a child may send at which moment.
 
-Messages are plain tuples, because a forked child copies each memory page that it touches.
+Messages are plain tuples, because other objects would use more memory pages. A forked child copies each page that it writes.
 """
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolrack_runner.wire.frames import JsonObject
 
-#: The number of a line in a source. A source of 256 KB has fewer lines.
+#: The highest line number in a message. A source of 256 KB has fewer lines.
 LINES_MAX = 1 << 20
-#: Compiled code of 512 KB, in base64.
+#: The most characters of compiled code: 512 KB in base64.
 CODE_CHARACTERS_MAX = ((512 << 10) + 2) // 3 * 4
-#: The characters of the longest file name that file systems allow, so no installed package has a longer name.
+#: The most characters of a package name. File systems allow no longer file names.
 PACKAGE_CHARACTERS_MAX = 255
 #: How many imports of a module a message names, so that it stays small.
 PACKAGES_MAX = 1_000
-#: The characters of an error: enough for a traceback of 8,192 and the sentence before it.
+#: The most characters of an error: enough for a traceback of 8,192 and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
-#: The characters of a reason. A longer one is cut, because it is only for a log or an error.
+#: The most characters of a reason. A longer reason is cut, because it is only for a log or an error.
 REASON_CHARACTERS_MAX = 500
 #: How many probes a message reports, so that it stays small.
 PROBES_MAX = 200
-#: The characters of a text that says how far a call is: enough for a sentence.
+#: The most characters of a text about the progress of a call: enough for a sentence.
 PROGRESS_CHARACTERS_MAX = 1_000
 #: How many values of a generator one message may have, so that values take little time of the server process.
 VALUES_PER_MESSAGE_MAX = 200
@@ -54,13 +54,13 @@ class MessageTooLargeError(ProtocolError):
 
 
 class Known(NamedTuple):
-    """What the server process learned about a module from an earlier child."""
+    """Facts about a module that the server process learned from an earlier child."""
 
     #: The compiled code, marshalled, in base64. The child sent it before the module's code ran.
     code: str
     #: The index of each tool's spec in TOOL_SPECS.
     places: dict[str, int]
-    #: Whether the arguments of a tool are converted. Then the child prepares the conversion before it is ready.
+    #: Whether the arguments of a tool are converted. If so, the child prepares the conversion before it is ready.
     converts: bool = False
 
 
@@ -69,7 +69,7 @@ class CallOrder(NamedTuple):
 
     module: str
     source: SourceText
-    #: If it is None, the child compiles the module, and sends the values of `Known` for the next child.
+    #: If None, the child compiles the module, and sends the values of `Known` for the next child.
     known: Known | None
     #: Whether to run a call of the runner's own module first.
     rehearse: bool
@@ -131,7 +131,7 @@ Order: TypeAlias = CallOrder | CheckOrder | ProbeOrder | Invocation | ConnectRep
 
 
 def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
-    """Runs in the child: reads its first order, from the server process or from the zygote."""
+    """Reads the first order of a child, from the server process or from the zygote. Runs in the child."""
     match order.pop("do"):
         case "call":
             if order["known"] is not None:
@@ -177,8 +177,8 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: the server process has the indexes
-    #: already.
+    #: The index of each tool's spec in TOOL_SPECS. None if the child got `Known`, because the server process then has the
+    #: indexes already.
     places: dict[str, int] | None = None
     #: Whether the arguments of a tool are converted, so that the next children need pydantic.
     converts: bool = False
@@ -188,7 +188,7 @@ class Ready(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A running tool wants a TCP connection. `connect_wish` makes a valid one."""
+    """A running tool wants a TCP connection. `connect_wish` makes a valid message."""
 
     host: str
     port: int
@@ -198,7 +198,7 @@ class Connect(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How much of a call is done, as its tool says. It comes a few times a second at most."""
+    """How much of a call is done, as its tool says. The child sends at most one in `EVENT_SECONDS` (`call_channel.py`)."""
 
     #: From 0 to 1.
     fraction: float
@@ -262,7 +262,7 @@ class ExampleStarts(NamedTuple):
     """The check runs this example now."""
 
     tool: str
-    #: The index of the example among those of the tool.
+    #: The index of the example in the tool's list of examples.
     example: int
     line: int | None = None
 

@@ -7,15 +7,15 @@ from toolrack_runner.wire.child_messages import Connect
 
 #: RFC 1035, 2.3.4: a name has up to 253 characters and perhaps a dot after them; a label has up to 63.
 HOST_CHARACTERS_MAX = 254
-#: The characters of one label of a host name (RFC 1035, 2.3.4).
+#: The most characters of one label of a host name (RFC 1035, 2.3.4).
 LABEL_CHARACTERS_MAX = 63
 
-# Visible ASCII only.
+# A host name has only visible ASCII characters.
 _HOST = re.compile(r"[!-~]+")
 
 
 def connect_wish(host: object, port: object) -> Connect:
-    """Runs in the child: the message for an address that a tool gave; raises ValueError with a sentence for the tool."""
+    """The message for an address that a tool gave. Runs in the child. Raises ValueError with a sentence for the tool."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not is_host(name) or not is_port(port):
         raise ValueError(
@@ -25,7 +25,7 @@ def connect_wish(host: object, port: object) -> Connect:
 
 
 def is_host(value: object) -> TypeGuard[str]:
-    """Whether the value is a possible host name: visible ASCII, at most 253 characters, in labels of 1 to 63."""
+    """Whether the value is a possible host name: visible ASCII, at most 254 characters, in labels of 1 to 63."""
     if type(value) is not str or len(value) > HOST_CHARACTERS_MAX or not _HOST.fullmatch(value):
         return False
     return all(0 < len(label) <= LABEL_CHARACTERS_MAX for label in value.removesuffix(".").split("."))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
 FaultKind = Literal[
-    # The source, found by reading it.
+    # Faults of the source, found without running it.
     "module_name_invalid",
     "module_name_taken",
     "source_too_large",
@@ -13,13 +13,13 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
-    # The files of a module of several.
+    # Faults of the files of a module with several files.
     "path_invalid",
     "path_conflict",
     "files_too_many",
     "files_too_large",
     "init_missing",
-    # The import.
+    # Faults of the import.
     "import_raised",
     "import_not_installed",
     "import_sibling_missing",
@@ -33,7 +33,7 @@ FaultKind = Literal[
     "specs_not_a_list",
     "specs_empty",
     "specs_too_many",
-    # One spec.
+    # Faults of one spec.
     "spec_not_a_dict",
     "name_invalid",
     "name_prefix",
@@ -109,7 +109,7 @@ class Fault:
 
 
 class ModuleError(Exception):
-    """The whole module cannot be used. One bad spec does not raise this error: the other specs still load."""
+    """The whole module cannot be used. A fault in one spec does not raise this error, because the other specs still load."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)

@@ -46,7 +46,7 @@ def write_frame(descriptor: int, message: Mapping[str, object]) -> None:
 
 
 def read_frame(descriptor: int) -> Any:
-    """The JSON object of a trusted sender's next frame, which has any length. Raises FrameError if the frame ends early."""
+    """The JSON object of a trusted sender's next frame, of any length. Raises FrameError if the frame ends early."""
     length = int.from_bytes(_read_exactly(descriptor, HEADER_BYTES), "big")
     return _decode(_read_exactly(descriptor, length).decode())
 
@@ -85,7 +85,7 @@ class FrameSplitter:
         self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields each complete payload; raises FrameTooLargeError before it stores one above the limit."""
+        """Yields each complete payload; raises FrameTooLargeError before it stores a payload above the limit."""
         self._held += data
         while len(self._held) >= HEADER_BYTES:
             length = int.from_bytes(self._held[:HEADER_BYTES], "big")

@@ -43,7 +43,7 @@ def read_json(data: bytes, levels: int) -> Any:
 
 
 def is_too_heavy(data: bytes) -> bool:
-    """Whether the JSON contains more than VALUES_MAX values. Does not parse it."""
+    """Whether the JSON contains more than VALUES_MAX values. Does not parse the JSON."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= VALUES_MAX:
         return False
     values = 0

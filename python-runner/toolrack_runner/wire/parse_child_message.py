@@ -15,7 +15,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 def parse_child_message(value: Any) -> ChildMessage:
-    """The message in a JSON value that a child sent; raises ProtocolError if it is none.
+    """The message in a JSON value that a child sent; raises ProtocolError if the value is no message.
 
     Does not check the contents of a report (`server/pool/check_report.py` does) or the text of a JsonResult
     (`server/pool/outcome.py`).
@@ -33,10 +33,10 @@ Fields: TypeAlias = Mapping[str, Check]
 
 
 def _has_exactly(fields: Fields, value: Any) -> bool:
-    """Whether it is an object with exactly these fields."""
+    """Whether the value is an object with exactly these fields."""
     if type(value) is not dict or value.keys() != fields.keys():
         return False
-    for name, check in fields.items():  # noqa: SIM110 - a child runs this too, where a module may have replaced `all`
+    for name, check in fields.items():  # noqa: SIM110 - also runs in a child, where a module may have replaced `all`
         if not check(value[name]):
             return False
     return True

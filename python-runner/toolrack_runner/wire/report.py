@@ -20,7 +20,7 @@ class SpecReport(TypedDict):
     """One spec. If the spec is not accepted, the fields from `description` on can be missing."""
 
     name: str | None
-    #: The file of the line, in a module of several files.
+    #: The file that contains the spec. Missing if the module is one file.
     file: NotRequired[str]
     line: int | None
     accepted: bool
@@ -36,7 +36,7 @@ class SpecReport(TypedDict):
     timeoutSeconds: NotRequired[float | None]
     secrets: NotRequired[list[str]]
     network: NotRequired[list[str]]
-    #: How a text is read in each argument, except in those that get the text as it is sent (`argument_kinds`).
+    #: How a text is read in each argument (`argument_kinds`). Arguments that get the text as it is sent are left out.
     kinds: NotRequired[dict[str, list[str]]]
 
 
@@ -45,10 +45,10 @@ class CheckReport(TypedDict):
 
     stage: Stage
     module: str
-    #: The module loads, and at least one of its specs is accepted.
+    #: True if the module loads, and at least one of its specs is accepted.
     ok: bool
     line: NotRequired[int]
-    #: The faults of the module as a whole. With such a fault the module has no tools.
+    #: The faults of the module as a whole. If there is one, the module has no tools.
     faults: list[FaultJson]
     notes: list[NoteJson]
     imports: list[str]

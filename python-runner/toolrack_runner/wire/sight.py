@@ -1,7 +1,8 @@
-"""What a probe says it saw, if that is neither the name of an errno nor the text of an exception."""
+"""The observations of a probe that are neither the name of an errno nor the text of an exception."""
 
 from typing import Final
 
+#: The attack succeeded.
 ESCAPED: Final = "escaped"
-#: The call reported success, but nothing has changed.
+#: The system call reported success, but nothing has changed.
 UNCHANGED: Final = "unchanged"

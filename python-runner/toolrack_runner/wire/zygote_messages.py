@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 
 from toolrack_runner.wire.canaries import CONNECTIONS
 
-#: Enough for the longest message, an opening with its paths and package names.
+#: The most bytes of a packet: enough for the longest message, an opening with its paths and package names.
 PACKET_BYTES = 1 << 16
 #: The most descriptors of one packet: a spawn has two, an opening with canaries has two, a birth has one.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-#: Kept here, because a zygote removes it from the class for its children (`denied_calls.py`).
+#: The original method. A zygote removes it from the class, so that its children do not use it (`denied_calls.py`).
 _sendmsg = socket.socket.sendmsg
 _scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
@@ -88,7 +88,7 @@ class Unfit(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """The zygote has imported more modules: each new child shares this much anonymous memory with it."""
+    """The zygote has imported more modules. Each new child shares `anonymous_bytes` of memory with it."""
 
     anonymous_bytes: int
 
@@ -103,7 +103,7 @@ class Gone(NamedTuple):
     """A child was reaped, and its files are removed."""
 
     child: int
-    #: As `os.waitstatus_to_exitcode` gives it: an exit code, or the negative number of a signal.
+    #: An exit code, or the negative number of a signal (`os.waitstatus_to_exitcode`).
     exit_code: int
     cpu_seconds: float
     resident_bytes_max: int
@@ -150,7 +150,7 @@ class ZygoteChannel:
 
 
 def _parse(name: str, *given: Any) -> Message:
-    """The message in a packet. Both sides are trusted, so it only restores the types of the fields."""
+    """The message in a packet. Both sides are trusted, so this function only restores the types of the fields."""
     kind = _TYPES[name]
     if kind is Spawn:
         return Spawn(given[0], given[1], Limits(*given[2]))

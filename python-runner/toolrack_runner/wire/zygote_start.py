@@ -1,4 +1,4 @@
-"""What the server process and a zygote know of each other before their first message.
+"""Constants that the server process and a zygote both know before their first message.
 
 This module imports little, so that the server process can start a zygote before anything else.
 """

@@ -99,7 +99,7 @@ class _NotHere:
 
 
 def replace_denied_calls() -> None:
-    """Replaces the functions. Called once, in the zygote, before the import of modules that keep references to them.
+    """Replaces the functions. Called once, in the zygote, before it imports modules that keep references to them.
 
     For example, from Python 3.12 on, asyncio looks for `sendmsg` when it is imported.
     """
@@ -113,7 +113,7 @@ def replace_denied_calls() -> None:
 
 
 def keep_allocations_in_one_heap() -> None:
-    """Makes all threads use one heap, because each further one reserves 64 MB of address space. Needs glibc."""
+    """Makes all threads use one heap, because each further heap reserves 64 MB of address space. Needs glibc."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return

@@ -1,7 +1,8 @@
 """Imports packages in a zygote, so that its children share them.
 
-A child must work as if it had imported the package itself. If that is not certain, the process ends and no child is
-forked from it. A part of the package may be imported then, and a second import would find only that part.
+A child must work as if it had imported the package itself. If that is not certain, the zygote ends and no child is forked
+from it. The zygote cannot go on, because a part of the package may be imported, and a second import would find only this
+part.
 """
 
 import _thread
@@ -22,19 +23,20 @@ from toolrack_runner.child.jail.confine import Confinement
 PARTS: Final = {
     # Pydantic imports them when they are first used. A child would need 25 ms for them.
     "pydantic": ("pydantic.dataclasses", "pydantic.functional_validators", "pydantic.type_adapter"),
-    # It makes a list of all fonts, which takes 300 ms.
+    # This import makes a list of all fonts, which takes 300 ms.
     "matplotlib": ("matplotlib.pyplot",),
 }
 #: How long a thread of a package may go on after the import.
 THREAD_SECONDS: Final = 0.5
-#: A package that keeps files open has one of these descriptors, because the kernel gives the lowest free one.
-DESCRIPTORS_LOOKED_AT: Final = 256
-#: The characters of a reason in the log. It says why a package is imported in each call, and may come from the package.
+#: How many descriptors are checked, from 0 on. The kernel gives the lowest free number, so an open file of a package has one
+#: of them.
+DESCRIPTORS_CHECKED: Final = 256
+#: The most characters of a reason in the log. The package may have written the text of the reason.
 REASON_CHARS_MAX: Final = 300
 
 
 class UnfitError(Exception):
-    """This process must not be forked from. It has the reason for each package that may have caused this."""
+    """No child may be forked from this process. `reasons` has the reason for each package that may have caused this."""
 
     def __init__(self, reasons: dict[str, str]) -> None:
         super().__init__(reasons)
@@ -44,9 +46,9 @@ class UnfitError(Exception):
 def import_packages(
     packages: tuple[str, ...], confinement: Confinement, announce: Callable[[str], None]
 ) -> Home:
-    """Imports the packages, each after `announce` was called with its name; returns what they wrote into their home.
+    """Imports the packages, and returns the files that they wrote into their home. Raises UnfitError.
 
-    They have a home like that of a child. Raises UnfitError.
+    Calls `announce` with the name of each package before its import. The packages have a home like that of a child.
     """
     path = confinement.make_home()
     os.mkdir(Home().folders[0], 0o700)
@@ -75,7 +77,7 @@ def _import_one(package: str, path: str, confinement: Confinement) -> Home:
         if package == "pydantic":
             imported.TypeAdapter(
                 int
-            )  # The first one searches all installed packages for plug-ins of pydantic.
+            )  # The first TypeAdapter searches all installed packages for plug-ins of pydantic.
         home = read_home(path)
     except KeyboardInterrupt:
         raise
@@ -98,12 +100,12 @@ def _import_one(package: str, path: str, confinement: Confinement) -> Home:
 
 
 def _half_imported() -> set[str]:
-    """The modules whose package is not imported. A failed import leaves them, and a second one does not run them again."""
+    """The modules whose package is not imported. A failed import leaves them, and a second import does not run them."""
     return {name for name in sys.modules if "." in name and name.rpartition(".")[0] not in sys.modules}
 
 
 def _threads_end() -> bool:
-    """Whether this is soon the only thread that runs. A forked child has only this thread."""
+    """Waits for the end of all other threads, because a forked child does not have them. False after THREAD_SECONDS."""
     ends = time.monotonic() + THREAD_SECONDS
     while _thread._count():  # noqa: SLF001 - `threading` counts no threads of other libraries
         if time.monotonic() > ends:
@@ -114,7 +116,7 @@ def _threads_end() -> bool:
 
 def _open_descriptors() -> Iterator[int]:
     """The descriptors that are open. A child closes all of them."""
-    for descriptor in range(DESCRIPTORS_LOOKED_AT):
+    for descriptor in range(DESCRIPTORS_CHECKED):
         with suppress(OSError):
             os.fstat(descriptor)
             yield descriptor
@@ -122,7 +124,7 @@ def _open_descriptors() -> Iterator[int]:
 
 def _is_remembered(path: str) -> bool:
     """Whether a text in the memory of Python has the last part of this path, which nobody can guess."""
-    # It remembers the folder that it has found, and looks for it again.
+    # `tempfile` remembers its folder here. After this line it searches for the folder again.
     tempfile.tempdir = None
     wanted = os.path.basename(path)
     named = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
@@ -143,6 +145,6 @@ def _texts(left_out: set[int]) -> Iterator[str]:
                 if id(held) not in left_out:
                     yield held
             elif not gc.is_tracked(held) and id(held) not in seen:
-                # The collector does not list containers that cannot be in a cycle.
+                # `gc.get_objects` leaves out containers that cannot be in a cycle.
                 seen.add(id(held))
                 pending.append(held)

@@ -16,7 +16,7 @@ _register = os.register_at_fork
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Imports in this `with` block register no hooks. Only for the standard library, which works without its hooks here."""
+    """Keeps imports in the `with` block from registering hooks. Only for the standard library, which needs no hooks here."""
     os.register_at_fork = lambda **_hooks: None
     try:
         yield

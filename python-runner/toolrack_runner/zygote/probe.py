@@ -1,6 +1,6 @@
 """Tries harmless forms of the attacks, in children that are confined like those of calls.
 
-The zygote does this at its start, while the server process still imports its server.
+The zygote runs the probes at its start, while the server process still imports the HTTP server.
 """
 
 import os
@@ -66,7 +66,7 @@ class _Child:
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(canaries)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
-        """The observations of its probes until `ends`, a time of the monotonic clock."""
+        """The observations of this child's probes until `ends`, a time of the monotonic clock."""
         escaped = dict.fromkeys(self._names, ESCAPED)
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
@@ -96,7 +96,7 @@ class _Child:
 def kill_group(pid: int) -> None:
     """Kills the processes in a child's process group. Called before the child is reaped, while the pid is in use.
 
-    Needed only if forking is not denied. docs/explanation/security.md lists the promises that do not hold then.
+    Needed only if a child can fork. docs/explanation/security.md lists the promises that do not hold in this case.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)

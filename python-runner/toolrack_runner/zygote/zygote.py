@@ -1,6 +1,6 @@
 """The process that children are forked from. It has one thread and never runs user code.
 
-It holds the interpreter and the preloaded packages, so a new child takes only a fork. It has no secret and uses no
+The zygote holds the interpreter and the preloaded packages, so a new child takes only a fork. It has no secret and uses no
 network. It forks children, confines them, and tells the server process when a child is born or gone.
 """
 
@@ -103,13 +103,13 @@ def fork_victim() -> int:
 
 
 def forget_own_source() -> None:
-    """Removes the runner's folder from the import path of tools, which cannot read it anyway."""
+    """Removes the runner's folder from the import path. Tools cannot read this folder."""
     sys.path[:] = [folder for folder in sys.path if folder != ROOT]
     sys.argv[:] = [""]
 
 
 def _chores(confinement: Confinement) -> Iterator[bool]:
-    """Makes later children cheaper, in small steps, while nobody waits for a child."""
+    """Imports modules that many tools need, one in each step, while no order waits. Later children share these modules."""
     for name in STANDARD:
         preload_standard((name,))
         yield True
@@ -119,7 +119,7 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
 
 
 class _Children:
-    """The living children, and the processes that remove files of children that ended, each by its pidfd."""
+    """The living children, and the processes that remove the files of ended children, each by its pidfd."""
 
     def __init__(self, channel: ZygoteChannel, confinement: Confinement, home: Home) -> None:
         self._channel = channel

@@ -63,7 +63,7 @@ class Confinement:
         return not isinstance(self.namespaces, Unavailable)
 
     def make_home(self) -> str:
-        """Makes a home for the packages that the zygote imports, as a child has one. Goes there and returns its path."""
+        """Makes a home like that of a child, for packages that the zygote imports. Enters it, and returns its path."""
         if isinstance(self.namespaces, Unavailable):
             path = f"{self.base}/{os.urandom(8).hex()}"
             os.mkdir(path, 0o700)
@@ -75,7 +75,7 @@ class Confinement:
         return path
 
     def remove_home(self, path: str) -> None:
-        """Removes the home that `make_home` made. Raises OSError while a file of it is in use, as far as that is known."""
+        """Removes the home that `make_home` made. With namespaces, raises OSError while a file of the home is in use."""
         if not isinstance(self.namespaces, Unavailable):
             self.namespaces.unmount_workplace()
             return
@@ -108,7 +108,7 @@ class Confinement:
     def clear_workplace(self, slot: int) -> int | None:
         """Starts a process that removes the files of a slot's reaped child, and returns the pid of this process.
 
-        The slot must not be used before the process ends. Returns None with namespaces: the kernel has removed the files.
+        The slot must not be used before the process ends. With namespaces, the kernel removes the files: returns None.
         """
         if not isinstance(self.namespaces, Unavailable):
             return None
@@ -153,7 +153,7 @@ class Confinement:
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Prepares, in the zygote, the layers that can be on.
+    """Prepares the layers that can be on. Runs in the zygote.
 
     If namespaces are on, the function returns in a new process (`enter_namespaces`).
     """

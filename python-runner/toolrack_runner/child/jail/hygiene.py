@@ -36,7 +36,7 @@ def come_after_the_runner() -> None:
     the child cannot see.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        # The server process may set a higher niceness between the two calls, and only root may lower it.
+        # The server process may set a higher niceness between `getpriority` and `setpriority`. Only root may lower it again.
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
@@ -61,7 +61,7 @@ def hide_memory() -> None:
 
 
 def forbid_new_privileges() -> None:
-    """Set-uid bits and file capabilities have no effect from here on. Landlock and seccomp require this."""
+    """Makes set-uid bits and file capabilities have no effect for this process. Landlock and seccomp require this."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 

@@ -49,7 +49,10 @@ def drop_capabilities() -> None:
 
 
 def closed_to_others(paths: Iterable[str]) -> str | None:
-    """The first folder on the way to these paths that other users cannot enter, such as the user of a slot; or None."""
+    """Finds the first folder on the way to these paths that other users cannot enter. None if there is none.
+
+    The user of a slot is another user than the user of the runner.
+    """
     for path in paths:
         real = Path(os.path.realpath(path))
         for folder in (*reversed(real.parents), real):

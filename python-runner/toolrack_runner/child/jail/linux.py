@@ -34,7 +34,7 @@ _ZEROS: Final = (0,) * 6
 
 @dataclass(frozen=True)
 class Unavailable:
-    """Why a layer of the jail cannot be on here, as a sentence. `/health` shows it; no layer is left out silently."""
+    """The reason why a layer of the jail is off, as a sentence. `/health` shows the reason of each layer that is off."""
 
     reason: str
 

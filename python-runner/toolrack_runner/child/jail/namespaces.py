@@ -46,7 +46,7 @@ MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 NEW_ROOT: Final = "/proc"
 #: The mount options of the child's file system. The user and the group are filled in for each child.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
-#: The bytes of a mount's options. Their buffer is made before the fork, because a child should write to few memory pages.
+#: The size of the buffer for a mount's options. It is made before the fork, so that a child writes to few memory pages.
 OPTIONS_BYTES_MAX: Final = 128
 #: The devices of a child. They store nothing. /dev/zero is not one of them, because a shared mapping of it is anonymous
 #: memory that no limit counts.
@@ -121,7 +121,7 @@ def _unshare() -> None:
 
 
 def _try_in_a_child() -> str | None:
-    """Why this process cannot have namespaces; None if it can. A child tries it, because unshare cannot be undone."""
+    """Returns the reason why this process cannot have namespaces, or None. A child tries, because unshare is permanent."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -143,7 +143,7 @@ def _try_in_a_child() -> str | None:
 
 
 def _wait_and_end_as(pid: int) -> NoReturn:
-    """Waits in the old process, outside of the namespaces, and ends like the new process.
+    """Waits for the new process, and ends in the same way. Runs in the old process, outside of the namespaces.
 
     So the server process sees how the new process ended.
     """

@@ -1,10 +1,10 @@
 """Starts the zygote of an ordinary user again, as a program that belongs to a user namespace of its own.
 
-A child is not dumpable (`PR_SET_DUMPABLE` is 0). The kernel lets the server process look into such a process only in one
-case: its memory belongs to a user namespace that the user of the server process has made. Memory belongs to the
-namespace in which its program was started. So the zygote enters the namespace first and then starts again, and children
-inherit this. Without the namespace, the server process could see neither the files that a waiting child has written nor
-how many mappings it has. Root may look into every process.
+A child is not dumpable (`PR_SET_DUMPABLE` is 0). The kernel lets the server process read the `/proc` files of such a process
+only if its memory belongs to a user namespace that the user of the server process has made. Memory belongs to the namespace
+in which its program was started. So the zygote enters the namespace first and then starts again, and its children belong to
+the namespace too. Without the namespace, the server process could see neither the files that a waiting child has written nor
+how many mappings it has. Root may read the files of every process.
 
 The module imports little, because it runs before the zygote's own start. The numbers come from `linux/sched.h`,
 `linux/prctl.h` and `linux/capability.h`.
@@ -21,7 +21,7 @@ PR_CAP_AMBIENT_RAISE: Final = 2
 LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 #: The highest possible number of capabilities.
 CAPABILITIES: Final = 64
-#: The argument of the program that has been started again.
+#: The argument that tells the zygote that it has been started again.
 AGAIN: Final = "--in-own-user-namespace"
 
 
@@ -32,7 +32,7 @@ def start_again_in_own_user_namespace(root: str) -> None:
     """
     if os.geteuid() == 0 or AGAIN in sys.argv:
         return
-    # In a child first, because a process cannot leave its namespace if a later step is refused.
+    # A child tries first, because a process cannot leave its namespace if a later step is refused.
     pid = os.fork()
     if pid == 0:
         os._exit(0 if _enter() else 1)

@@ -1,8 +1,7 @@
 """The workplace of one child: its user, its directory, and its limits.
 
-Without namespaces, each slot has a directory, which is emptied after each child. A process with the child's own identity
-empties it. So even a symbolic link that changes meanwhile cannot make this process remove a file that the child could not
-have removed.
+Without namespaces, each slot has a directory. After each child, a process with the child's own identity empties the
+directory. Even if a symbolic link changes meanwhile, this process can remove only files that the child could have removed.
 """
 
 import os
@@ -27,7 +26,7 @@ class Workplace:
 
 
 def name_workplace(path: str) -> None:
-    """Makes this directory the home and the temporary directory, for example of `tempfile`, and names its cache folder."""
+    """Sets the environment variables that name the home, the temporary directory and the cache folder of this process."""
     os.environ["HOME"] = os.environ["TMPDIR"] = path
     os.environ["XDG_CACHE_HOME"] = f"{path}/{CACHE}"
 

@@ -1,4 +1,4 @@
-"""Every attack that a child tries as a probe. `server/level/probes.py` says which layers hold it."""
+"""The attacks that children try as probes. `server/level/probes.py` says which layers prevent each attack."""
 
 import errno
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from toolrack_runner.wire.canaries import Canaries
 from toolrack_runner.wire.sight import ESCAPED, UNCHANGED
 
 Attempt = Callable[[Canaries], None]
-"""Tries the attack described by its docstring. Undoes it and returns if it succeeded. Raises OSError if it failed."""
+"""Tries the attack that its docstring describes. If the attack succeeds, undoes it and returns. If not, raises OSError."""
 
-#: Attacks that leave their process unchanged, even if they succeed. So several can share a child, in any order.
+#: Attacks that leave their process unchanged, even if they succeed. So one child can try several of them, in any order.
 COMBINABLE: Final[tuple[Attempt, ...]] = (
     files.read_environment,
     files.read_open_file,
@@ -56,7 +56,7 @@ COMBINABLE: Final[tuple[Attempt, ...]] = (
     resources.unshare_descriptors,
     resources.enlarge_pipe,
 )
-#: Attacks that do not share their child with others.
+#: Attacks that change their process if they succeed. So each has its own child.
 ALONE: Final[tuple[Attempt, ...]] = (
     processes.trace_victim,
     processes.make_user_namespace,

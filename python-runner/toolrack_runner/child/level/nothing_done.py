@@ -1,5 +1,5 @@
-"""Tells that an attack changed nothing."""
+"""The exception of an attack that changed nothing."""
 
 
 class NothingDoneError(Exception):
-    """Raised by an attempt whose observation is UNCHANGED."""
+    """Raised by an attack if its system calls report success but nothing has changed. The probe reports UNCHANGED."""

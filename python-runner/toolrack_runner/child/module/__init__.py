@@ -1,1 +1,1 @@
-"""Reads, checks and calls one tool module, inside one jailed process. Uses no sockets and does not know the jail."""
+"""Reads, checks and calls one tool module, inside one jailed process. Uses no sockets and nothing of the jail."""

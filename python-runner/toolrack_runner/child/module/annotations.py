@@ -1,4 +1,4 @@
-"""Reads the annotations of a handler: its arguments, and which of them JSON already has in the annotated form."""
+"""Reads the annotations of a handler's arguments, and tells which of them need no conversion from JSON."""
 
 import collections.abc
 import inspect
@@ -28,10 +28,10 @@ def annotated(handler: Handler) -> dict[str, Any]:
 
 
 def to_convert(handler: Handler) -> dict[str, Any]:
-    """The annotations that need a conversion. So arguments with plain annotations cost nothing."""
+    """The annotations that need a conversion, by argument. May run code of the module, and raise."""
     function = _function(handler)
     if all(_is_plain(each) for each in getattr(function, "__annotations__", {}).values()):
-        return {}  # Resolving the annotations takes longer than this.
+        return {}  # This check is faster than resolving the annotations.
     return {name: hint for name, hint in annotated(handler).items() if not _is_plain(hint)}
 
 
@@ -52,7 +52,7 @@ def has_json_form(hint: Any) -> bool:
 
 
 def shown(hint: Any) -> str:
-    """An annotation for a sentence, at most 64 characters."""
+    """Writes an annotation for a sentence, in at most 64 characters."""
     return class_name(hint) if type(hint) is type or isinstance(hint, type) else str(hint)[:64]
 
 

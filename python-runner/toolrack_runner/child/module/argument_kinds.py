@@ -1,11 +1,11 @@
-"""Tells what the conversion makes of a text in each argument, so that the rules decide about the value that is used.
+"""Tells how the conversion reads a text in each argument. The rules need this to decide about the value that is used.
 
-The report of an argument lists the ways in which a text of it may be read:
+The report of an argument lists the ways in which its text may be read:
 
 - a kind: `path`, `url`, `date`, `date-time`, `decimal`, `uuid` or `text`; `text` may be followed by an edit that the type
   makes, as in `text:strip-lower`;
-- `other`, if code of the module reads it;
-- `value`, if the handler gets no text, but a number, a time or the like.
+- `other`, if code of the module reads the text;
+- `value`, if the handler gets a number, a time or another value that is no text.
 
 `packages/contract/src/kinds/` reads these reports.
 """
@@ -31,9 +31,9 @@ TEXT: Readings = frozenset({"text"})
 OTHER: Readings = frozenset({"other"})
 VALUE: Readings = frozenset({"value"})
 
-#: Core schemas that take a text as a value of a kind.
+#: Core schemas of pydantic that read a text as one of these kinds.
 _KINDS = {"uuid": "uuid", "date": "date", "datetime": "date-time", "decimal": "decimal"}
-#: Core schemas that take a text and make something of it that has no kind.
+#: Core schemas that read a text and make a value of no kind.
 _VALUES = ("time", "timedelta", "json", "complex", "fraction", "multi-host-url")
 #: Core schemas that take no text in strict JSON.
 _NO_TEXT = (
@@ -48,7 +48,7 @@ _NO_TEXT = (
         "callable",
     ),
 )
-#: Core schemas with the schema that reads the value in strict JSON.
+#: Core schemas that contain another schema, with the key of the inner schema that reads the value in strict JSON.
 _AROUND = {
     "nullable": "schema",
     "custom-error": "schema",
@@ -77,17 +77,17 @@ _CHECKS = frozenset(
 )
 _TO_PATH = "pydantic._internal._generate_schema.GenerateSchema._path_schema.<locals>.path_validator"
 _TO_PATTERN = ("pattern_either_validator", "pattern_str_validator")
-#: Runs a function of the module's author.
+#: A function of pydantic that runs a function of the module's author.
 _PREDICATE = "pydantic._internal._known_annotated_metadata.apply_known_metadata.<locals>.val_func"
 
 
 def argument_kinds(handler: DescribedHandler, *, converts: bool) -> dict[str, list[str]]:
-    """How a text is read in each argument, except in those that get the text as it is sent.
+    """How a text is read in each argument. Arguments that get the text as it is sent are left out.
 
     May run code of the module, and raise.
 
-    Without a conversion the handler gets each text as it is sent. If its annotation promises another kind, both are
-    reported, because the handler will treat the text as one.
+    Without a conversion the handler gets each text as it is sent. If the annotation names another kind, `text` and this kind
+    are reported, because the handler will treat the text as this kind.
     """
     hints = to_convert(handler) if converts else annotated(handler)
     found: dict[str, list[str]] = {}
@@ -111,7 +111,7 @@ def _readings_of(hint: Any) -> Readings:
 
 
 class _Reader:
-    """Follows the core schema of an argument. What it does not know is `other`."""
+    """Reads the core schema of an argument. Reports `other` for a schema that it does not know."""
 
     def __init__(self) -> None:
         #: The schema of each definition, and the configuration that applies to it.
@@ -137,14 +137,17 @@ class _Reader:
         }
 
     def within(self, schema: Any, config: Any) -> Any:
-        """The schema inside of definitions. These have the configuration around them, and not that of their users."""
+        """Notes the definitions around a schema, and returns the schema inside them.
+
+        A definition has the configuration that is around it, not the configuration of a schema that refers to it.
+        """
         while schema["type"] == "definitions":
             self._targets |= {each["ref"]: (each, config) for each in schema["definitions"]}
             schema = schema["schema"]
         return self._targets[schema["schema_ref"]][0] if schema["type"] == "definition-ref" else schema
 
     def read(self, schema: Any, config: Any) -> Readings:
-        """`config` is that of the model around the schema."""
+        """How this schema reads a text. `config` is the configuration of the model around the schema."""
         kind: str = schema["type"]
         if kind in _KINDS:
             return frozenset({_KINDS[kind]})
@@ -173,7 +176,7 @@ class _Reader:
         return {"utf8": TEXT, "base64": frozenset({"text:base64"})}.get(encoding, VALUE)
 
     def _url(self, schema: Any, _config: Any) -> Readings:
-        # A default of the type changes the URL.
+        # A default host, port or path of the type changes the URL.
         is_as_sent = not any(schema.get(f"default_{part}") for part in ("host", "port", "path"))
         return frozenset({"url"}) if is_as_sent else VALUE
 
@@ -242,9 +245,9 @@ class _Reader:
 
 
 def _listed(values: Any) -> Readings:
-    """How a text is read that must be one of these values.
+    """How a text is read if it must be one of these values.
 
-    An Enum with values of other types may compare them by its own code.
+    An Enum with values of other types may compare them by code of the module.
     """
     if any(isinstance(each, Enum) and not is_plain_enum(type(each)) for each in values):
         return OTHER

@@ -38,7 +38,7 @@ def call_tool(
 ) -> JsonObject:
     """Calls a handler, and collects the values of a generator. Never raises, whatever the handler does.
 
-    `send_value` takes the JSON text of each value at once.
+    `send_value` gets the JSON text of each value as soon as the generator yields the value.
 
     The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
     `{"outcome": "failure", "code", "error"}`. It is plain JSON.
@@ -97,7 +97,7 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
 
 
 class _TypesError(Exception):
-    """The module's own code failed while an argument was converted. The arguments are a code and a text."""
+    """The module's own code failed while an argument was converted. `args` has an error code and a text."""
 
 
 def _converted(
@@ -151,7 +151,7 @@ def _called(
 
 
 def _await(returned: Any, values: Values) -> object:
-    """The value of an awaitable, or `values` with those of an async generator, both in one event loop."""
+    """Runs an awaitable or an async generator in an event loop. Returns its value, or `values` with its values."""
     import asyncio  # The first import of asyncio costs 70 ms, and most tools do not need it.
 
     async def awaited() -> object:
@@ -162,7 +162,7 @@ def _await(returned: Any, values: Values) -> object:
 
 
 def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """The result of a call. Then flushes the streams. The module may have replaced them, so their errors are ignored."""
+    """Makes a call, and flushes stdout and stderr. The module may have replaced them, so their errors are ignored."""
     try:
         return call(**given)
     finally:

@@ -21,11 +21,11 @@ from toolrack_runner.wire.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
 
-#: The bytes of an example's result. It may be as large as the result of a call.
+#: The most bytes of an example's result. The service has the same limit for the result of a call.
 _OUTPUT_BYTES_MAX = 256 * 1024
-#: The characters of an example's text or error in a report. A longer one is shown without its middle.
+#: The most characters of an example's text or error in a report. The middle of a longer text is left out.
 _SHOWN_CHARS_MAX = 4_000
-#: The levels of an example's arguments and context. They are copied level by level.
+#: How many levels an example's arguments and context may have. They are copied level by level.
 _DEPTH_MAX = 64
 
 #: Takes a report, or the message before each example: `{"stage": "running", "tool", "example", "line"}`.
@@ -33,12 +33,13 @@ Send = Callable[[Mapping[str, object]], None]
 
 
 def check_module(name: str, source: Source, *, send: Send, this_machine: bool = False) -> None:
-    """Sends `parsed` before any code of the module runs, `imported` before any example, `loaded` at the end. Never raises.
+    """Checks a module, and sends a report after each stage. Never raises.
 
-    `this_machine` says whether a spec may name the machine of the runner in its `network`. Before each example it sends
-    `running`, so that the server process can name the example if it has to end the check.
+    The report `parsed` is sent before any code of the module runs, `imported` before any example runs, and `loaded` at the
+    end. Before each example, the message `running` is sent, so that the server process can name the example if it has to end
+    the check. `this_machine` says whether a spec may name the machine of the runner in its `network`.
     """
-    # The libraries are imported before the module, which can replace names that they use during their import.
+    # These libraries are imported before the module, because the module can replace names that their import uses.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):
         import_module(library)
     parsed = parse_module(name, source)
@@ -148,7 +149,7 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
 
 
 def _secret_notes(tool: Tool) -> list[NoteJson]:
-    """`secrets` of a spec have no effect yet, and the author must not believe otherwise."""
+    """A note if the spec has `secrets`, so that the author knows that they have no effect yet."""
     if not tool.secrets:
         return []
     sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."

@@ -15,7 +15,7 @@ from toolrack_runner.wire.fault import FaultJson, ModuleError, NoteJson, SpecErr
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import SpecReport
 
-#: The characters of the annotations that a note repeats. Of longer ones the beginning is enough.
+#: How many characters of the annotations a note repeats. Longer annotations are cut.
 _SHOWN_CHARS_MAX = 200
 _error = partial(SpecError, "parameters_underivable")
 
@@ -88,7 +88,7 @@ def _derived_parameters(module: LoadedModule, tool: Tool) -> JsonObject:
 
 
 def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
-    """How each argument is read. Nothing is known of types that cannot be looked at, so code of the module may read them."""
+    """How a text is read in each argument. If the annotations raise, code of the module may read it, which is `other`."""
     converts = tool.parameters is None
     try:
         return module.trusted.keep(lambda: argument_kinds(tool.handler, converts=converts))
@@ -97,12 +97,12 @@ def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
 
 
 def _not_converted(module: LoadedModule, tool: Tool) -> list[NoteJson]:
-    """A note if the parameters are written, and annotations promise types that JSON does not have."""
+    """A note if the spec states parameters, and annotations name types that JSON does not have: nothing is converted."""
     if tool.parameters is None:
         return []
     try:
         hints = module.trusted.keep(lambda: _promises(tool))
-    except BaseException:  # noqa: BLE001 - an annotation may raise anything, and nobody needs it here
+    except BaseException:  # noqa: BLE001 - an annotation may raise anything, and then there is no note
         return []
     if not hints:
         return []

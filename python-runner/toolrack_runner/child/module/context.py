@@ -1,4 +1,4 @@
-"""The context of a call: a dict with facts about it, and the method with which its tool tells how much is done."""
+"""The context of a call: a dict with facts about the call, and the method with which the tool reports its progress."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from toolrack_runner.wire.frames import JsonObject
 
 #: The user of the calls that a check makes.
 EXAMPLE_USER = "example"
-#: How long an example appears to have if its spec has no `timeoutSeconds`: as long as a call.
+#: The seconds until the `deadline` in the context of an example whose spec has no `timeoutSeconds`. They are as for a call.
 EXAMPLE_SECONDS = 30.0
 
 #: Takes a fraction from 0 to 1 and a text.
@@ -20,19 +20,20 @@ TellProgress = Callable[[float, str], None]
 
 
 def _nobody(fraction: float, text: str) -> None:
-    """Drops the progress: the examples of a check have no listener."""
+    """Drops the progress. The examples of a check have no listener."""
 
 
 class Context(dict[str, Any]):
     """The value of a handler's parameter `context`. It is a dict for everything that takes dicts."""
 
-    #: Belongs to the class, because a process runs one call. So a context can be copied and pickled like any dict.
+    #: Sends the progress. It is an attribute of the class, so a context can be copied and pickled like any dict. This is
+    #: possible because a process runs only one call.
     tell: ClassVar[TellProgress] = staticmethod(_nobody)
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """Tells the caller how much of the call is done. Any thread may call it, as often as it likes.
+        """Tells the caller how much of the call is done. Any thread may call this method, as often as it likes.
 
-        `fraction` is a number from 0 to 1. Raises TypeError or ValueError if it is not, or if the text is too long.
+        `fraction` is a number from 0 to 1. Raises TypeError or ValueError for another fraction or a text that is too long.
         """
         said = as_text(text)
         if said is None:

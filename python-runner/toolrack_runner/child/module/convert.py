@@ -1,8 +1,8 @@
 """Converts the arguments of a call from JSON to the types that the handler's annotations name.
 
 Pydantic reads each argument as strict JSON, as the derived schema describes it. Building a converter is slow, so a child
-builds it once, before its call. The module's own code runs in it: validators, `__post_init__`, types with methods for
-pydantic. So everything here may raise anything, and costs only the module's own call.
+builds each converter once, before its call. A conversion runs code of the module: validators, `__post_init__`, types with
+methods for pydantic. So every function here may raise any exception, which ends only a call of this module.
 """
 
 import collections.abc
@@ -19,12 +19,12 @@ from toolrack_runner.child.module.facts import is_a
 from toolrack_runner.child.module.handler import Handler
 from toolrack_runner.child.module.user_traceback import cut_middle, exception_line
 
-#: Bytes are base64 text in arguments, as they are in results. An unknown key of a dataclass or a TypedDict is refused, as an
-#: unknown argument is. A pydantic model has a configuration of its own.
+#: Bytes are base64 text in arguments and in results. An unknown key of a dataclass or a TypedDict is refused, like an
+#: unknown argument. Pydantic models keep their own configuration.
 CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
 #: How many problems of an argument a failure names. It counts the others, so it stays short.
 _ERRORS_MAX = 3
-#: The characters of one problem. A validator of the module writes the text, and the model reads it.
+#: How many characters of one problem a failure shows. A validator of the module may write any text.
 _TEXT_CHARS_MAX = 500
 _URL = re.compile(r"\s*For further information visit https://errors\.pydantic\.dev\S*")
 _MISSING = (
@@ -35,7 +35,7 @@ _MISSING = (
 )
 _UNEXPECTED = ("extra_forbidden", "unexpected_keyword_argument")
 _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Generator)
-#: What the module's code raises because it is wrong itself. Everything else that it raises is about the argument.
+#: Exceptions that show a mistake in the module's code. Any other exception of this code is about the argument.
 _FAULTS_OF_THE_MODULE = (MemoryError, OSError, NameError, AttributeError, ImportError, RecursionError)
 
 
@@ -88,7 +88,7 @@ def _validator(hints: dict[str, Any]) -> Any:
 
 
 def arguments_adapter(hints: dict[str, Any]) -> Any:
-    """Pydantic's adapter for a dict with any of these keys, as arguments are converted. May run code of the module."""
+    """Makes pydantic's adapter, which converts a dict with any of these arguments. May run code of the module."""
     from pydantic import TypeAdapter
     from typing_extensions import TypedDict
 
@@ -102,14 +102,14 @@ def arguments_adapter(hints: dict[str, Any]) -> Any:
 
 
 def _eager(hint: Any) -> Any:
-    """A list in place of an iterable, whose elements pydantic would convert only when the handler reads them."""
+    """Replaces an iterable by a list, because pydantic converts elements of an iterable only when the handler reads them."""
     if typing.get_origin(hint) in _LAZY:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
     return hint
 
 
 def _said(error: Exception, name: str, value: object) -> str:
-    """What is wrong with the value, without a full stop. Never raises."""
+    """A sentence about what is wrong with the value, without a full stop. Never raises."""
     from pydantic_core import ValidationError
 
     try:

@@ -49,7 +49,7 @@ class Values:
             )
             raise ResultError(said) from None
         text: Any = form["text"]
-        # The text of a list has at least as many bytes.
+        # The JSON text of all values as a list has at least as many bytes as these texts together.
         self._bytes += len(text.encode())
         if self._bytes > self.bytes_max:
             raise TooManyValuesError(f"{self.bytes_max} bytes")
@@ -76,7 +76,7 @@ def is_async_generator(value: object) -> TypeGuard[AsyncGenerator[object, None]]
 
 
 def drain(generator: Any, values: Values, names: Names) -> Values:
-    """Adds every value of a generator. If one cannot be added, closes the generator, which runs its `finally` blocks."""
+    """Adds every value of a generator. If a value cannot be added, closes the generator, which runs its `finally` blocks."""
     try:
         while True:
             try:
@@ -91,7 +91,7 @@ def drain(generator: Any, values: Values, names: Names) -> Values:
 
 
 async def drain_async(generator: Any, values: Values) -> Values:
-    """Like `drain`, for an async generator. The runner's names are not restored between its values."""
+    """Like `drain`, for an async generator. Does not restore the names of the runner between the values."""
     try:
         while True:
             try:
@@ -100,6 +100,6 @@ async def drain_async(generator: Any, values: Values) -> Values:
                 return values
             values.add(yielded)
     except (ResultError, TooManyValuesError):
-        with suppress(BaseException):  # As above.
+        with suppress(BaseException):  # For the same reason as in `drain`.
             await _aclose(generator)
         raise

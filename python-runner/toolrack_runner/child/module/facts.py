@@ -7,21 +7,21 @@ from collections.abc import Callable, Container
 from types import TracebackType
 from typing import Any
 
-#: The most exceptions of a chain in which each caused the next. A model reads no more of them.
+#: How many exceptions of a chain are read. In a chain, each exception has caused the next.
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _module: Callable[[type], object] = type.__dict__["__module__"].__get__
-#: What a class itself defines, by name.
+#: Returns the attributes that a class itself defines, by name.
 namespace_of = type.__dict__["__dict__"].__get__
 _of_exceptions = BaseException.__dict__
 _suppresses_context = _of_exceptions["__suppress_context__"].__get__
 _context_of = _of_exceptions["__context__"].__get__
-#: A class and all its base classes, in the order in which Python looks names up.
+#: Returns a class and all its base classes, in the order in which Python looks names up.
 bases: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-#: The traceback of an exception.
+#: Returns the traceback of an exception.
 traceback_of: Callable[[BaseException], TracebackType | None] = _of_exceptions["__traceback__"].__get__
-#: The exception that this one was raised from.
+#: Returns the exception from which another exception was raised.
 cause_of: Callable[[BaseException], BaseException | None] = _of_exceptions["__cause__"].__get__
 
 
@@ -102,7 +102,7 @@ def errno_of(error: BaseException) -> int | None:
 
 
 def names_a_file(error: BaseException) -> bool:
-    """True if the operating system refused a path."""
+    """True if the exception is an OSError about a path."""
     return type(_read(error, OSError, "filename")) in {str, bytes}
 
 
@@ -113,13 +113,13 @@ def missing_name(error: BaseException) -> str | None:
 
 
 def undefined_name(error: BaseException) -> str | None:
-    """The name that a NameError of Python, and of no class of the module, did not find."""
+    """The name that Python did not find, if this is exactly a NameError, and no subclass; else None."""
     name = _read(error, NameError, "name") if type(error) is NameError else None
     return name if type(name) is str else None
 
 
 def missing_attribute(error: BaseException) -> tuple[str, object] | None:
-    """The name that an AttributeError of Python did not find, and the object in which it looked."""
+    """The missing name and the object, if this is exactly an AttributeError, and no subclass; else None."""
     name = _read(error, AttributeError, "name") if type(error) is AttributeError else None
     return (name, _read(error, AttributeError, "obj")) if type(name) is str else None
 
@@ -132,6 +132,6 @@ def own_text(error: BaseException, kind: type[BaseException]) -> str:
 
 
 def syntax_place(error: BaseException, files: Container[str]) -> tuple[str, int] | None:
-    """The file, one of these, and its line that Python could not parse."""
+    """The file and the line that Python could not parse, if the file is one of `files`; else None."""
     name, line = _read(error, SyntaxError, "filename"), _read(error, SyntaxError, "lineno")
     return (name, line) if type(name) is str and name in files and type(line) is int else None

@@ -1,4 +1,4 @@
-"""The texts of a module's files, by the names that faults and tracebacks give them. Nothing here executes them."""
+"""The texts of a module's files, by the file names that faults and tracebacks show. Nothing here executes the files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from toolrack_runner.child.module.source import source_text, utf8_text
 from toolrack_runner.file_paths import INIT, files_fault, module_paths
 from toolrack_runner.wire.fault import Fault, ModuleError
 
-#: The bytes of a module's one file, or of its several files by their paths.
+#: The source of a module: the bytes of its only file, or the bytes of each of its files by path.
 Source: TypeAlias = bytes | Mapping[str, bytes]
 
 
@@ -25,7 +25,7 @@ class ModuleFiles:
 
     @property
     def is_package(self) -> bool:
-        """Whether the module was given as several files, even if it has only one."""
+        """True if the module was sent as files with paths, even if there is only one file."""
         return "/" in self.main
 
     def line(self, file: str, number: int | None) -> str:
@@ -37,7 +37,7 @@ class ModuleFiles:
 
     @property
     def siblings(self) -> Mapping[str, str]:
-        """The path of each file or folder that an import in this module finds, as `module_paths` gives it."""
+        """The path of each file or folder that an import in this module can find, by its dotted name (`module_paths`)."""
         return module_paths(file.partition("/")[2] for file in self.texts) if self.is_package else {}
 
     @property
@@ -50,7 +50,7 @@ class ModuleFiles:
 
 
 def known_files(name: str, source: str | Mapping[str, str]) -> ModuleFiles:
-    """The files of a module that was read before."""
+    """The files of a module whose texts were decoded and checked before."""
     if isinstance(source, str):
         return ModuleFiles(name, f"{name}.py", {f"{name}.py": source})
     return ModuleFiles(name, f"{name}/{INIT}", {f"{name}/{path}": text for path, text in source.items()})

@@ -1,4 +1,4 @@
-"""Copies a result to plain JSON data, where every part is replaced by its JSON form. Names the first part that has none."""
+"""Copies a result to plain JSON data: replaces every part by its JSON form, and names the first part that has no form."""
 
 import sys
 from collections.abc import Callable
@@ -42,9 +42,9 @@ _METHOD_CURES = (
     ("item", "return value.item()"),
     ("__next__", _LIST),
 )
-#: The size of the largest whole number that Python converts to text, which has 4,300 digits.
+#: The most bits of a whole number that Python converts to text. Such a number has at most 4,300 digits.
 _BITS_MAX = 14_284
-#: A dataclass takes two steps, itself and its dict. The levels of the JSON are counted at the end.
+#: How many values may be nested. A dataclass counts as two, itself and its dict. The levels of the JSON are counted later.
 _STEPS_MAX = 2 * RESULT_DEPTH_MAX + 2
 
 
@@ -53,7 +53,10 @@ class ResultError(Exception):
 
 
 class _PartError(Exception):
-    """A part has no form. `said` makes the sentence from its place, and `path` has the keys to it, the innermost first."""
+    """A part of the result has no JSON form.
+
+    `said` makes a sentence from the place of the part. `path` has the keys that lead to the part, the innermost first.
+    """
 
     def __init__(self, said: Callable[[str], str]) -> None:
         super().__init__()
@@ -62,7 +65,7 @@ class _PartError(Exception):
 
 
 def formed(returned: object) -> JsonValue:
-    """The copy. May run code of the module, and raise what it raises. Raises ResultError."""
+    """Copies a result. May run code of the module, and raises what that code raises. Raises ResultError."""
     try:
         return _Copy().of(returned, 0)
     except _PartError as error:
@@ -73,11 +76,11 @@ def formed(returned: object) -> JsonValue:
 
 
 class _Copy:
-    """One copy. It is bounded, because the form of a value may contain new values without end."""
+    """Makes one copy. Its size is limited, because the form of a value may contain new values without end."""
 
     def __init__(self) -> None:
         self._values = 0
-        #: The ids of the values around the present one.
+        #: The ids of the values that contain the current value.
         self._around: set[int] = set()
 
     def of(self, value: object, steps: int) -> JsonValue:

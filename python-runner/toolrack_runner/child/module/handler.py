@@ -11,7 +11,7 @@ from toolrack_runner.child.module.facts import class_name, type_name
 from toolrack_runner.wire.fault import SpecError
 
 CONTEXT = "context"
-#: How many decorators, partials and methods around a function are looked through. A handler may wrap itself without end.
+#: How many decorators, partials and methods around a function are removed. A handler may wrap itself without end.
 _LAYERS_MAX = 32
 #: The kinds of parameters that a call can give by name.
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -70,7 +70,7 @@ def plain_handler(value: object) -> Handler | None:
 
 
 def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
-    """Reads a handler's signature, which may run code of the module. `files` are those of the module. Raises SpecError."""
+    """Reads a handler's signature, which may run code of the module. `files` names the module's files. Raises SpecError."""
     if isinstance(value, type):
         sentence = "the handler is a class. Give a function, or the method of an instance."
         raise SpecError("handler_is_a_class", sentence)
@@ -111,7 +111,7 @@ def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
 
 
 def handler_place(value: object, files: Container[str]) -> tuple[str, int] | tuple[None, None]:
-    """The file and the line of a handler that is a function, decorated or a method. Runs no code of the module."""
+    """The file and the line of a function, a decorated function or a method. Runs no code of the module."""
     for _ in range(_LAYERS_MAX):
         if type(value) is MethodType:
             value = value.__func__

@@ -1,4 +1,4 @@
-"""Which packages a module imports, read from its syntax tree or from its compiled code."""
+"""Finds the packages that a module imports, in its syntax tree or in its compiled code."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Final
 
 #: How many packages a report names. No module needs more, and the report stays small.
 PACKAGES_MAX = 200
-#: The characters of the name of a package. One with a longer name is left out, so that the report stays small.
+#: The most characters of the name of a package. Packages with longer names are left out, so that the report stays small.
 NAME_CHARS_MAX = 128
 
 _IMPORT_NAME: Final = opmap["IMPORT_NAME"]
@@ -44,9 +44,10 @@ def imported_packages(tree: ast.Module, file: str) -> tuple[ImportedPackage, ...
 
 
 def imported_siblings(tree: ast.Module, file: str) -> Iterator[tuple[str, int]]:
-    """The files of its own module that a file such as `weather/sub/a.py` imports: dotted names within the module, and lines.
+    """Finds the imports of a file such as `weather/sub/a.py` that name other files of its module.
 
-    Leaves out what may be missing, and `from . import x`, because x may also be a name in the folder's `__init__.py`.
+    Yields the dotted name within the module, and the line. Leaves out imports that may fail. Leaves out `from . import x`,
+    because x may also be a name in the folder's `__init__.py`.
     """
     optional_lines = _optional_lines(tree)
     module, *folders = file.split("/")[:-1]
@@ -84,7 +85,7 @@ def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
 
 
 def _is_relative(code: CodeType, at: int) -> bool:
-    """Whether the import at this instruction has a level, which is loaded by the instruction before the one before it."""
+    """Whether the import at this instruction is relative. The instruction two places before it loads the import's level."""
     instructions = code.co_code
     for _ in range(2):
         at -= 2

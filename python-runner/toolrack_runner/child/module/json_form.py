@@ -2,7 +2,7 @@
 
 Scalars of numpy and missing values of pandas have one too (`package_scalars.py`).
 
-The form of a standard type is read with the methods of that type, never with those of a subclass in the module. Only
+The form of a standard type is read with the methods of that type, never with methods of a subclass in the module. Only
 dataclasses, models and the order of sets run code of the module; the limits of the call bound it.
 """
 
@@ -22,12 +22,12 @@ NO_FORM = object()
 
 
 def json_form(value: object) -> object:
-    """A dict, list, text or other value in place of this one; `NO_FORM` if JSON has none. May run code of the module.
+    """Returns the JSON form of a value: a dict, list, text or other value. `NO_FORM` if there is none.
 
-    The parts of the form may need a form themselves.
+    May run code of the module. The parts of the form may need a form themselves.
     """
     kind = type(value)
-    if is_missing(value):  # It is a datetime too.
+    if is_missing(value):  # Comes first, because `pandas.NaT` is also a datetime.
         return None
     for base, form in _forms():
         if issubclass(kind, base):
@@ -49,7 +49,7 @@ def as_set(value: object) -> list[object] | None:
 
 
 def in_order(members: list[object], form: Callable[[object], Any]) -> list[Any]:
-    """The forms of the members of a set, in the order of the members if they have one, else of their texts."""
+    """The JSON forms of the members of a set, sorted. Decimals and times are sorted by value, all others by their form."""
     kinds = {class_name(type(each)) for each in members}
     is_sorted = False
     if len(kinds) == 1 and kinds <= _ORDERED:
@@ -64,7 +64,10 @@ def in_order(members: list[object], form: Callable[[object], Any]) -> list[Any]:
 
 @cache
 def _forms() -> tuple[tuple[type, Callable[[Any], object]], ...]:
-    """The standard types, a subclass before its base. Imported when a result first needs them."""
+    """The standard types, each with the function that makes its form. A subclass comes before its base.
+
+    The types are imported when a result first needs them.
+    """
     from datetime import date, datetime, time, timedelta
     from decimal import Decimal
     from enum import Enum

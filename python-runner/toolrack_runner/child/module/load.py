@@ -1,8 +1,8 @@
 """Imports a module, and reads all its specs or only the handler that a call needs.
 
-Compiling a module and reading every spec take half of the time that a child needs for a module. So an earlier process sends
-the compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child
-uses both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
+Compiling a module and reading every spec take half of the time that a child needs for a module. So the first child sends the
+compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). Later children use
+both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
 """
 
 import marshal
@@ -121,8 +121,8 @@ def load_module(
 
     Runs in a jailed child, once in the life of a process, because the module stays in `sys.modules`. With `declared`, faults
     name the line of their spec. `announce` is called with the compiled module before any of it runs. With `for_one_call`,
-    the module may replace names of the runner, because the process does nothing after the call. Then the module's name is
-    checked only if there is an `announce`.
+    the module may replace names of the runner, because the process does nothing after the call. In this case the module's
+    name is checked only if there is an `announce`.
     """
     if announce or not for_one_call:
         check_module_name(name)
@@ -153,8 +153,8 @@ def load_known(
 def portable_code(code: Code) -> bytes | None:
     """A compiled module for another process of the same interpreter; None if it is too large.
 
-    Each file of several is marshalled by itself, so that only the files that are imported are read. Files that are left out,
-    because there is no room for them, are compiled when they are imported.
+    If a module has several files, each file is marshalled separately, so that a child reads only the files that it imports.
+    Files for which there is no room are left out. They are compiled when they are imported.
     """
     if isinstance(code, CodeType):
         data = marshal.dumps(code)
@@ -179,14 +179,14 @@ def converts(module: LoadedModule) -> bool:
     derived = [tool.handler for tool in module.tools.values() if tool.parameters is None]
     try:
         return any(module.trusted.keep(lambda: [bool(to_convert(handler)) for handler in derived]))
-    except BaseException:  # noqa: BLE001 - an annotation may raise anything; the call says so
+    except BaseException:  # noqa: BLE001 - an annotation may raise anything; the call reports it
         return False
 
 
 def _imported(files: ModuleFiles, code: Code, trusted: Names) -> dict[str, Any]:
     """Runs a compiled module under its name. Returns its namespace. Raises ModuleError."""
     try:
-        # The one place where user code starts, in a jailed child.
+        # User code starts only here, in a jailed child.
         if isinstance(code, CodeType):
             namespace = vars(_new_module(files))
             trusted.run(lambda: exec(code, namespace))  # noqa: S102

@@ -1,6 +1,6 @@
-"""The name that was probably meant, for an exception that Python raises about a name it did not find.
+"""Suggests the name that the author probably meant, for a NameError or an AttributeError.
 
-Python shows such a hint itself, but only where it prints a traceback, and never in the text of the exception.
+Python itself shows this hint only where it prints a traceback. The text of the exception does not have it.
 """
 
 import sys
@@ -58,7 +58,7 @@ def _visible(frame: FrameType) -> Iterator[object]:
 
 
 def _attributes(value: object) -> Iterator[object]:
-    """The names of an object and of its classes. An object without a `__dict__` has those of its classes only."""
+    """The names of an object and of its classes. For an object without a `__dict__`, only the names of its classes."""
     if type(value) is ModuleType:
         return iter(tuple(value.__dict__))
     if issubclass(type(value), type):

@@ -11,9 +11,9 @@ from toolrack_runner.child.module.facts import bases, namespace_of
 _TRUSTED = frozenset(
     {*sys.stdlib_module_names, "pydantic", "pydantic_core", "annotated_types", "typing_extensions"}
 )
-#: What pydantic asks a type or its metadata for, to learn how it reads a value.
+#: Methods by which a type or its metadata tells pydantic how to read a value.
 _HOOKS = ("__get_pydantic_core_schema__", "__get_validators__", "__prepare_pydantic_annotations__")
-#: Names of annotations that stand for another one.
+#: Attributes of an annotation that hold the annotation for which it stands.
 _STANDS_FOR = ("__supertype__", "__value__", "__bound__")
 
 

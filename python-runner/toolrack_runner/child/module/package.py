@@ -1,7 +1,7 @@
 """Imports a module of several files as a Python package, from its compiled code.
 
-The files are also written to the working folder of the child. There `__file__`, `importlib.resources` and `pkgutil` find
-them as usual. What is imported comes from memory.
+The files are also written to the working folder of the child, so that `__file__`, `importlib.resources` and `pkgutil` find
+them there. An import itself takes the code from memory.
 """
 
 import marshal
@@ -31,7 +31,7 @@ def import_package(files: ModuleFiles, codes: Codes) -> dict[str, Any]:
 
 
 def forget_package(name: str) -> None:
-    """Removes what is left of a module whose import failed. Never raises, whatever the module did to `sys`."""
+    """Removes a module whose import failed from `sys`. Never raises, whatever the module did to `sys`."""
     with suppress(BaseException):
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
         names: list[object] = list(sys.modules)
@@ -83,7 +83,7 @@ class _Finder:
 
 
 class _FileLoader(SourceFileLoader):
-    """Loads one file. Reads of data and resources are inherited: they read the files that were written."""
+    """Loads the code of one file. The inherited methods for data and resources read the files that `_write` has written."""
 
     def __init__(self, fullname: str, path: str, file: str, files: ModuleFiles, codes: Codes) -> None:
         super().__init__(fullname, path)
@@ -102,7 +102,7 @@ class _FileLoader(SourceFileLoader):
 
 
 class _FolderLoader(SourceFileLoader):
-    """Loads a folder without `__init__.py`, in which Python finds files and runs nothing."""
+    """Loads a folder without `__init__.py`. Python finds files in this folder, but runs no code for the folder."""
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -1,7 +1,6 @@
-"""The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither.
+"""The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither package.
 
-Their classes are known by their names. A class of the module can have the same name. Then only the module's own result
-differs.
+Their classes are recognized by name. If a class of the module has the same name, only the module's own result differs.
 """
 
 from contextlib import suppress
@@ -12,7 +11,7 @@ from toolrack_runner.child.module.facts import bases, class_name, module_name, n
 
 #: The classes of `pandas.NA` and `pandas.NaT`.
 _MISSING: Final = frozenset({"NAType", "NaTType"})
-#: `item` gives them as a whole number if their unit is the nanosecond.
+#: The classes for which `item` returns a whole number if their unit is the nanosecond.
 _TIMES: Final = frozenset({"datetime64", "timedelta64"})
 
 
@@ -31,9 +30,9 @@ def scalar_of_numpy(value: object) -> type | None:
 
 
 def form_of_scalar(value: Any, generic: type) -> object:
-    """What Python has in place of a scalar of numpy: a number, a bool, text, a date, a duration; None for NaN and NaT.
+    """The Python value for a scalar of numpy: a number, a bool, text, a date or a duration; None for NaN and NaT.
 
-    A time that Python cannot hold is text, and so is one with nanoseconds. A duration is exact to the microsecond.
+    A time with nanoseconds, or outside of Python's range, becomes text. A duration is exact to the microsecond.
     """
     methods = namespace_of(generic)
     item = methods["item"](value)

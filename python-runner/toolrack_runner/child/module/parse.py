@@ -66,7 +66,7 @@ def parse_module(name: str, source: Source) -> ParsedModule:
 
 
 def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[ImportedPackage, ...]:
-    """The packages that all files import, each once; without the module's own name and its files."""
+    """The packages that the files import, each once. Leaves out the module itself and its files."""
     found: dict[str, ImportedPackage] = {}
     siblings = files.siblings
     for file, tree in trees.items():
@@ -80,7 +80,7 @@ def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[Importe
 
 
 def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[Fault]:
-    """A fault for each file that the module imports and does not have, and for each that it imports as a package."""
+    """A fault for each missing file that the module imports, and for each file that it imports like a package."""
     siblings = files.siblings if files.is_package else {}
     told: dict[str, Fault] = {}
     for file, tree in trees.items() if siblings else ():

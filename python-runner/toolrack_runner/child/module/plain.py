@@ -6,9 +6,9 @@ from math import isfinite
 from toolrack_runner.child.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 
-#: The values in one field of a spec. They are copied one by one.
+#: How many values one field of a spec may have. They are copied one by one.
 _VALUES_MAX = 20_000
-#: The characters of a place in a fault. Of a longer one only the beginning is named.
+#: How many characters of a place a fault shows. A longer place is cut.
 _WHERE_CHARS_MAX = 100
 
 

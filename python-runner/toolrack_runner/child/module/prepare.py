@@ -1,4 +1,4 @@
-"""Prepares a child for a call with converted arguments, before its call comes."""
+"""Prepares a child for a call with converted arguments, before the call arrives."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,8 +26,9 @@ def _echo(sample: list[_Sample]) -> list[_Sample]:
 def prepare(module: LoadedModule) -> None:
     """Builds every converter of a module. This may run code of the module.
 
-    Never raises. An error is ignored here, because the call will meet it again. Before the module's converters, a value of a
-    type of the runner is converted, so that the memory pages that a call writes are already copied when the call comes.
+    Never raises. An error is ignored here, because the call will raise it again. The function first converts a value of the
+    runner's own types. This writes most of the memory pages that a call will write. The first write to a page copies the
+    page, so the call is faster.
     """
     with suppress(BaseException):
         handler = plain_handler(_echo)

@@ -51,10 +51,10 @@ def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
 
 
 def _found_no_room(error: BaseException) -> bool:
-    """Whether an exception, or one that led to another OSError, was raised because the disk quota is used up."""
+    """Whether this exception was raised because the disk quota is used up."""
     if errno_of(error) in _DISK_FULL:
         return True
-    # `tempfile` tries several folders, and says then that it has found none.
+    # `tempfile` tries several folders. If it can write to none, it raises FileNotFoundError.
     if not is_a(error, FileNotFoundError) or not any(
         _TEMPFILE.search(file) for file, _, _ in frames(traceback_of(error))
     ):

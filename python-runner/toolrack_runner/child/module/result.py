@@ -11,14 +11,14 @@ from toolrack_runner.wire.json_depth import is_deeper
 
 
 def _form(value: object) -> object:
-    """Replaces the encoder's own `default`, which reads the name of the class from the value and so can run its code."""
+    """Replaces the encoder's own `default`, which can run code of the module: it reads the class name from the value."""
     form = formed(value) if as_set(value) is not None else json_form(value)
     if form is NO_FORM:
         raise TypeError(f"{type_name(value)} has no form in JSON")
     return form
 
 
-#: What the encoder says of a NaN. One of numpy has a form.
+#: The beginning of the encoder's error about a NaN. A NaN of numpy has a JSON form (`formed`).
 _NOT_FINITE = "Out of range float values"
 _decode = JSONDecoder().decode
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_form).encode
@@ -27,7 +27,7 @@ _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")
 def result_of(returned: object) -> JsonObject:
     """The `text` of a result, and its `value` if it is no text. May run code of the module. Raises ResultError.
 
-    The encoder is fast, but does not tell the place of a fault and accepts no enum or date as a key. `formed` does.
+    The encoder is fast, but does not tell the place of a fault and accepts no enum or date as a key. `formed` does both.
     """
     said = as_text(returned)
     if said is not None:
@@ -40,7 +40,7 @@ def result_of(returned: object) -> JsonObject:
     except (TypeError, ValueError, ResultError) as error:
         plain = formed(returned)
         if not is_a(error, TypeError) and not own_text(error, ValueError).startswith(_NOT_FINITE):
-            # Only code of the module can have raised this.
+            # Only code of the module can have raised this error.
             said = f"the result can't be written as JSON ({str(error)[:200]}); {RETURN_PLAIN}"
             raise ResultError(said) from None
         text = _encode(plain)

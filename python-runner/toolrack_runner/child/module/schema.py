@@ -10,12 +10,12 @@ from toolrack_runner.near_miss import did_you_mean, named
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject
 
-#: The characters of a place in a fault. Of a longer one only the beginning is named.
+#: How many characters of a place a fault shows. A longer place is cut.
 _PLACE_CHARS_MAX = 200
 #: With one of these keywords at the root, a property may be declared elsewhere. So a missing property proves nothing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
 
-#: What a handler calls the dict of all arguments that other products pass to it.
+#: Usual names for a parameter that takes all arguments as one dict. Other products call handlers in this way.
 _ONE_DICT = {"args", "arguments", "data", "input", "inputs", "kwargs", "params", "parameters", "payload"}
 
 
@@ -40,7 +40,7 @@ def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | N
     """The first error of the arguments; None if the schema allows them."""
     try:
         error = next(iter(_validator(parameters).iter_errors(arguments)), None)
-    except BaseException as failed:  # noqa: BLE001 - as above
+    except BaseException as failed:  # noqa: BLE001 - for the same reason as in `schema_fault`
         return _said(failed)
     return None if error is None else _said(error)
 

@@ -1,4 +1,4 @@
-"""Explains an import of another file of the same module that failed."""
+"""Explains why a file of a module could not import another file of the same module."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ _ONE_FILE = (
 
 
 def sibling_fault(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str] | None:
-    """The kind and the sentence, if an import between files of the module failed; else None."""
+    """The kind and the sentence of the fault, if an import between files of the module failed; else None."""
     said = own_text(error, ImportError)
     if said.startswith("attempted relative import"):
         if not files.is_package:

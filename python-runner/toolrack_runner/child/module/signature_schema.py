@@ -76,7 +76,7 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
 
 
 def _describe_rest(schema: Any) -> None:
-    """Says which other arguments there may be: any, or those that the annotation of `**kwargs` allows."""
+    """Adds to the schema which further arguments are allowed: all, or those that the annotation of `**kwargs` allows."""
     rest = schema["properties"].pop(_REST_NAME, None)
     if rest is None:
         schema.pop("additionalProperties", None)
@@ -97,7 +97,7 @@ def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: di
     for parameter in named:
         try:
             _pydantic_schema([parameter], hints)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - a type may bring its own schema
             if getattr(error, "code", None) == "typed-dict-version":
                 raise _error(_typed_dict(parameter.name, handler.title)) from None
             raise _error(

@@ -20,7 +20,7 @@ _OTHER_BOMS = {
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _BLANK_OR_COMMENT = re.compile(r"^[ \t\f]*(?:#|$)")
 _UTF8_NAMES = {"utf-8", "utf8", "utf_8", "u8", "utf-8-sig", "utf_8_sig"}
-#: No finder knows the runner's own package in a child, because the jail hides its files.
+#: The runner's own package. Python's import system does not find it in a child, because the jail hides its files.
 _RUNNER = __name__.partition(".")[0]
 _NESTED = "the source is nested too deeply for Python. Break up its longest expression, or move data out of the code."
 
@@ -47,7 +47,7 @@ def check_module_name(name: str) -> None:
 def is_available(package: str) -> bool:
     """True if `import package` would find something here. Imports nothing.
 
-    Asks the finders and not `sys.modules`, because there the name may belong to an uploaded module.
+    Asks the finders and not `sys.modules`, because a name in `sys.modules` may belong to an uploaded module.
     """
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 

@@ -63,7 +63,7 @@ class RefusedSpec:
 
     index: int
     name: str | None
-    #: As in a Tool.
+    #: The file in which the spec is, and its line if it is known.
     file: str
     line: int | None
     faults: tuple[Fault, ...]

@@ -1,7 +1,8 @@
 """Restores names that the runner uses after user code has replaced them.
 
-A module may replace `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. Its own code sees the
-replacements; the runner's code does not. So reports are correct. This is no security boundary: the process and its jail are.
+A module may replace `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. The module's code sees the
+replacements; the runner's code does not. So reports are correct. The security does not depend on these names, but on the
+jail of the process.
 """
 
 import builtins
@@ -20,7 +21,7 @@ _STANDARD = (builtins, difflib, inspect, json, json.decoder, json.encoder, os, s
 
 
 class TrustedNames:
-    """Copies of the namespaces, made before the first line of user code runs."""
+    """Keeps copies of the namespaces, made before the first line of user code runs."""
 
     def __init__(self) -> None:
         #: Each namespace, and a copy of it as user code left it.
@@ -69,7 +70,10 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """A function that stores replacements in `theirs` and restores the runner's names. It looks up nothing by name."""
+    """Makes the function that stores replacements in `theirs` and restores the runner's names.
+
+    The function looks up nothing by name, because user code may have replaced every name.
+    """
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()
     own = [vars(module) for name, module in modules.items() if name.partition(".")[0] == runner]

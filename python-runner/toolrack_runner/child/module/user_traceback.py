@@ -16,16 +16,16 @@ from toolrack_runner.child.module.files import ModuleFiles
 from toolrack_runner.child.module.meant_name import meant_name
 from toolrack_runner.limits import ERROR_CHARS_MAX
 
-#: The members of an exception group that are shown, so that the traceback stays short.
+#: How many members of an exception group are shown, so that the traceback stays short.
 _GROUP_MAX = 8
-#: The levels of groups in groups that are shown, so that the traceback stays short.
+#: How many levels of groups in groups are shown, so that the traceback stays short.
 _GROUP_DEPTH_MAX = 3
-#: The frames of a deep call stack that are shown: the first 15 and the last 15.
+#: How many frames of a deep call stack are shown: the first 15 and the last 15.
 _FRAMES_MAX = 30
 _REPEATS_SHOWN = 3
-#: The characters of an exception's message. It is cut in its middle, so that there is room for the lines of code.
+#: How many characters of an exception's message are shown. Its middle is left out, so that there is room for lines of code.
 _MESSAGE_CHARS_MAX = 2_000
-#: The characters of a line of code. Of a longer one the beginning is shown.
+#: How many characters of a line of code are shown.
 _LINE_CHARS_MAX = 200
 _CAUSE = "The exception above was the direct cause of the one below:"
 _CONTEXT = "While the exception above was handled, the one below came up:"
@@ -42,7 +42,7 @@ def user_traceback(error: BaseException, files: ModuleFiles) -> str:
 
 
 def user_place(error: BaseException, files: ModuleFiles) -> tuple[str, int] | tuple[str, None]:
-    """The file of the module and its innermost line that was executed; the main file and None if there was none."""
+    """The file and the line of the module's innermost frame; the main file and None if no frame is in the module."""
     found = syntax_place(error, files.texts)
     for filename, line, _ in frames(traceback_of(error)) if found is None else ():
         if filename in files.texts:
@@ -117,5 +117,5 @@ def _text(error: BaseException) -> str:
 def _notes(error: BaseException) -> list[str]:
     try:
         return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(error.__notes__)[:5]]
-    except BaseException:  # noqa: BLE001 - as above
+    except BaseException:  # noqa: BLE001 - `__notes__` may raise anything
         return []

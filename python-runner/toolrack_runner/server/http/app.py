@@ -1,4 +1,4 @@
-"""The runner's four routes, protected by the secret of this start."""
+"""The runner's four routes. A secret protects them."""
 
 import hmac
 import platform

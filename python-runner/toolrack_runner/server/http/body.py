@@ -8,9 +8,9 @@ from toolrack_runner.server.http.http_error import HttpError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
-#: The bytes of a body: enough for files of 512 KB in which each byte is escaped, and for arguments of 256 KB.
+#: The most bytes of a body: enough for files of 512 KB in which each byte is escaped, and for arguments of 256 KB.
 BODY_BYTES_MAX = 4 << 20
-#: The levels of a body. Arguments may have 32 levels, and the body adds two.
+#: The most levels of a body. Arguments may have 32 levels, and the body adds two.
 DEPTH_MAX = 34
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 

@@ -10,15 +10,15 @@ from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import SOURCE_FIELDS, checked_source, source_digest
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
-#: The default time for the import and all examples together, in milliseconds. The request can ask for another.
+#: The default time for the import and all examples together, in milliseconds. The request can ask for another time.
 DEADLINE_MS = 20_000
-#: A check that ran out of time pauses its user for as long as the check took, but at most for so many seconds.
+#: A check that ran out of time pauses its user for as long as the check took, but at most for this many seconds.
 PAUSE_SECONDS_MAX = 30.0
 
 
 async def check(request: Request) -> Response:
     """Answers 200 with a report, even if the module is wrong."""
-    # Not imported at the start, because the libraries of `run_check` take more time to import than all others together.
+    # Imported only here, because importing the libraries of `run_check` takes longer than importing all others together.
     from toolrack_runner.server.pool.check import run_check
 
     runner: Runner = request.app.state.runner
@@ -31,10 +31,10 @@ async def check(request: Request) -> Response:
     pool = runner.require_pool()
     async with runner.place(request, runner.checks, tenant, "module checks"):
         checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-        # The pause must start before this check leaves its place: otherwise the user's next check would start there.
+        # The pause must start before this check frees its place. Otherwise the user's next check would start at once.
         if checked.ran_out_of_time and not runner.settings.is_for_one_user:
             runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
-        runner.pause_for_main(runner.checks, tenant, checked.observed.main_seconds)
+        runner.pause_for_server_time(runner.checks, tenant, checked.observed.server_seconds)
     answer = {key: value for key, value in checked.report.items() if key != "stage"}
     answer |= {"sha256": source_digest(source)} | common_fields(checked.observed, level)
     return Response(orjson.dumps(answer), media_type="application/json")

@@ -9,7 +9,7 @@ from starlette.types import Send
 from toolrack_runner.server.pool.call_events import CallEvents
 
 NDJSON = "application/x-ndjson"
-#: The time between two writes. Whatever happens between them is sent together.
+#: The time between two writes. All events between two writes are sent together.
 WRITE_SECONDS = 0.01
 _START = {
     "type": "http.response.start",
@@ -19,7 +19,7 @@ _START = {
 
 
 class EventStream:
-    """Begins with the first event. A call without events is answered as plain JSON."""
+    """Sends the answer. The stream begins with the first event. A call without events is answered as plain JSON."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -33,13 +33,13 @@ class EventStream:
         return self._sending is not None
 
     def wake(self) -> None:
-        """Sends what waits, soon."""
+        """Has the waiting events sent soon."""
         self._waits.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send_events())
 
     async def end(self, outcome: Response) -> None:
-        """Sends the events that still wait and the outcome, which is plain JSON, and runs what comes after the answer."""
+        """Sends the waiting events and then the outcome. `outcome` is the answer as plain JSON. Runs its background task."""
         assert self._sending is not None
         assert self.events is not None
         self._has_ended.set()
@@ -52,7 +52,7 @@ class EventStream:
             await outcome.background()
 
     def stop(self) -> None:
-        """Stops without an outcome, because nobody reads it."""
+        """Stops without an outcome."""
         if self._sending is not None:
             self._sending.cancel()
 

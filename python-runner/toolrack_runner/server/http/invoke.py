@@ -40,7 +40,7 @@ class _InvokeBody(NamedTuple):
     call: Call
     source: SourceText | None
     min_isolation: str | None
-    #: Why the tool's spec cannot be used; None if it can. Earlier versions stored specs that are not accepted now.
+    #: The reason why the tool's spec cannot be used, or None. Earlier versions stored specs that are not accepted now.
     spec_fault: str | None
     #: Whether the caller wants the values of a generator as events.
     with_values: bool
@@ -57,7 +57,7 @@ class Invoke:
         except Exception as error:
             if not stream.has_begun:
                 raise
-            # The caller sees that no outcome came.
+            # The stream ends without an outcome, so the caller notices the failure.
             stream.stop()
             await answer_error(request, error)
             return
@@ -85,11 +85,11 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     if NDJSON in request.headers.get("accept", ""):
         events = stream.events = CallEvents(stream.wake, with_values=with_values)
     async with runner.place(request, runner.calls, key.tenant, "calls"):
-        # The source is stored only here, after the wait for a place: a call without a place must not push out sources of
-        # other users.
+        # The source is stored only after the wait for a place. A call that gets no place must not push out sources of other
+        # users.
         runner.sources.keep(key.tenant, key.sha256, source)
         outcome = await run_call(pool, call, source, events)
-        runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
+        runner.pause_for_server_time(runner.calls, key.tenant, outcome.observed.server_seconds)
     if outcome.code == "WORKER_DIED":
         extra = call.log_fields | {"reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
@@ -139,7 +139,7 @@ async def _read(request: Request) -> _InvokeBody:
 
 
 def _traceparent(text: str | None) -> str | None:
-    """The text if it has the shape of a W3C `traceparent`; raises HttpError for another one."""
+    """The text, if it is None or has the shape of a W3C `traceparent`; otherwise raises HttpError."""
     if text is not None and not _TRACEPARENT.fullmatch(text):
         raise HttpError(
             "BODY_INVALID", "traceparent must be 2, 32, 16 and 2 hex digits with a - between them"
@@ -148,7 +148,7 @@ def _traceparent(text: str | None) -> str | None:
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:
-    """The hosts, and None. If one of them is a numeric address: no hosts, and the `spec_fault`."""
+    """The hosts and None. If one of the hosts is a numeric address, no hosts and the `spec_fault`."""
     if not isinstance(value, list) or len(value) > HOSTS_MAX:
         raise HttpError("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
     texts = [text for text in value if isinstance(text, str)]

@@ -21,19 +21,20 @@ from toolrack_runner.wire.child_messages import SourceText
 CHECKS_MIN: Final = 2
 #: How many of a user's calls or checks may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
+#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can each have as many
+#: waiting calls as one user may have.
 WAITING_MAX_PER_PLACE: Final = 16
 #: How much processor time of the server process one call or check may take without a pause of its user. Most take 0.2 ms.
-MAIN_SECONDS: Final = 0.003
-#: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most
-#: a ninth of the time of its only thread.
+SERVER_SECONDS: Final = 0.003
+#: If a call or check took more than SERVER_SECONDS, its user pauses for this many times the excess. The server process has
+#: only one thread, and a user gets at most a ninth of its time.
 PAUSE_TIMES: Final = 8
 #: The longest pause, in seconds, of a user whose call used much time of the server process.
-MAIN_PAUSE_SECONDS_MAX: Final = 1.0
-#: The most bytes of all stored sources. 64 MB are enough for 250 modules of the largest size.
+SERVER_PAUSE_SECONDS_MAX: Final = 1.0
+#: The most bytes of all stored sources. 64 MB are enough for 250 modules of one file, each of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 #: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
-LOOK_SECONDS: Final = 0.1
+UNWATCHED_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
@@ -71,7 +72,7 @@ class Sources:
         self._held: OrderedDict[str, tuple[SourceText, int, str]] = OrderedDict()
 
     def find(self, sha256: str) -> SourceText | None:
-        """The source, which is now the last used one; None if it is not stored."""
+        """The source, or None if it is not stored. Marks the source as the last used one."""
         if sha256 not in self._held:
             return None
         self._held.move_to_end(sha256)
@@ -107,7 +108,7 @@ class Runner:
         return self.pool
 
     async def require_level(self, wanted: str | None) -> str:
-        """The level, as soon as it is measured; raises HttpError if it is below `wanted` or below the setting."""
+        """Waits for the level, and returns it. Raises HttpError if it is below `wanted` or below the operator's setting."""
         measured = (await self.measurement.done()).level
         needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
         if LEVELS.index(measured) < LEVELS.index(needed):
@@ -122,7 +123,7 @@ class Runner:
     async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
         """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
 
-        Raises HttpError if the user may not wait, if no child can be made, or if the caller closes the connection.
+        Raises HttpError if too many calls wait, if no child can be made, or if the caller closes the connection.
         """
         try:
             async with _unless_gone(request), queue.place(tenant):
@@ -138,16 +139,17 @@ class Runner:
         except PoolError as error:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
-    def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
-        """Pauses a user in this queue whose call or check took too much time of the server process.
+    def pause_for_server_time(self, queue: FairQueue, tenant: str, server_seconds: float) -> None:
+        """Pauses a user in this queue, if a call or check of the user took too much time of the server process.
 
         Does nothing if the runner is for one user.
 
-        Call it before the call or check leaves its place: otherwise the user's next one would start there.
+        The caller still holds the place of the call or check. If the place were free, the user's next call could take it
+        before the pause.
         """
-        excess = main_seconds - MAIN_SECONDS
+        excess = server_seconds - SERVER_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
-            queue.pause(tenant, min(excess * PAUSE_TIMES, MAIN_PAUSE_SECONDS_MAX))
+            queue.pause(tenant, min(excess * PAUSE_TIMES, SERVER_PAUSE_SECONDS_MAX))
 
     def close(self) -> None:
         self.measurement.close()
@@ -164,7 +166,7 @@ async def _unless_gone(request: Request) -> AsyncIterator[None]:
 
     async def watch() -> None:
         nonlocal has_gone
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(UNWATCHED_SECONDS)
         # The body has been read, so the next message is the end of the connection.
         while (await request.receive())["type"] != "http.disconnect":
             pass

@@ -58,7 +58,7 @@ def run_server(
     first: tuple[int, ZygoteChannel] | None,
     clear: Callable[[], None],
 ) -> None:
-    """Serves until SIGTERM or, if it has a parent, until standard input ends."""
+    """Serves until SIGTERM. A runner with a parent also stops when standard input ends."""
     log_as_json()
 
     @asynccontextmanager
@@ -89,7 +89,7 @@ def run_server(
     server = uvicorn.Server(config)
     # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores the second signal.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # Ctrl-C reaches this process too, but its parent decides when it ends.
+    # Ctrl-C reaches the runner too, but its parent process decides when the runner ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 
@@ -103,7 +103,10 @@ def _tell_address(listener: socket.socket) -> None:
 
 
 def _on_standard_input(runner: Runner, base: str) -> None:
-    """Stops the runner when standard input ends, because then the parent has ended. Leaves no process and no file."""
+    """Stops the runner if standard input has ended, because this means that the parent has ended.
+
+    Leaves no process and no file behind.
+    """
     if os.read(0, 1 << 12):
         return
     runner.close()

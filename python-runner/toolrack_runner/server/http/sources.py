@@ -13,12 +13,12 @@ from toolrack_runner.wire.frames import JsonObject
 #: The fields of a check. Exactly one of them is sent.
 SOURCE_FIELDS = ("source", "sourceBase64", "files", "filesBase64")
 _LISTED = r'\{"path":"[\w./-]+","sha256":"[0-9a-f]{64}"\}'
-#: The text whose digest is that of several files.
+#: The form of the JSON whose sha256 is the digest of several files (`digest_of`).
 _FILE_LIST = re.compile(rf"\[{_LISTED}(?:,{_LISTED})*\]", re.ASCII)
 
 
 def checked_source(body: Body) -> bytes | dict[str, bytes]:
-    """The bytes to check. What is not UTF-8 is sent in base64, so that the report can name this fault."""
+    """The bytes to check. A caller sends a file that is not UTF-8 in base64, so that the report can name this fault."""
     given = {field: value for field in SOURCE_FIELDS if (value := body.get(field)) is not None}
     if len(given) == 1:
         ((field, value),) = given.items()
@@ -38,7 +38,7 @@ def checked_source(body: Body) -> bytes | dict[str, bytes]:
 def source_digest(source: bytes | dict[str, bytes]) -> str:
     if isinstance(source, bytes):
         return hashlib.sha256(source).hexdigest()
-    from toolrack_runner.file_paths import digest_of  # Not at the start, as in `check`.
+    from toolrack_runner.file_paths import digest_of  # Imported only here, as in `check`.
 
     return digest_of(source)
 
@@ -50,7 +50,7 @@ def called_source(body: Body, module: str, sha256: str) -> SourceText | None:
         return None if source is None else _one_file(source, sha256)
     if source is not None or not isinstance(files, dict):
         raise _invalid("the body may have source, a string, or files, an object of paths and strings")
-    from toolrack_runner.file_paths import digest_of, files_fault  # Not at the start, as in `check`.
+    from toolrack_runner.file_paths import digest_of, files_fault  # Imported only here, as in `check`.
 
     texts = _texts(files)
     contents = {path: _utf8(text) for path, text in texts.items()}
@@ -65,7 +65,8 @@ def called_source(body: Body, module: str, sha256: str) -> SourceText | None:
 def _one_file(source: str, sha256: str) -> str:
     if hashlib.sha256(_utf8(source)).hexdigest() != sha256:
         raise _invalid("sha256 is not the digest of source")
-    # This text would have the digest of the files that it lists. So another user's call of these files would find it.
+    # The digest of a list of files is also the digest of the files in the list. If the list were stored as a source, another
+    # user's call of these files would get the list instead of the files.
     if _FILE_LIST.fullmatch(source):
         raise _invalid("source is a list of files, which is no module")
     return source

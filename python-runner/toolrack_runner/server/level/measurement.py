@@ -1,4 +1,7 @@
-"""The level of isolation. It is measured once at boot, in children like those of calls, before any user code runs."""
+"""Measures the level of isolation once, when the runner starts, in children like those of calls.
+
+No user code runs before the measurement has ended.
+"""
 
 import asyncio
 import logging
@@ -24,7 +27,7 @@ class LayerState(TypedDict):
 
     name: str
     on: bool
-    #: The attacks that failed in the way in which this layer makes them fail.
+    #: The attacks whose failure shows that this layer works.
     provedBy: tuple[str, ...]
     #: The reason if the layer is off.
     reason: NotRequired[str]
@@ -45,7 +48,7 @@ class Proof(TypedDict):
 
 @dataclass(frozen=True)
 class Measured:
-    """The level, with the layers and proofs that it follows from."""
+    """The level, with the layers and the proofs from which it follows."""
 
     level: str
     layers: tuple[LayerState, ...]
@@ -55,10 +58,10 @@ class Measured:
 def weigh(
     sights: Mapping[str, str], probes: tuple[Probe, ...], missing: Mapping[str, str], *, as_root: bool
 ) -> Measured:
-    """The highest level such that all attacks of this level and of the levels below were held.
+    """Computes the level: the highest one such that all attacks of this level and of those below were held (prevented).
 
-    `sights` has the observation of each probe by its name. `missing` has the reason for each layer that is off. A probe
-    without an observation is not held.
+    `sights` has the observation of each probe by its name. A probe without an observation is not held. `missing` has the
+    reason for each layer that is off.
     """
     on = [name for name in LAYERS if name not in missing]
 
@@ -104,11 +107,11 @@ class Measurement:
         self._task = asyncio.create_task(self._measure(pool))
 
     async def done(self) -> Measured:
-        """The level, as soon as it is measured."""
+        """Waits until the level is measured, and returns the result."""
         return await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:
-        """The level, if it is measured within this time."""
+        """The level, or None if it is not measured within this time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await self.done()

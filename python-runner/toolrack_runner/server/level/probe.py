@@ -1,4 +1,7 @@
-"""A probe: one attack that is tried at boot, without harm, to measure the jail. A layer that makes it fail holds it."""
+"""A probe: one attack that is tried without harm when the runner starts, to measure the jail.
+
+A layer holds the attack if this layer makes it fail.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ class Probe:
     """One attack. `both`, `root` and `user` have the observation of the probe for each layer that holds it."""
 
     name: str
-    """The name of the function that tries it (`child/level/attempts.py`)."""
+    """The name of the function that tries the attack (`child/level/attempts.py`)."""
     level: Level
     """The level that needs this attack to fail."""
     both: Mapping[Layer, str]
@@ -36,6 +39,6 @@ def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapp
 
 
 def held_by(probe: Probe, saw: str, layers_on: Collection[str], *, as_root: bool) -> tuple[Layer, ...]:
-    """The layers that cause this observation. If there is none, the attack escaped, or its failure proves nothing."""
+    """The layers that cause this observation. If no layer does, the attack succeeded, or its failure proves nothing."""
     held = expected(probe, layers_on, as_root=as_root)
     return tuple(layer for layer, explained in held.items() if explained == saw)

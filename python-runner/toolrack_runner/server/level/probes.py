@@ -1,7 +1,7 @@
 """All probes, each with the layers that hold it.
 
-From `change_mode` on, each attack would get past one layer in a way that is easily overlooked. Its probe shows that another
-layer holds it.
+The attacks from `change_mode` on get past one layer in a way that is easily overlooked. Their probes show that another layer
+holds them.
 """
 
 from typing import Final
@@ -9,11 +9,11 @@ from typing import Final
 from toolrack_runner.server.level.probe import Layer, Probe
 from toolrack_runner.wire.sight import UNCHANGED
 
-#: How it fails to open a path for which Landlock has no rule, and which is not in the root of the namespaces.
+#: The error with which each layer refuses a path outside: Landlock has no rule for it, and it is not in the child's root.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
-#: How it fails to reach a process of the runner.
+#: The error with which each layer refuses an attack on a process of the runner.
 OTHER_PROCESS: Final[dict[Layer, str]] = {"landlock": "EPERM", "seccomp": "EPERM", "namespaces": "ESRCH"}
-#: How an attack fails if the runner is root. The victim has another uid, and capabilities that the child has dropped.
+#: The further errors if the runner is root. The victim has another uid, and capabilities that the child has dropped.
 LESSER: Final[dict[Layer, str]] = {"hygiene": "EPERM", "identity": "EPERM"}
 
 PROBES: Final[tuple[Probe, ...]] = (
@@ -68,7 +68,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe("reconnect_by_fastopen", "L2", {"seccomp": "EPERM", "kernel": "EISCONN"}),
     Probe("reconnect", "L2", {"landlock": "EACCES", "seccomp": "EPERM"}),
     Probe("set_socket_option", "L2", {"seccomp": "EPERM"}),
-    # The kernel reports to every process whether a pid exists. The victim has no pid in another PID namespace.
+    # The kernel tells every process whether a pid exists. In the PID namespace of the child, the victim has no pid.
     Probe("find_victim", "L2", {"seccomp": "EPERM", "namespaces": "ESRCH"}),
     Probe("lock_shared_file", "L2", {"seccomp": UNCHANGED}),
     Probe("identify_peer", "L2", {"seccomp": "EPERM"}),

@@ -1,4 +1,4 @@
-"""Makes the canaries, and removes them after the level is measured."""
+"""Makes the canaries: files and sockets that show whether an attack reaches them. Removes them after the measurement."""
 
 import os
 import select
@@ -33,7 +33,7 @@ def put_canaries(base: str) -> Iterator[Canaries]:
         _bound(stack, socket.AF_UNIX, socket.SOCK_STREAM, f"\0{abstract_name}")
         socket_file = f"{open_directory}/socket"
         _bound(stack, socket.AF_UNIX, socket.SOCK_DGRAM, socket_file)
-        os.chmod(socket_file, 0o666)  # noqa: S103 - as above
+        os.chmod(socket_file, 0o666)  # noqa: S103 - no probe may fail because of a file mode
         passed, severed = stack.enter_context(connections())
         yield Canaries(
             victim=0,
@@ -56,7 +56,7 @@ def put_canaries(base: str) -> Iterator[Canaries]:
 def connections() -> Iterator[tuple[int, int]]:
     """The descriptors of two connections over loopback, made as the broker makes them.
 
-    The peer of the second connection has closed it.
+    The peer has closed the second connection.
     """
     with ExitStack() as stack:
         listener = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))

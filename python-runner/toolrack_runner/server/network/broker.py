@@ -18,8 +18,8 @@ CONNECT_SECONDS = 10.0
 #: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data. The time is the
-#: same if the child has ended.
+#: How long the kernel tries to send data that the peer does not accept, also after the child has ended. Then the kernel
+#: discards the data.
 SENDING_MS = 60_000
 
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.

@@ -45,7 +45,7 @@ class Call:
 
     @property
     def log_fields(self) -> dict[str, str]:
-        """What every log line about the call has."""
+        """The fields of every log line about the call."""
         fields = {"invocationId": self.invocation_id}
         return fields if self.traceparent is None else fields | {"traceparent": self.traceparent}
 
@@ -77,7 +77,8 @@ async def run_call(
         finally:
             if events is not None:
                 events.end()
-            # The worker's objects refer to each other, so their memory is freed only when Python collects cycles.
+            # Drops the output now. The worker's objects refer to each other, so Python frees them only when it collects
+            # cycles.
             worker.output.end_at(0)
             pool.behind.kill(worker, has_result=has_result)
 
@@ -116,7 +117,7 @@ async def _watch(
 async def _answer(
     pool: Pool, worker: Worker, call: Call, events: CallEvents | None
 ) -> Answer | messages.Failed:
-    """Waits for the answer and handles the messages before it. `ChildLife` has checked the moment of each message."""
+    """Waits for the answer, and handles the messages before it. `ChildLife` has checked that each message may come now."""
     given = 0
     while True:
         message = await worker.channel.receive()

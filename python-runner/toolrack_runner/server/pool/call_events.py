@@ -1,7 +1,7 @@
-"""The events of a running call that wait for its caller: what the tool printed, its latest progress, and values.
+"""The events of a running call that wait for its caller: printed text, the latest progress, and values.
 
-A slow caller loses progress, and nothing else. The log is kept by `Output` anyway. If many values wait, the server
-process stops reading the child's channel, so that the generator waits too.
+A slow caller loses only earlier progress. `Output` keeps the printed text. If many values wait, the server process stops
+reading the child's channel, so that the generator waits too.
 """
 
 import codecs
@@ -20,17 +20,17 @@ WAITING_BYTES_MAX = 64 << 10
 
 
 class CallEvents:
-    """`on_event` is called when something waits. It may be called while something waits already."""
+    """Collects the events of one call. `on_event` is called for each new event, also while earlier events wait."""
 
     def __init__(self, on_event: Callable[[], None], *, with_values: bool) -> None:
         self.with_values = with_values
         self._on_event = on_event
         self._worker: Worker | None = None
         self._position = 0
-        #: What was printed and not taken before the end of the call; None until then.
+        #: The printed bytes that were not taken before the end of the call; None while the call runs.
         self._rest: bytes | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        #: The progress that waits, and how many of the waiting values came before it.
+        #: The waiting progress, and how many of the waiting values came before it.
         self._progress: tuple[Progress, int] | None = None
         self._values: list[bytes] = []
         self._waiting_bytes = 0
@@ -38,7 +38,7 @@ class CallEvents:
         self._bytes_left = 0
 
     def begin(self, worker: Worker) -> None:
-        """Follows the output of this child. What it printed during the import of its module is an event too."""
+        """Follows the output of this child. Text that it printed during the import of its module is an event too."""
         self._worker = worker
         self._bytes_left = worker.limits.output_bytes
         worker.output.on_kept = self._on_event
@@ -46,7 +46,7 @@ class CallEvents:
             self._on_event()
 
     def end(self) -> None:
-        """Follows the output no longer. A thread of the tool may print after the answer, when nobody listens any more."""
+        """Stops following the output. A thread of the tool may still print after the answer, but nobody reads its text."""
         if self._worker is not None:
             self._rest = self._worker.output.live(self._position)
             self._worker.output.on_kept = None
@@ -61,7 +61,7 @@ class CallEvents:
         self._on_event()
 
     def take(self) -> bytes:
-        """What waits, as lines of NDJSON; empty if nothing waits."""
+        """Returns the waiting events as lines of NDJSON, and forgets them. Empty if there are none."""
         assert self._worker is not None
         with self._worker.channel.timed():
             lines = b"".join(self._lines())
@@ -94,7 +94,7 @@ class CallEvents:
             raise ProtocolError("a value is nested too deeply") from None
         except ValueError:
             raise ProtocolError("a value is not JSON") from None
-        # As the child counts: a text may become a part of one text, without quotes and escapes.
+        # The child counts in the same way: texts are joined to one text, which has no quotes and escapes.
         self._bytes_left -= len(value.encode()) if isinstance(value, str) else len(data)
         self._values_left -= 1
         if self._bytes_left < 0 or self._values_left < 0:

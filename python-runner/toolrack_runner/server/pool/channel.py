@@ -1,7 +1,7 @@
-"""The end of a child's channel in the server process: it sends orders and receives messages.
+"""The server process's end of a child's channel: sends orders and receives messages.
 
-Every byte that a child sends may be an attack on the server process. So it limits the size of a message before it stores
-the message. It parses only complete messages, and uses them only for the call of this child.
+Every byte that a child sends may be an attack on the server process. So the server process limits the size of a message
+before it stores the message. It parses only complete messages, and uses them only for the call of this child.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: Processor time that the server process took for the messages of this child.
-        self.main_seconds = 0.0
+        #: The processor time that the server process has used for this child.
+        self.server_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._frame_bytes = frame_bytes
         #: When the call was sent; None before.
@@ -86,11 +86,11 @@ class Channel:
 
     @property
     def has_more(self) -> bool:
-        """Whether the child sent anything after the messages that were received."""
+        """Whether the child sent anything after the messages that `receive` has returned."""
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
     def handed_over(self) -> None:
-        """Closes this process's copy of the child's end.
+        """Closes the server process's copy of the child's end.
 
         The copy would keep the channel open after the child's death.
         """
@@ -110,7 +110,7 @@ class Channel:
         self._splitter.bytes_max = message_bytes
 
     def reply(self, reply: messages.ConnectReply, *descriptors: int) -> None:
-        """Answers a Connect, and passes the descriptor if there is one. If the kernel does not pass it, sends the reason."""
+        """Answers a Connect, and passes the descriptor of the connection, if any. If that fails, sends the reason."""
         self.life.told(reply)
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
@@ -126,7 +126,7 @@ class Channel:
             self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
 
     def pause(self) -> None:
-        """Reads nothing more until `go_on`. A child that goes on sending has to wait."""
+        """Reads nothing more until `go_on`. When the buffer of the channel is full, a child that sends has to wait."""
         if not self._is_paused and self._end is None and self._ours.fileno() >= 0:
             self._is_paused = True
             self._loop.remove_reader(self._ours.fileno())
@@ -149,12 +149,12 @@ class Channel:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Adds the processor time of the `with` block to `main_seconds`."""
+        """Adds the processor time of the `with` block to `server_seconds`."""
         before = time.thread_time()
         try:
             yield
         finally:
-            self.main_seconds += time.thread_time() - before
+            self.server_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
         """Reads all messages that the child sent before it ended. The answer may be one of them."""
@@ -168,7 +168,7 @@ class Channel:
         self._arrived.set()
 
     def close(self) -> None:
-        """Closes this end, and this process's copy of the child's end if it is still open."""
+        """Closes both ends of the channel in the server process, as far as they are open."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -229,7 +229,7 @@ class Channel:
         return True
 
     def _events_allowed(self) -> int:
-        """How many messages the child may send because of the time that its call has taken."""
+        """How many more messages the child may send because of the time that its call has taken so far."""
         seconds = 0.0 if self._called_at is None else self._loop.time() - self._called_at
         return int(seconds * EVENTS_PER_SECOND_MAX)
 

@@ -37,7 +37,7 @@ REPORT_BYTES_MAX = 3 << 20
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The last report of a child, completed by the server process, and the child's log and usage."""
+    """The last report of a child, which the server process has completed, and the child's log and usage."""
 
     report: CheckReport
     observed: Observed

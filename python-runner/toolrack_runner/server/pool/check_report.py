@@ -46,7 +46,10 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself. `report` is that of the stage `parsed`, if it came."""
+    """The report on a module whose import did not end by itself.
+
+    `report` is the child's report of the stage `parsed`, or None.
+    """
     refused: CheckReport = report or {
         "stage": "loaded",
         "module": module,

@@ -1,8 +1,8 @@
-"""Checks that each message of a child comes at an allowed moment.
+"""Checks that each message of a child comes at an allowed moment of the child's life (`Moment`).
 
 The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. The moments of a check are
 UNTOLD, READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the
-child, so the child's messages are trusted. The module may have written every later message.
+child, so the child's messages are trusted. The module may have forged every later message.
 """
 
 from enum import Enum
@@ -13,19 +13,19 @@ from toolrack_runner.wire.child_messages import Answer, ChildMessage, Order, Pro
 
 
 class Moment(Enum):
-    UNTOLD = "it has no order yet, and may not be confined yet"
-    ORDERED = "it has the order to import a module, and has not started"
-    ANNOUNCED = "it has sent what the module imports"
+    UNTOLD = "the child has no order yet, and may not be confined yet"
+    ORDERED = "the child has the order to import a module, and has not started"
+    ANNOUNCED = "the child has sent the names of the packages that the module imports"
     IMPORTING = "the module's code runs"
-    READY = "the module is imported, and it has no invocation yet"
+    READY = "the module is imported, and the child has no invocation yet"
     CALLED = "the module is imported, and its tool runs"
     ANSWERED = "the call is over"
-    READING = "it has the order to check a module, and is reading it"
+    READING = "the child has the order to check a module, and is reading the module"
     READ = "the module was read, and its code runs"
     EXAMPLES = "the module is imported, and its examples run"
     LOADED = "the last report has come"
     DONE = "the check is over"
-    FAILED = "it could not follow its order: the runner's fault"
+    FAILED = "the child could not follow its order: the runner's fault"
 
 
 #: The messages that may come at each moment, and the moment after each. At other moments no message may come. `heard`
@@ -69,7 +69,7 @@ class ChildLife:
     def told(self, order: Order) -> None:
         """Records an order that the server process sent.
 
-        It may send the invocation directly after the order to import.
+        The server process may send the invocation directly after the order to import.
         """
         match order:
             case messages.Invocation():

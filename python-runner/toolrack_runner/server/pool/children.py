@@ -11,7 +11,7 @@ SLOTS_MAX = 1_000
 
 
 class PoolError(Exception):
-    """No child can be made now. It is the runner's fault, and a retry may succeed."""
+    """No child can be made now. The runner is at fault, and a retry may succeed."""
 
 
 class AnyChild(Protocol):
@@ -53,7 +53,7 @@ class Children(Generic[Child, Zygote]):
     ) -> None:
         self._make = make
         self._on_end = on_end
-        #: The slot that has been free for the most time comes first.
+        #: The first slot is the one that has been free for the longest time.
         self._free_slots = deque(range(slots))
         self._number = 0
         self._alive: dict[int, tuple[Child, Zygote]] = {}

@@ -49,7 +49,7 @@ async def end_of(worker: Worker, module: str) -> End:
         worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
     ):
         worker.kill()
-        # A child that was ending closes its channel before its end can be seen. Its own end then comes before the kill.
+        # When a process ends, its channel closes before its end can be seen. So the child may have ended before the kill.
         if not await is_reaped(worker, REAPING_SECONDS) or _is_killed(worker):
             return End("RESULT_INVALID", "it closed the channel of its answer")
     gone = worker.gone.result()
@@ -78,7 +78,7 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 
 
 async def line_now(worker: Worker, module: str) -> Place | None:
-    """The place in the module that runs now, as the interpreter reports it. The child's log ends before this report."""
+    """The place in the module that runs now, from a report of the interpreter. The child's log ends before this report."""
     output, place = worker.output, None
     before = output.length
     if before >= output.bytes_max:

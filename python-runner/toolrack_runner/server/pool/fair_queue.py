@@ -1,4 +1,4 @@
-"""A queue for places that users share. Each user may have a fraction of them. The user who has the fewest comes first.
+"""A queue for places that users share. Each user may have a fraction of the places. The user with the fewest comes first.
 
 The cases in test/support/fair-queue.json define which request starts, waits or is refused. They are also the cases of the
 service's queue.
@@ -107,7 +107,7 @@ class Turns:
 
 
 class FairBudget:
-    """A limit for the amounts of all users together. Above it, the user with the largest amount makes room.
+    """A limit for the sum of the users' amounts. If the sum is larger, the user with the largest amount makes room.
 
     One user may have the whole amount while the other users have none.
     """
@@ -118,7 +118,7 @@ class FairBudget:
         self.amount = 0
 
     def add(self, user: str, amount: int) -> None:
-        """Adds an amount, which may be negative, to that of a user."""
+        """Adds `amount`, which may be negative, to the amount of a user."""
         self.amount += amount
         self._amounts[user] += amount
         if not self._amounts[user]:
@@ -176,7 +176,7 @@ class FairQueue:
         return turn
 
     def leave(self, turn: Turn) -> None:
-        """Ends a turn, whether it runs or waits. Requests that wait may start in its place."""
+        """Ends a turn that runs or waits. If it ran, waiting requests may start in its place."""
         was, turn.state = turn.state, State.OVER
         if was is State.WAITING:
             self._remove(turn)
@@ -185,7 +185,7 @@ class FairQueue:
             self._start_waiting()
 
     def pause(self, user: str, seconds: float) -> None:
-        """Starts no request of the user for `seconds`. The requests keep waiting. Does not shorten a longer pause."""
+        """Starts no request of the user for `seconds`. Such requests keep waiting. Does not shorten a longer pause."""
         if user == THE_SERVICE:
             return
         now = self._clock.time()

@@ -6,16 +6,16 @@ from typing import Final, NamedTuple
 
 from toolrack_runner.child_bounds import QUOTA_BYTES, QUOTA_INODES
 
-#: Enough for /proc/<pid>/status, which has about 1,500 bytes.
+#: How many bytes of a file of /proc are read. /proc/<pid>/status has about 1,500.
 STATUS_BYTES: Final = 8_192
 #: The kernel's memory for one thread: its stack (16 KB) and the kernel's records of it. Measured: 5,000 threads took 116 MB.
 THREAD_BYTES: Final = 24 << 10
-#: These are standard input, output and error, and the channel.
+#: The descriptors of every child: standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: How much a socket can keep in addition to its usual buffer. This is for the last message in the buffer, and for the
+#: How much memory a socket can keep in addition to its usual buffer: for the last message in the buffer, and for the
 #: kernel's records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
 BEYOND_BUFFER_BYTES: Final = 42 << 10
-#: The states of a thread that is stopped or has ended.
+#: The letters by which /proc/<pid>/stat shows that a thread is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
@@ -60,9 +60,10 @@ def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, work
 
 
 def _thread_with_memory(pid: int) -> tuple[str, bytes]:
-    """The folder of a thread in /proc, and its status, which is that of the whole child; empty after the child is reaped.
+    """Finds a thread that shows the memory of the child. Returns its folder in /proc and the content of its status file.
 
-    The first thread can end before the others (`exit` as a system call). Then its folder shows no memory and no descriptors.
+    The content is empty after the child is reaped. The first thread can end before the others (`exit` as a system call).
+    Then the folder of the first thread shows no memory and no descriptors.
     """
     folder = f"/proc/{pid}"
     status = read_whole(f"{folder}/status")

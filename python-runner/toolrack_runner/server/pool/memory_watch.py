@@ -1,7 +1,8 @@
 """Kills children that hold too much memory or have too many threads.
 
-The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process, such as memory that became
-read-only later. RLIMIT_AS counts it, but must leave room for shared libraries. Neither counts the kernel's own memory.
+The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process: for example, it does not count memory
+that became read-only. RLIMIT_AS counts all memory, but must leave room for shared libraries. Neither counts the kernel's own
+memory.
 The number of threads is limited only if each child has its own user. So the server process checks each child while the
 child works.
 """
@@ -32,7 +33,7 @@ def watched(worker: Worker) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
-    def look() -> None:
+    def measure() -> None:
         nonlocal timer
         if not worker.is_alive:
             return
@@ -41,9 +42,9 @@ def watched(worker: Worker) -> Iterator[None]:
             worker.end_for(reason)
             return
         rest = worker.limits.memory_bytes + BESIDE_BYTES - holding.held_bytes
-        timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), look)
+        timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), measure)
 
-    timer = loop.call_later(FIRST_SECONDS, look)
+    timer = loop.call_later(FIRST_SECONDS, measure)
     try:
         yield
     finally:
@@ -52,7 +53,7 @@ def watched(worker: Worker) -> Iterator[None]:
 
 def too_much(worker: Worker, holding: Holding) -> HeldTooMuchError | None:
     """The reason to kill a child with this memory and these threads; None if they are allowed."""
-    # One more may be the thread of the runner's own code that writes events.
+    # One more thread is allowed, because the runner's own code in the child may have a thread that writes events.
     if holding.threads > THREADS_MAX + 1:
         return HeldTooMuchError(f"it had {holding.threads} threads, and may have {THREADS_MAX}")
     limit = worker.limits.memory_bytes

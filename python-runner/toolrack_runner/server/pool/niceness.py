@@ -1,7 +1,7 @@
 """Makes children nicer (raises their niceness), so that other children get more processor time.
 
-`LongCalls` does this for children that run for a long time. `RecentUse` does it for the children of users with many short
-calls. Checks, and imports ahead of calls, are treated like calls.
+`LongCalls` makes children nicer that run for a long time. `RecentUse` makes the children of users with many short calls
+nicer. Checks, and imports ahead of calls, are treated like calls.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ class Yielding(Protocol):
 
 
 class LongCalls:
-    """The long calls of each user. Those of one user together get about the processor time of one call of another user.
+    """The long calls of each user. All long calls of one user together get about as much processor time as one call.
 
-    For this, each of n long calls becomes nicer by log(n) steps, with the logarithm to the base 1.25.
+    To achieve this, each of n long calls becomes nicer by log(n) steps, with the logarithm to the base 1.25.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class RecentUse:
         self._used[user] = (self._seconds(user) + max(seconds, 0.0), self._clock.time())
 
     def steps(self, user: str) -> int:
-        """The steps of niceness for the user's next children. A use of twice FREE_PROCESSORS halves their weight."""
+        """The steps of niceness for the user's next children. If the use is twice FREE_PROCESSORS, their weight halves."""
         ratio = self._processors(user) / FREE_PROCESSORS
         return min(round(math.log(ratio, STEP)), STEPS_MAX) if ratio > 1 else 0
 

@@ -1,7 +1,4 @@
-"""The outcome of one call.
-
-It is made from the child's answer or its end, and from what the server process observed of the child.
-"""
+"""Makes the outcome of one call from the child's answer or end, and from the server process's observations of the child."""
 
 import time
 from dataclasses import dataclass
@@ -24,9 +21,8 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that the server process took for the messages of the child. The answers of the routes do not contain
-    #: this time.
-    main_seconds: float = 0.0
+    #: The processor time that the server process has used for this child. The answers of the routes do not contain it.
+    server_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,7 @@ class CallOutcome:
     """The outcome of a call: a text, JSON, or an error code with a sentence."""
 
     text: str | None = None
-    #: The result as JSON bytes, checked.
+    #: The result as JSON, which the server process has checked.
     value: bytes | None = None
     code: str | None = None
     error: str | None = None
@@ -42,7 +38,10 @@ class CallOutcome:
 
 
 def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: float) -> Observed:
-    """What was observed of a child whose work began at `started`, after it had used `cpu_before` seconds."""
+    """Collects the output and the cost of a child's work.
+
+    `started` is the time at which the work began. Until then the child had used `cpu_before` seconds of processor time.
+    """
     gone = worker.gone.result() if worker.gone.done() else None
     return Observed(
         log=worker.output.text(),
@@ -50,7 +49,7 @@ def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: flo
         wall_ms=(time.monotonic() - started) * 1000,
         cpu_ms=(max(worker.cpu_seconds() - cpu_before, 0.0) if gone is None else gone.cpu_seconds) * 1000,
         resident_bytes_max=holding.resident_bytes_max if gone is None else gone.resident_bytes_max,
-        main_seconds=worker.channel.main_seconds,
+        server_seconds=worker.channel.server_seconds,
     )
 
 

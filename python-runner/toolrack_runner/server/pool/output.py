@@ -1,6 +1,6 @@
 """Keeps the output of a child up to a limit.
 
-The server process reads and drops the rest slowly, which takes little of its time.
+The server process reads output above the limit slowly and drops it, which takes little of its time.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ class Output:
         self._arrived = asyncio.Event()
         #: Called when more of the output is kept.
         self.on_kept: Callable[[], None] | None = None
-        #: Where the live view ends, if a report of the interpreter comes after it.
+        #: The position at which `live` stops, because a report of the interpreter follows; None if there is no report.
         self._live_end: int | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
 
     def handed_over(self) -> None:
-        """Closes this process's copy of the child's end."""
+        """Closes the server process's copy of the child's end."""
         if self.child_end >= 0:
             os.close(self.child_end)
             self.child_end = -1
@@ -65,7 +65,7 @@ class Output:
         return bytes(self._kept[position : self._live_end if end < 0 else end])
 
     def end_live(self) -> None:
-        """Ends the live view here, because a report of the interpreter comes now."""
+        """Makes `live` stop at the current end of the output, because a report of the interpreter follows."""
         self._live_end = len(self._kept)
 
     def end_at(self, position: int) -> None:

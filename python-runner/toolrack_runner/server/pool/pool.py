@@ -1,7 +1,7 @@
 """The pool: children that are forked and confined and have imported their module before their call comes.
 
-It combines the living children (`children.py`) and those that wait (`warm_queue.py`). New children are made in the order
-of `refills.py`, by the zygotes of `zygotes.py`.
+The pool combines the living children (`children.py`) and the children that wait (`warm_queue.py`). The zygotes of
+`zygotes.py` make new children, in the order of `refills.py`.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolErro
 from toolrack_runner.wire.zygote_messages import Limits, Opening, ZygoteChannel
 from toolrack_runner.workplace_path import workplace_beside
 
-#: The package that a child needs to convert arguments. The module decides whether it needs it, as it decides what it
-#: imports.
+#: The package that a child needs to convert arguments. The module decides whether its children get this package, as it
+#: decides what they import.
 CONVERTING: Packages = frozenset({"pydantic"})
 #: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
@@ -37,11 +37,11 @@ IMPORT_SECONDS = 10.0
 #: milliseconds more.
 IDLE_SECONDS = 600.0
 #: How often the server process searches for modules without a call.
-IDLE_LOOK_SECONDS = 60.0
+IDLE_CHECK_SECONDS = 60.0
 #: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
-#: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
+#: take memory later.
 WEIGH_SECONDS = 1.0
-#: How many waiting children are weighed without a pause. This takes half a millisecond.
+#: How many waiting children are measured without a pause. This takes half a millisecond.
 WEIGHED_AT_ONCE = 16
 
 _log = logging.getLogger("toolrack_runner")
@@ -50,7 +50,7 @@ _log = logging.getLogger("toolrack_runner")
 class Pool:
     """Gives children to calls and checks, and makes new children after the answers.
 
-    Zygotes may preload `approved` packages.
+    `approved` has the packages that zygotes may preload.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class Pool:
         self._prefer(queue, packages | CONVERTING if queue.converts else packages)
 
     def _prefer(self, queue: WarmQueue[Worker], packages: Packages) -> None:
-        """The next children of the queue are forked from a zygote with these packages, if it is ready."""
+        """Has the next children of the queue forked from a zygote with these packages, if such a zygote is ready."""
         if packages != queue.packages:
             queue.packages = packages
             if packages:
                 self.zygotes.prepare(queue.key.tenant, packages)
 
     async def refill(self, key: Key | None = None) -> None:
-        """Starts to make the missing children of the key, and blanks. Called after an answer is sent."""
+        """Starts to make the missing children of the key, and children without a module. Called after an answer is sent."""
         if key is not None and (queue := self._queues.find(key)) is not None:
             for _ in range(queue.missing):
                 queue.coming += 1
@@ -157,7 +157,7 @@ class Pool:
         self._go_on()
 
     def forget(self, module: str, sha256: str, tenant: str | None) -> None:
-        """Ends the children that wait for calls of this source: those of one user or, without a tenant, of all users."""
+        """Ends the children that wait for calls of this source: of one user or, if `tenant` is None, of all users."""
         self._queues.drop_of(module, sha256, tenant)
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class Pool:
         if self._is_closed:
             return
         self._queues.drop_not_called_since(self._loop.time() - IDLE_SECONDS)
-        self._loop.call_later(IDLE_LOOK_SECONDS, self._end_idle)
+        self._loop.call_later(IDLE_CHECK_SECONDS, self._end_idle)
 
     def _weigh_again(self) -> None:
         if self._is_closed:
@@ -211,7 +211,7 @@ class Pool:
             finally:
                 queue.coming -= 1
             if worker is None:
-                # The module cannot be imported. No child waits for it until its next call.
+                # The module cannot be imported. No more children are made ahead for it until its next call.
                 self._queues.drop(key)
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
@@ -227,7 +227,7 @@ class Pool:
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None if the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
-        # There is no time for a rehearsal while other requested children are not being made yet.
+        # There is no rehearsal while other requested children still wait to be made.
         self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
             with self.at_work(key.tenant, worker):

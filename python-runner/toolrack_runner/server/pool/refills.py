@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays other
-work: to kill children that answered, and to make new children.
+Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays two other
+kinds of work: killing children that have answered, and making new children.
 """
 
 from collections import deque
@@ -19,8 +19,8 @@ HOLD_SECONDS = 0.02
 PAUSE_SECONDS = 0.002
 #: How many imports ahead of one user's calls may run at once. More imports would take processor time from calls.
 REFILLS_OF_ONE = 2
-#: How many imports ahead of calls may run at once for all users. One user may have fewer of them, so a user's long imports
-#: do not delay the imports of other users.
+#: How many imports ahead of calls may run at once for all users. The limit for one user is lower, so that a user's long
+#: imports do not delay the imports of other users.
 REFILLS_AT_ONCE = 3
 
 
@@ -43,7 +43,7 @@ class BehindAnswers:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Kills a child after its answer. If it gave a result, first waits until no call runs, at most HOLD_SECONDS."""
+        """Kills a child after its answer. If the child gave a result, waits until no call runs, at most HOLD_SECONDS."""
         if has_result:
             self._answered.append(child)
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)
@@ -55,7 +55,7 @@ class BehindAnswers:
         return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def when_not_held(self, act: Callable[[], object]) -> None:
-        """Calls `act` at both times at which the delay of a child that is requested now may end."""
+        """Calls `act` at the two times at which a child that is requested now may be made (`is_held`)."""
         for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
             self._clock.call_later(seconds, act)
 
@@ -65,7 +65,7 @@ class BehindAnswers:
 
 
 class Refills:
-    """The children to be made. Users take turns as they do for calls. One user's children are made in order of request.
+    """The children to be made. Users take turns, as for calls. The children of one user are made in the order of request.
 
     `is_held` gets a key and the time of the request, and returns whether it is too early to make that child.
     """
@@ -81,14 +81,14 @@ class Refills:
 
     @property
     def has_backlog(self) -> bool:
-        """Whether children were requested that are not being made yet."""
+        """Whether some requested children are not being made yet."""
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:
         self._asked.setdefault(key.tenant, deque()).append((key, now))
 
     def begin(self) -> Key | None:
-        """The key of the child to make now; None if none is requested, all have to wait, or enough are being made.
+        """The key of the child to make now; None if no child is requested, all must wait, or enough are being made.
 
         The caller calls `ended` when the child is made or cannot be made.
         """

@@ -12,18 +12,18 @@ from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
 
 #: The runner's argument with which the zygote makes no namespace.
 WITHOUT_NAMESPACES = "--without=namespaces"
-#: Keep numeric libraries from starting threads. A process with threads cannot be forked safely.
+#: Variables that keep numeric libraries from starting threads. A process with threads cannot be forked safely.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 #: The whole environment of a zygote and of every tool. The jail adds HOME, TMPDIR and XDG_CACHE_HOME, which are writable.
 ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **dict.fromkeys(SINGLE_THREADED, "1")}
 
 
 def spawn_zygote(arguments: Sequence[str] = tuple(sys.argv)) -> tuple[int, socket.socket]:
-    """The pid, and this process's end of the channel.
+    """Starts a zygote. Returns its pid, and the server process's end of the channel.
 
-    The zygote waits for its opening and ends when the channel is closed.
+    The zygote waits for its `Opening`, and ends when the channel is closed.
 
-    `arguments` are those of the runner.
+    `arguments` are the arguments of the runner.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     actions = [

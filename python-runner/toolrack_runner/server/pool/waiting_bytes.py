@@ -1,7 +1,8 @@
-"""How much memory a waiting child holds, with what the kernel keeps for its mappings and for the files that it watches.
+"""How much memory a waiting child holds, with the kernel's memory for its mappings and for the files that it watches.
 
-No file of /proc reports this memory, so it is counted by the most that it can be. The memory limit of a call does not count
-it, because an honest call would reach its limit too early. For all waiting children together it could be gigabytes.
+No file of /proc reports this memory of the kernel, so the largest possible amount is counted. The memory limit of a call
+does not count this amount, because an honest call would reach its limit too early. All waiting children together could use
+gigabytes of it.
 """
 
 import os
@@ -30,7 +31,7 @@ def waiting_bytes(holding: Holding, mapping_bytes: int, open_files: int) -> int:
 
 
 def mapping_bytes(pid: int, mapped_bytes: int) -> int:
-    """The kernel's memory for the mappings of a stopped child, in bytes; the most that it can be if it is unknown."""
+    """The kernel's memory for the mappings of a stopped child, in bytes; if unknown, the largest possible amount."""
     count = _mappings(pid)
     if count is None:
         count = min(mapped_bytes // PAGE_BYTES, _MAPPINGS_MAX)
@@ -38,7 +39,7 @@ def mapping_bytes(pid: int, mapped_bytes: int) -> int:
 
 
 def _mappings(pid: int) -> int | None:
-    """How many mappings a child has; None if they are more than are read, or if this process may not read them."""
+    """How many mappings a child has; None if the list is longer than MAPS_BYTES_MAX, or if it cannot be read."""
     count = size = 0
     with suppress(OSError), open(f"/proc/{pid}/maps", "rb", buffering=0) as maps:
         while size < MAPS_BYTES_MAX:

@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
 A queue begins with one child. Each time a call finds no child, the queue gets twice as many children. A queue is dropped
-after some time without a call, or to make room for other queues. The user whose children take the most memory loses one.
+after some time without a call, or to make room for other queues. The user whose children take the most memory loses a queue.
 """
 
 from collections import OrderedDict, deque
@@ -31,7 +31,7 @@ CODE_BYTES_MAX = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Children with the same key are alike, and never get the call of another key."""
+    """Identifies children that are alike. A child never gets a call with another key."""
 
     tenant: str
     module: str
@@ -55,13 +55,13 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: How many children are being made.
     coming: int = 0
-    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if the compiled modules of
-    #: other queues needed the room.
+    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if it was dropped to make
+    #: room for other compiled modules.
     code: str | None = None
     #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
     #: this key use them.
     places: dict[str, int] | None = None
-    #: Whether the arguments of a tool are converted. The module may have forged this too.
+    #: Whether the arguments of a tool are converted. The module may have forged this value too.
     converts: bool = False
 
     @property
@@ -130,7 +130,7 @@ class WarmQueues(Generic[Child]):
         return self._queues.get(key)
 
     def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
-        """Keeps the compiled module, which is None if it was too large to be sent. May forget the code of another queue."""
+        """Keeps the compiled module. `code` is None if it was too large to be sent. May forget the code of another queue."""
         self._forget_code(queue)
         if code is not None:
             queue.code = code
@@ -150,7 +150,7 @@ class WarmQueues(Generic[Child]):
         return None
 
     def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
-        """Adds a waiting child, then drops queues until all fit into the budget. This queue may be dropped too."""
+        """Adds a waiting child. Then drops queues until all children fit into the budget. `queue` may be dropped too."""
         queue.waiting.append(child)
         self._places[child.number] = (child, queue, 0)
         self._children.add(queue.key.tenant, 1)
@@ -161,7 +161,7 @@ class WarmQueues(Generic[Child]):
         return [child for child, _, _ in islice(self._places.values(), count)]
 
     def weigh(self, child: Child, bytes_used: int) -> None:
-        """Records the measured memory of a waiting child. Then drops queues until all fit into the budget."""
+        """Records the measured memory of a waiting child. Then drops queues until all children fit into the budget."""
         place = self._places.pop(child.number, None)
         if place is not None:
             _, queue, before = place
@@ -189,7 +189,7 @@ class WarmQueues(Generic[Child]):
                 self._discard(child)
 
     def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
-        """Drops the queues of a module's source: those of one user or, without a tenant, of all users."""
+        """Drops the queues of a module's source: of one user or, if `tenant` is None, of all users."""
         for key in list(self._queues):
             if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
                 self.drop(key)

@@ -21,12 +21,10 @@ from toolrack_runner.workplace_path import WORKPLACES
 NICENESS_MAX = 19
 #: The time before the server process tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: The time before the server process checks whether a child has stopped. It doubles after each check, up to
-#: STOP_LOOK_SECONDS_MAX.
-STOP_LOOK_SECONDS = 0.001
-#: The server process looks after 1 ms whether a child has stopped. The time between two looks doubles up to this one, in
-#: seconds.
-STOP_LOOK_SECONDS_MAX = 0.008
+#: The time before the server process checks for the first time whether a child has stopped. It doubles after each check.
+STOP_CHECK_SECONDS = 0.001
+#: The longest time between two of these checks, in seconds.
+STOP_CHECK_SECONDS_MAX = 0.008
 #: How long the server process waits for a child to stop. On a loaded machine, much time can pass until the child runs and
 #: stops.
 STOP_SECONDS = 1.0
@@ -53,11 +51,11 @@ class Worker:
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(self.limits.output_bytes, self._channel_ended)
-        #: Why the child was killed, if the reason was its memory or threads. Its answer may have come earlier.
+        #: The reason of the kill, if the child was killed for its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
-        #: What the kernel keeps for the mappings of a child at rest, which do not change; None while the child runs.
+        #: The kernel's memory for the mappings of a stopped child, which do not change; None while the child runs.
         self._mapping_bytes: int | None = None
         self._steps = 0
 
@@ -122,7 +120,7 @@ class Worker:
         return waiting_bytes(holding, self._mapping_bytes, self.limits.open_files)
 
     def yield_to_others(self, steps: int) -> None:
-        """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""
+        """Makes the child nicer than other children by this many steps. Never less nice, because only root could do that."""
         if steps > self._steps:
             self._steps = steps
             self._yield()
@@ -149,7 +147,7 @@ class Worker:
                 file.write(str(niceness))
 
     def ask_where(self) -> None:
-        """Makes the child's interpreter write to the output which line it runs (faulthandler).
+        """Makes the child's interpreter write the line that it runs to the output (faulthandler).
 
         Does nothing before the module runs, because a child that was just forked has the standard error of the runner.
         """
@@ -167,15 +165,18 @@ class Worker:
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops the child and waits until it is at rest. Before that it can take memory. Returns False if it goes on."""
+        """Stops the child, and waits until all its threads are stopped. Returns False if it does not stop or has ended.
+
+        Until a thread is stopped, it can still take memory.
+        """
         self.stop()
         loop = asyncio.get_running_loop()
-        until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
+        until, pause = loop.time() + STOP_SECONDS, STOP_CHECK_SECONDS
         while not self.is_at_rest:
             if loop.time() >= until or not self.is_alive:
                 return False
             await asyncio.sleep(pause)
-            pause = min(pause * 2, STOP_LOOK_SECONDS_MAX)
+            pause = min(pause * 2, STOP_CHECK_SECONDS_MAX)
         return True
 
     def resume(self) -> None:
@@ -211,7 +212,7 @@ class Worker:
         self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
-        """Kills a child that waits, if it sent anything or has ended. A call or a check kills its child itself."""
+        """Kills a waiting child that broke the protocol or has ended. A call or check kills its child itself."""
         if self._is_stopped:
             self.kill()
 

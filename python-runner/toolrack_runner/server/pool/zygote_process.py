@@ -28,9 +28,9 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: The anonymous memory that each new child shares with the zygote.
         self.shared_anonymous_bytes = 0
-        #: The package that the zygote imports now. The import of an earlier one has ended.
+        #: The package that the zygote imports now, or the last one that it imported.
         self.importing: str | None = None
-        #: The reason for each package because of which the zygote ended before it was ready.
+        #: The packages because of which the zygote ended before it was ready, each with the reason.
         self.unfit: dict[str, str] = {}
         self._is_lost = False
         self._alive = 0

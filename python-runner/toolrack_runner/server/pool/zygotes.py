@@ -1,4 +1,4 @@
-"""The zygotes: a plain one, and one for each set of packages that modules import."""
+"""The zygotes: a plain one without packages, and one for each set of packages that modules import."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ WITH_PACKAGES_MAX = 4
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
 #: The most time that a zygote with packages may take until it is ready.
 IMPORT_SECONDS = 60.0
-#: If a zygote lived longer than this, the next pause is the first one again.
+#: If a plain zygote lived longer than this, the next pause is the first of RESTART_SECONDS again.
 HEALTHY_SECONDS = 60.0
 
 #: The names of packages that a zygote has preloaded.
@@ -114,12 +114,12 @@ class Zygotes:
         self._start(PLAIN, first)
 
     async def plain_ready(self) -> Ready:
-        """The answer of the plain zygote to its opening; waits until one is ready."""
+        """Waits until a plain zygote is ready. Returns its answer to its `Opening`."""
         await self.plain_is_ready.wait()
         return await self._by_packages[PLAIN].ready
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
-        """The zygote with those packages if it is ready, else the plain one; None if neither is ready."""
+        """The zygote with these packages if it is ready, else the plain one; None if neither is ready."""
         for wanted in (packages - self._unfit, PLAIN):
             zygote = self._by_packages.get(wanted)
             if zygote is not None and zygote.is_ready:
@@ -128,7 +128,7 @@ class Zygotes:
         return None
 
     def prepare(self, user: str, packages: Packages) -> None:
-        """Starts a zygote with those packages for a user's module, if there is none."""
+        """Starts a zygote with these packages for a user's module, if there is none."""
         packages -= self._unfit
         if self._is_closed or not packages:
             return
@@ -143,7 +143,7 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """Zygotes that start later try no attacks, because the level is already measured."""
+        """Makes zygotes that start later try no attacks, because the level is already measured."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
@@ -186,7 +186,7 @@ class Zygotes:
         del self._by_packages[packages]
         owner = self._owners.remove(packages)
         if zygote.unfit and owner is not None:
-            # Another process imports the rest. A part of a package may be imported in this one.
+            # A new zygote imports the other packages. The old one may have imported a package only in part.
             for name, reason in zygote.unfit.items():
                 _log.warning("a package is imported in each call", extra={"package": name, "reason": reason})
             self._unfit.update(zygote.unfit)

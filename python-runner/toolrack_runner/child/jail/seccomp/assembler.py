@@ -1,7 +1,7 @@
 """Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels as the targets of jumps.
 
-A conditional jump can skip at most 255 instructions. For a longer distance it jumps to an unconditional jump, which has no
-such limit, and which other branches to the same label use too. All jumps go forward, as the kernel requires.
+A conditional jump can skip at most 255 instructions. For a longer distance it goes to an unconditional jump, which has no
+such limit. Several conditional jumps to one label share an unconditional jump. All jumps go forward, as the kernel requires.
 """
 
 import struct
@@ -21,7 +21,7 @@ AND: Final = 0x54
 #: `struct sock_filter`: code, jump offset if true, jump offset if false, constant.
 INSTRUCTION: Final = struct.Struct("=HBBI")
 REACH: Final = 255
-#: The instructions of a filter. The kernel accepts no longer one (BPF_MAXINSNS).
+#: The most instructions that the kernel accepts in a program (BPF_MAXINSNS).
 INSTRUCTIONS_MAX: Final = 4096
 
 
@@ -62,10 +62,13 @@ class Assembled:
 
 
 def assemble(lines: Sequence[Line]) -> Assembled:
-    """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
+    """Assembles a program.
+
+    Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label.
+    """
     labels = {line.name for line in lines if isinstance(line, Label)}
-    # The last instruction comes first, so the distance of each jump is known. A place is the number of instructions from it
-    # to the end. `jumps` has the nearest unconditional jump to each label, which all branches in its reach share.
+    # The last instruction is assembled first, so the distance of each jump is known. A place is the number of instructions
+    # from a label to the end of the program. `jumps` has the nearest unconditional jump to each label.
     code: list[bytes] = []
     places: dict[str | None, int] = {}
     jumps: dict[str | None, int] = {}
@@ -84,7 +87,7 @@ def assemble(lines: Sequence[Line]) -> Assembled:
             targets = (line.if_true, line.if_false)
             if backwards := (labels & {*targets}) - places.keys():
                 raise ValueError(f"a jump backwards to {backwards.pop()}")
-            # A jump that is added for one target can push the other out of reach.
+            # A jump that is added for one target can move the other target out of reach.
             while far := [target for target in targets if distance(target) > REACH]:
                 code.append(INSTRUCTION.pack(JUMP, 0, 0, len(code) - places[far[0]]))
                 jumps[far[0]] = len(code)

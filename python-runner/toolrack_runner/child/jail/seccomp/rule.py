@@ -1,4 +1,4 @@
-"""What the policy says about one system call: a verdict, or a rule with a verdict for each kind of arguments."""
+"""The form of the policy for one system call: a verdict, or a rule with a verdict for each kind of arguments."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -35,7 +35,7 @@ ALL_BITS: Final = 0xFFFFFFFF
 
 
 class Bits(NamedTuple):
-    """Bits that have other places on another machine."""
+    """Bits whose positions in an argument differ between the machines."""
 
     x86_64: int
     aarch64: int

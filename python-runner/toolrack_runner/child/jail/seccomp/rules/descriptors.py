@@ -47,9 +47,9 @@ DESCRIPTORS: Final[Mapping[str, Rule]] = {
     # threads kept 3,700 sockets with 827 MB. So a thread may wait for at most one file. The C library of Python needs no
     # more.
     **dict.fromkeys(("poll", "ppoll"), only(Condition(1, (0, 1)), otherwise=INVALID)),
-    # A thread in `select` keeps its files open too. A seccomp program cannot see how many files it waits for, because
-    # they are listed in memory. So `select` with files is denied. A call without files only sleeps, so it is allowed. In
-    # Python, `select` and `poll` of tools use epoll, which keeps no file open (zygote/denied_calls.py).
+    # A thread in `select` keeps its files open too. A seccomp program cannot see how many files the thread waits for,
+    # because they are listed in memory. So `select` with files is denied. A call without files only sleeps, so it is
+    # allowed. In Python, `select` and `poll` of tools use epoll, which keeps no file open (zygote/denied_calls.py).
     **dict.fromkeys(("select", "pselect6"), only(Condition(0, (0,)), otherwise=UNKNOWN)),
     # A lock reports success, but is not set. Two tenants can open the same file, such as /dev/null or a library. One tenant
     # would see a lock of the other and wait for it, and no limit counts the kernel's memory for a lock. A child's own files

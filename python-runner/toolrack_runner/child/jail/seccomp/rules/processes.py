@@ -22,7 +22,7 @@ CLONE_THREAD: Final = 0x0005_0F00
 #: CLONE_SETTLS, PARENT_SETTID, CHILD_CLEARTID and DETACHED, which C libraries add.
 CLONE_OPTIONS: Final = 0x0008_0000 | 0x0010_0000 | 0x0020_0000 | 0x0040_0000
 
-#: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET and WAKE_BITSET. Not needed: those with priorities.
+#: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET and WAKE_BITSET. Tools need no operations with priorities.
 FUTEXES: Final = (0, 1, 3, 4, 5, 9, 10)
 #: FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
 FUTEX_FLAGS: Final = 128 | 256
@@ -68,7 +68,7 @@ def to_itself(signal_argument: int) -> Rule:
 
 
 PROCESSES: Final[Mapping[str, Rule]] = {
-    # Threads only, and no processes.
+    # Only threads can be started, no processes.
     "clone": (when(Condition(0, (CLONE_THREAD,), ignored=CLONE_OPTIONS)),),
     "futex": only(Condition(1, FUTEXES, ignored=FUTEX_FLAGS), otherwise=UNKNOWN),
     "rseq": only(has_only(2, RSEQ_UNREGISTER), otherwise=INVALID),
@@ -85,8 +85,8 @@ PROCESSES: Final[Mapping[str, Rule]] = {
     "rt_tgsigqueueinfo": to_itself(2),
     "rt_sigprocmask": only(Condition(0, MASKING), otherwise=INVALID),
     **dict.fromkeys(("getitimer", "setitimer"), only(Condition(0, TIMERS), otherwise=INVALID)),
-    # Only clocks of the machine and of the caller. Numbers below 0 are the clocks of single processes. They show which
-    # processes exist and how busy each of them is.
+    # Only the clocks of the machine and of the caller are allowed. Numbers below 0 are the clocks of single processes, which
+    # show which processes exist and how busy each of them is.
     **dict.fromkeys(
         ("clock_gettime", "clock_getres"), (when(has_only(0, CLOCKS)), when(Condition(0, (CLOCK_TAI,))))
     ),
@@ -94,13 +94,14 @@ PROCESSES: Final[Mapping[str, Rule]] = {
         when(has_only(0, CLOCKS), has_only(1, TIMER_ABSTIME)),
         when(Condition(0, (CLOCK_TAI,)), has_only(1, TIMER_ABSTIME)),
     ),
-    # Only for this process. For another process, the answer would show whether that process exists.
+    # These calls are allowed only for this process. For another process, the answer would show whether that process exists.
     **dict.fromkeys(
         ("getpgid", "getsid", "sched_getparam", "sched_getscheduler"),
         (when(Condition(0, (0, OWN_PROCESS))),),
     ),
-    # Only for this process, as with `getpgid`. This call takes the ids of threads too, and a seccomp program cannot tell the
-    # child's threads from other processes. The C library (pthread_getattr_np) continues after ENOSYS, and fails after EPERM.
+    # Allowed only for this process, like `getpgid`. The call also takes the ids of threads, and a seccomp program cannot
+    # tell the child's threads from other processes. The C library (pthread_getattr_np) continues after ENOSYS, and fails
+    # after EPERM.
     "sched_getaffinity": only(Condition(0, (0, OWN_PROCESS)), otherwise=UNKNOWN),
     "getpriority": (when(Condition(0, (PRIO_PROCESS,)), Condition(1, (0, OWN_PROCESS))),),
     # Reads limits of this process, and sets none.

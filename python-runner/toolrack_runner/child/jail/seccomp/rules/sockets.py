@@ -38,7 +38,7 @@ SOCK_CLOEXEC: Final = 0x8_0000
 SHUT: Final = (0, 1, 2)
 
 SOCKETS: Final[Mapping[str, Rule]] = {
-    # Only streams, because a datagram pair can send to any unix socket by its path.
+    # Only pairs of streams are allowed, because a datagram pair can send to any unix socket by its path.
     "socketpair": (
         when(
             Condition(0, (socket.AF_UNIX.value,)),
@@ -47,9 +47,9 @@ SOCKETS: Final[Mapping[str, Rule]] = {
         ),
     ),
     "shutdown": only(Condition(1, SHUT), otherwise=INVALID),
-    # Only without an address. `sendmsg` is denied, because its address and its descriptors are in memory, which no seccomp
-    # program can read. RLIMIT_NOFILE does not count a descriptor that is being sent, and the buffers of its file remain in
-    # memory.
+    # `sendto` is allowed only without an address. `sendmsg` is denied, because its address and its descriptors are in
+    # memory, which no seccomp program can read. RLIMIT_NOFILE does not count a descriptor that is being sent, and the
+    # buffers of its file remain in memory.
     "sendto": (when(has_only(3, SENDING), *is_null(4)),),
     "recvfrom": (when(has_only(3, RECEIVING)),),
     "recvmsg": (when(has_only(2, RECEIVING)),),
