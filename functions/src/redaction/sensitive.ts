@@ -44,7 +44,7 @@ const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 const SCHEMAS_MAX = 1_000
 
 /** The same for all values of one redaction together. Members of which the schema says the same are looked at once. */
-const LOOKS_MAX = 10_000
+const READS_MAX = 10_000
 
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
 
@@ -82,7 +82,7 @@ function markedParameters(definitionText: string): JsonObject | undefined {
 /** Looks at a schema for one redaction. */
 class Reader {
   readonly #root: JsonObject
-  #looksLeft = LOOKS_MAX
+  #readsLeft = READS_MAX
 
   constructor(root: JsonObject) {
     this.#root = root
@@ -100,8 +100,8 @@ class Reader {
     const applied = new Set<JsonObject>()
     const waiting = [...schemas]
     for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
-      this.#looksLeft -= 1
-      if (this.#looksLeft < 0) return MARKED
+      this.#readsLeft -= 1
+      if (this.#readsLeft < 0) return MARKED
       if (!isJsonObject(schema) || applied.has(schema)) continue
       if (applied.size >= SCHEMAS_MAX || isMarked(schema)) return MARKED
       applied.add(schema)
@@ -124,11 +124,11 @@ class Reader {
     const places = Math.max(...found.map(({ prefixItems }) => listOf(prefixItems).length))
     return {
       isMarked: false,
-      property: this.#lookedAtOnce(
+      property: this.#readOnce(
         (name: string) => (names.has(name) ? name : undefined),
         (name) => found.flatMap((schema) => ofProperty(schema, name)),
       ),
-      item: this.#lookedAtOnce(
+      item: this.#readOnce(
         (index: number) => (index < places ? index : undefined),
         (index) => found.flatMap((schema) => ofItem(schema, index)),
       ),
@@ -136,7 +136,7 @@ class Reader {
   }
 
   /** `keyOf` is the same for members of which the schemas say the same. */
-  #lookedAtOnce<Member>(
+  #readOnce<Member>(
     keyOf: (member: Member) => Member | undefined,
     schemasOf: (member: Member) => readonly JsonValue[],
   ): (member: Member) => Sensitivity {

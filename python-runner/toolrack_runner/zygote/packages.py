@@ -28,7 +28,7 @@ PARTS: Final = {
 #: How long a thread of a package may go on after the import.
 THREAD_SECONDS: Final = 0.5
 #: A package that keeps files open has one of these descriptors, because the kernel gives the lowest free one.
-DESCRIPTORS_LOOKED_AT: Final = 256
+DESCRIPTORS_CHECKED: Final = 256
 #: The characters of a reason in the log. It says why a package is imported in each call, and may come from the package.
 REASON_CHARS_MAX: Final = 300
 
@@ -114,7 +114,7 @@ def _threads_end() -> bool:
 
 def _open_descriptors() -> Iterator[int]:
     """The descriptors that are open. A child closes all of them."""
-    for descriptor in range(DESCRIPTORS_LOOKED_AT):
+    for descriptor in range(DESCRIPTORS_CHECKED):
         with suppress(OSError):
             os.fstat(descriptor)
             yield descriptor

@@ -52,7 +52,7 @@ export class ToolSearch {
     const turns = new Turns(wanted.signal)
     const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
-      const { snapshot } = view.unnarrowed.layers[layer]
+      const { snapshot } = view.withoutGrant.layers[layer]
       if (!snapshot || snapshot.byName.size === 0) continue
       const index = await this.#indexOf(snapshot, uid, wanted.signal)
       layers.push({ index, shown: await turns.run(this.#shownOf(view, index)) })

@@ -27,7 +27,7 @@ export function* countMerged(
   let parts = length
   let steps = 0
 
-  function look(at: number): void {
+  function rankPair(at: number): void {
     const middle = next[at] ?? length
     const end = middle < length ? (next[middle] ?? length) : -1
     const rank =
@@ -41,7 +41,7 @@ export function* countMerged(
     previous[at] = at - 1
   }
   for (let at = 0; at < length - 1; at += 1) {
-    look(at)
+    rankPair(at)
     if (++steps % STEPS === 0) yield
   }
   for (let lowest = pop(heap); lowest !== undefined; lowest = pop(heap)) {
@@ -55,9 +55,9 @@ export function* countMerged(
     if (end <= length) previous[end] = at
     rankAt[middle] = Infinity
     parts -= 1
-    look(at)
+    rankPair(at)
     const before = previous[at] ?? -1
-    if (before >= 0) look(before)
+    if (before >= 0) rankPair(before)
   }
   return parts
 }

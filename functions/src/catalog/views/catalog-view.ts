@@ -10,7 +10,7 @@ import { inOrder, type Position } from './list-query.ts'
 type Layers = Readonly<Record<Layer, LayerState>>
 
 /** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
-type Narrowing = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
+type GrantLimit = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** Rules that hide tools. Without rules, `owned` is empty. */
 export type HidingRules = {
@@ -59,21 +59,21 @@ export class CatalogView {
   readonly #ruled = new WeakMap<HidingRules, CatalogView>()
   readonly #filtered = new WeakMap<ListFilter, CatalogView>()
   readonly #rules: HidingRules | undefined
-  readonly #narrowing: Narrowing | undefined
+  readonly #grantLimit: GrantLimit | undefined
   readonly #filter: ListFilter | undefined
 
-  constructor(layers: Layers, narrowing?: Narrowing, rules?: HidingRules, filter?: ListFilter) {
+  constructor(layers: Layers, grantLimit?: GrantLimit, rules?: HidingRules, filter?: ListFilter) {
     this.layers = layers
     this.#rules = rules
     this.#filter = filter
-    const ids = [narrowing?.grant.id, rules?.revision].filter((id) => id !== undefined)
+    const ids = [grantLimit?.grant.id, rules?.revision].filter((id) => id !== undefined)
     this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.hasLostRules = rules?.isWhole === false
     this.isWhole = !this.hasLostRules && LAYERS.every((layer) => layers[layer].status === 'fresh')
-    this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
-    this.#changed = narrowing?.changed ?? []
-    this.#narrowing = narrowing
+    this.hasOwn = grantLimit?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
+    this.#changed = grantLimit?.changed ?? []
+    this.#grantLimit = grantLimit
   }
 
   isOf({ user, global, file }: Layers): boolean {
@@ -106,7 +106,7 @@ export class CatalogView {
     if (rules.owned.length === 0 && rules.isWhole) return this
     const known = this.#ruled.get(rules)
     if (known) return known
-    const view = new CatalogView(this.layers, this.#narrowing, rules)
+    const view = new CatalogView(this.layers, this.#grantLimit, rules)
     this.#ruled.set(rules, view)
     return view
   }
@@ -115,7 +115,7 @@ export class CatalogView {
   filteredBy(filter: ListFilter): CatalogView {
     const known = this.#filtered.get(filter)
     if (known) return known
-    const view = new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
+    const view = new CatalogView(this.layers, this.#grantLimit, this.#rules, filter)
     this.#filtered.set(filter, view)
     return view
   }
@@ -140,7 +140,7 @@ export class CatalogView {
 
   /** Why a grant does not let its holder see a tool with this name or alias, whether there is one or not. */
   notGranted(nameOrAlias: string): string | undefined {
-    return whyNotCalled({ grant: this.#narrowing?.grant }, nameOrAlias)?.message
+    return whyNotCalled({ grant: this.#grantLimit?.grant }, nameOrAlias)?.message
   }
 
   /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */
@@ -178,8 +178,8 @@ export class CatalogView {
   }
 
   /** The view of the same layers without the limits of a grant. Its snapshots are the same for all grants. */
-  get unnarrowed(): CatalogView {
-    return this.#narrowing?.of ?? this
+  get withoutGrant(): CatalogView {
+    return this.#grantLimit?.of ?? this
   }
 
   /** True if a list of the view can have this definition. */

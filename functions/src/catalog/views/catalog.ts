@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
-import { RungFragments } from './rung-fragments.ts'
+import { LevelFragments } from './level-fragments.ts'
 import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
@@ -35,8 +35,8 @@ type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | un
 export class Catalog {
   /** The definitions of all layers, converted to the dialects that were requested. */
   readonly fragments = new DialectFragments()
-  /** The same on every rung, with their sizes. */
-  readonly rungs = new RungFragments(this.fragments)
+  /** The JSON texts of tools at each detail level, with their sizes. */
+  readonly levelFragments = new LevelFragments(this.fragments)
   readonly #global: LayerCache
   readonly #file: LayerCache
   readonly #users: LRUCache<string, UserCatalog>

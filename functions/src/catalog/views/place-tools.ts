@@ -1,15 +1,15 @@
 import type { JoinedTokens } from '../tokens/joined-tokens.ts'
-import { climb, WITHOUT_DEFERRED, type RungCost, type Standing } from '../tokens/ladder.ts'
-import type { Rung } from '../tokens/rungs.ts'
+import { chooseLevels, WITHOUT_DEFERRED, type LevelCost, type LevelChoice } from '../tokens/choose-levels.ts'
+import type { DetailLevel } from '../tokens/detail-levels.ts'
 import type { UsageRank } from './usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
-import type { RungSizes } from './rung-fragments.ts'
+import type { LevelSizes } from './level-fragments.ts'
 import { PAGE_BYTES_MAX } from './select-entries.ts'
 
-/** A tool with its size on each rung. `ending` is what replaces the last brace of its fragment. */
+/** A tool with its size on each level. `ending` is what replaces the last brace of its fragment. */
 export type SizedTool = {
   readonly entry: CatalogEntry
-  readonly sizes: RungSizes
+  readonly sizes: LevelSizes
   readonly ending: string | undefined
 }
 
@@ -20,11 +20,11 @@ const REASONS = ['pinned', 'found', 'used', 'name'] as const
 export type PlacedTool = {
   readonly entry: CatalogEntry
   readonly because: (typeof REASONS)[number]
-  readonly rung: Rung | undefined
-  /** The smallest budget with which it is on each rung. A rung that is never used is missing. */
-  readonly needs: Standing['needs']
-  /** The most tokens that it adds to the list on each rung. */
-  readonly tokens: { readonly [On in Rung]: number }
+  readonly level: DetailLevel | undefined
+  /** The smallest budget with which it is on each level. A level that is never used is missing. */
+  readonly needs: LevelChoice['needs']
+  /** The most tokens that it adds to the list on each level. */
+  readonly tokens: { readonly [On in DetailLevel]: number }
 }
 
 export type ToolOrder = {
@@ -62,19 +62,22 @@ export function placeTools(
     .toSorted((a, b) => a.group - b.group || compare(a.at, b.at) || compare(a.entry.name, b.entry.name))
   const room = { tokens: budget, bytes: PAGE_BYTES_MAX }
   const admitted = ordered.slice(0, toolsMax)
-  const standings = climb(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
+  const choices = chooseLevels(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
   return ordered.map(({ entry, because, costs: { full, short, deferred } }, index) => {
     const tokens = { full: full.tokens, short: short.tokens, deferred: deferred.tokens }
-    const { rung, needs = {} } = standings[index] ?? {}
-    return { entry, because, rung, needs, tokens }
+    const { level, needs = {} } = choices[index] ?? {}
+    return { entry, because, level, needs, tokens }
   })
 }
 
-function costsOf({ sizes, ending }: SizedTool, joined: JoinedTokens): { readonly [On in Rung]: RungCost } {
+function costsOf(
+  { sizes, ending }: SizedTool,
+  joined: JoinedTokens,
+): { readonly [On in DetailLevel]: LevelCost } {
   const more = ending === undefined ? 1 : Buffer.byteLength(ending)
-  const cost = (rung: Rung): RungCost => ({
-    tokens: joined.most({ ...sizes[rung], ending }),
-    bytes: sizes[rung].bytes + more,
+  const cost = (level: DetailLevel): LevelCost => ({
+    tokens: joined.most({ ...sizes[level], ending }),
+    bytes: sizes[level].bytes + more,
   })
   return { full: cost('full'), short: cost('short'), deferred: cost('deferred') }
 }

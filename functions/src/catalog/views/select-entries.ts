@@ -4,7 +4,7 @@ import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
-import type { FragmentSize } from './rung-fragments.ts'
+import type { FragmentSize } from './level-fragments.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
   /** The size of the fragment, without `ending`. Only in a list whose tokens are counted. */

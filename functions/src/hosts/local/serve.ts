@@ -72,7 +72,7 @@ export async function serve(
     releaseData()
   }
   try {
-    await Promise.all([firstLook(services.catalog, config), services.agents.files.read()])
+    await Promise.all([firstRead(services.catalog, config), services.agents.files.read()])
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
@@ -113,7 +113,7 @@ async function reportRules({ catalog, folder, reportOperatorRules }: Services): 
 }
 
 /** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */
-async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
+async function firstRead(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())
   if (auth.kind === 'local') await catalog.view({ uid: 'local' })

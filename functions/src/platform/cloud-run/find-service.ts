@@ -17,7 +17,7 @@ export class ServiceNotFoundError extends Error {
   }
 }
 
-const LOOK_MS = 8_000
+const LOOK_UP_MS = 8_000
 
 const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
@@ -40,10 +40,10 @@ async function lookUp({ projectId, region, service }: ServiceName, endpoint: Clo
   try {
     // Credentials are looked up first. If getService itself found no credentials, it would throw an error that cannot be caught
     // and that would end the process.
-    await withinMs(LOOK_MS, client.auth.getClient())
+    await withinMs(LOOK_UP_MS, client.auth.getClient())
     const path = client.servicePath(projectId, region, service)
-    const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })
-    const [{ uri }] = await withinMs(LOOK_MS, asked)
+    const asked = client.getService({ name: path }, { timeout: LOOK_UP_MS, maxRetries: 0 })
+    const [{ uri }] = await withinMs(LOOK_UP_MS, asked)
     if (!uri || !/^https:\/\/[^/]+$/.test(uri)) throw new Error('it has no address yet')
     return uri
   } finally {

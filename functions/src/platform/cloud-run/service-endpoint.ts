@@ -10,7 +10,7 @@ export class ServiceEndpoint {
   #url: string | undefined
   #isDoubted = false
   /** The time at which the last lookup ended, or Infinity during a lookup. */
-  #lookedMs = -Infinity
+  #lookUpEndedMs = -Infinity
   #last: Promise<string> | undefined
 
   /** `find` rejects with a ServiceNotFoundError. */
@@ -22,8 +22,8 @@ export class ServiceEndpoint {
   /** The result is not a promise if the address is known and not doubted. Rejects with the error of `find`. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
-    if (this.#last && performance.now() - this.#lookedMs < this.#againMs) return this.#last
-    return (this.#last = this.#look())
+    if (this.#last && performance.now() - this.#lookUpEndedMs < this.#againMs) return this.#last
+    return (this.#last = this.#lookUp())
   }
 
   /** Makes the next `get` look the address up again, because the service did not answer at `url`. */
@@ -31,8 +31,8 @@ export class ServiceEndpoint {
     this.#isDoubted ||= url === this.#url
   }
 
-  async #look(): Promise<string> {
-    this.#lookedMs = Infinity
+  async #lookUp(): Promise<string> {
+    this.#lookUpEndedMs = Infinity
     try {
       this.#url = await this.#find()
       this.#isDoubted = false
@@ -43,7 +43,7 @@ export class ServiceEndpoint {
       if (this.#url === undefined) throw error
       return this.#url
     } finally {
-      this.#lookedMs = performance.now()
+      this.#lookUpEndedMs = performance.now()
     }
   }
 }

@@ -4,7 +4,7 @@ import type { CollectionReference, DocumentSnapshot, Firestore, Query } from 'fi
 import {
   ERASED_FIELDS,
   erasedPlace,
-  LOOKED_AT_MAX,
+  RECORDS_READ_MAX,
   markedText,
   pageOf,
   placeOf,
@@ -78,7 +78,7 @@ export class FirestoreAuditStore implements AuditStore {
   }: AuditQuery): Promise<AuditPage> =>
     this.#within(async (firestore) => {
       const end = before !== undefined && before < until ? before : until
-      const most = tool !== undefined || outcome !== undefined ? LOOKED_AT_MAX : limit + 1
+      const most = tool !== undefined || outcome !== undefined ? RECORDS_READ_MAX : limit + 1
       const records = recordsOf(firestore)
       const own: Query = uid === undefined ? records : records.where('uid', '==', uid)
       const found = await own

@@ -7,7 +7,7 @@ import { restData, type RestDocument } from './rest-data.ts'
 import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
 /** The state of a layer at one moment. */
-export type LayerLook = {
+export type LayerAtMoment = {
   readonly state: LayerState | undefined
   /**
    * Reads the items as they were at that moment: all items, or only those with a revision higher than `above`. So a revision
@@ -21,7 +21,7 @@ export interface LayerReader {
   /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
   /** Reads the layer's own document. After the signal is aborted, nobody waits for the answer. */
-  readonly look: (signal: AbortSignal) => Promise<LayerLook>
+  readonly read: (signal: AbortSignal) => Promise<LayerAtMoment>
 }
 
 /** Reads a layer by Firestore's client, which finds its credentials. The client's deadlines end reads that nobody waits for. */
@@ -36,7 +36,7 @@ export class ClientLayerReader implements LayerReader {
     await this.#layer().catch(() => undefined)
   }
 
-  async look(): Promise<LayerLook> {
+  async read(): Promise<LayerAtMoment> {
     const layer = await this.#layer()
     const snapshot = await layer.get()
     const { readTime } = snapshot
@@ -64,7 +64,7 @@ export class RestLayerReader implements LayerReader {
     this.#layer = layerSegments(layer)
   }
 
-  async look(signal: AbortSignal): Promise<LayerLook> {
+  async read(signal: AbortSignal): Promise<LayerAtMoment> {
     const [{ found, readTime } = {}] = await this.#rest.ask({
       at: [],
       method: 'batchGet',

@@ -2,10 +2,10 @@ import type { CollectionReference, QueryDocumentSnapshot, WriteBatch } from 'fir
 import type { FirestoreConnection } from './firestore-connection.ts'
 
 /** The most milliseconds that a call also waits for the check that drops old documents. */
-const LOOK_MS = 5_000
+const CHECK_MS = 5_000
 
 /** An instance checks the sum of a user's bytes again after it has kept an eighth of the bound for this user. */
-const LOOKS_PER_BOUND = 8
+const CHECKS_PER_BOUND = 8
 
 /** The most documents that one check drops. Even if all are as short as possible, fewer are kept between two checks. */
 const DROPPED_MAX = 2_000
@@ -35,7 +35,7 @@ export class OldestAbove {
   readonly #connection: FirestoreConnection
   readonly #bounded: Bounded
   /** The bytes that may still be kept for each user until the next check. */
-  readonly #untilLook = new Map<string, number>()
+  readonly #untilCheck = new Map<string, number>()
 
   constructor(connection: FirestoreConnection, bounded: Bounded) {
     this.#connection = connection
@@ -44,31 +44,31 @@ export class OldestAbove {
 
   /** Counts a document that was kept, and checks the user's sum if it is time. Rejects if the check fails. */
   async count(uid: string, bytes: number): Promise<void> {
-    const bytesUntilLook = (this.#untilLook.get(uid) ?? 0) - bytes
-    this.#remember(uid, bytesUntilLook)
-    if (bytesUntilLook < 0) await this.#look(uid)
+    const bytesUntilCheck = (this.#untilCheck.get(uid) ?? 0) - bytes
+    this.#remember(uid, bytesUntilCheck)
+    if (bytesUntilCheck < 0) await this.#check(uid)
   }
 
   /** Drops the oldest documents above the bound. What is kept meanwhile causes no second check, unless this check fails. */
-  async #look(uid: string): Promise<void> {
+  async #check(uid: string): Promise<void> {
     const { userBytes, documentsOf } = this.#bounded
-    this.#remember(uid, userBytes / LOOKS_PER_BOUND)
+    this.#remember(uid, userBytes / CHECKS_PER_BOUND)
     try {
-      await this.#connection.calls.within(LOOK_MS, async () =>
+      await this.#connection.calls.within(CHECK_MS, async () =>
         dropOldest(await documentsOf(uid), this.#bounded),
       )
     } catch (error) {
-      this.#untilLook.delete(uid)
+      this.#untilCheck.delete(uid)
       throw error
     }
   }
 
   /** Makes the user the newest one. If there are too many users, the oldest one is forgotten. */
-  #remember(uid: string, bytesUntilLook: number): void {
-    this.#untilLook.delete(uid)
-    this.#untilLook.set(uid, bytesUntilLook)
-    const [oldest = uid] = this.#untilLook.keys()
-    if (this.#untilLook.size > USERS_MAX) this.#untilLook.delete(oldest)
+  #remember(uid: string, bytesUntilCheck: number): void {
+    this.#untilCheck.delete(uid)
+    this.#untilCheck.set(uid, bytesUntilCheck)
+    const [oldest = uid] = this.#untilCheck.keys()
+    if (this.#untilCheck.size > USERS_MAX) this.#untilCheck.delete(oldest)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   erasedPlace,
-  LOOKED_AT_MAX,
+  RECORDS_READ_MAX,
   pageOf,
   placeOf,
   type AuditPage,
@@ -149,7 +149,7 @@ export class SqliteAuditStore implements AuditStore {
     await Promise.resolve()
     const end = before !== undefined && before < until ? before : until
     const isPicked = tool !== undefined || outcome !== undefined
-    const most = isPicked ? LOOKED_AT_MAX : limit + 1
+    const most = isPicked ? RECORDS_READ_MAX : limit + 1
     const { pageOfAll, pageOfUser } = this.#sql
     const rows = (
       uid === undefined ? pageOfAll.all(end, since, most) : pageOfUser.all(uid, end, since, most)

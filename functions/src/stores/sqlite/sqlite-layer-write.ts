@@ -16,7 +16,7 @@ import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 
 /** How many of the oldest versions the first read returns, if room is needed. Each further read returns twice as many. */
-const FIRST_LOOK = 2
+const FIRST_READ = 2
 
 /** Writes to the layers of the database, inside one transaction of the store. */
 export class SqliteLayerWriter {
@@ -74,7 +74,7 @@ export class SqliteLayerWriter {
     for (const age of AGES) {
       if (changes.isTooLarge(age))
         changes.consider(changes.partial.flatMap(({ kind, name }) => this.#kept(key, kind, name) ?? []))
-      for (let count = FIRST_LOOK; changes.isTooLarge(age); count *= 2) {
+      for (let count = FIRST_READ; changes.isTooLarge(age); count *= 2) {
         const reached = this.#consider(key, changes, age, count)
         changes.forget(age, reached)
         if (reached === Infinity) break

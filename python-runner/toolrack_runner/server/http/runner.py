@@ -33,7 +33,7 @@ MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: The most bytes of all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 #: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
-LOOK_SECONDS: Final = 0.1
+CHECK_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
@@ -164,7 +164,7 @@ async def _unless_gone(request: Request) -> AsyncIterator[None]:
 
     async def watch() -> None:
         nonlocal has_gone
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(CHECK_SECONDS)
         # The body has been read, so the next message is the end of the connection.
         while (await request.receive())["type"] != "http.disconnect":
             pass

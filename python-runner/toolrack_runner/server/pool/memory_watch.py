@@ -32,7 +32,7 @@ def watched(worker: Worker) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
-    def look() -> None:
+    def check() -> None:
         nonlocal timer
         if not worker.is_alive:
             return
@@ -41,9 +41,9 @@ def watched(worker: Worker) -> Iterator[None]:
             worker.end_for(reason)
             return
         rest = worker.limits.memory_bytes + BESIDE_BYTES - holding.held_bytes
-        timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), look)
+        timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), check)
 
-    timer = loop.call_later(FIRST_SECONDS, look)
+    timer = loop.call_later(FIRST_SECONDS, check)
     try:
         yield
     finally:

@@ -37,7 +37,7 @@ IMPORT_SECONDS = 10.0
 #: milliseconds more.
 IDLE_SECONDS = 600.0
 #: How often the server process searches for modules without a call.
-IDLE_LOOK_SECONDS = 60.0
+IDLE_CHECK_SECONDS = 60.0
 #: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
 #: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
 WEIGH_SECONDS = 1.0
@@ -169,7 +169,7 @@ class Pool:
         if self._is_closed:
             return
         self._queues.drop_not_called_since(self._loop.time() - IDLE_SECONDS)
-        self._loop.call_later(IDLE_LOOK_SECONDS, self._end_idle)
+        self._loop.call_later(IDLE_CHECK_SECONDS, self._end_idle)
 
     def _weigh_again(self) -> None:
         if self._is_closed:

@@ -22,11 +22,11 @@ NICENESS_MAX = 19
 #: The time before the server process tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
 #: The time before the server process checks whether a child has stopped. It doubles after each check, up to
-#: STOP_LOOK_SECONDS_MAX.
-STOP_LOOK_SECONDS = 0.001
+#: STOP_CHECK_SECONDS_MAX.
+STOP_CHECK_SECONDS = 0.001
 #: The server process looks after 1 ms whether a child has stopped. The time between two looks doubles up to this one, in
 #: seconds.
-STOP_LOOK_SECONDS_MAX = 0.008
+STOP_CHECK_SECONDS_MAX = 0.008
 #: How long the server process waits for a child to stop. On a loaded machine, much time can pass until the child runs and
 #: stops.
 STOP_SECONDS = 1.0
@@ -170,12 +170,12 @@ class Worker:
         """Stops the child and waits until it is at rest. Before that it can take memory. Returns False if it goes on."""
         self.stop()
         loop = asyncio.get_running_loop()
-        until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
+        until, pause = loop.time() + STOP_SECONDS, STOP_CHECK_SECONDS
         while not self.is_at_rest:
             if loop.time() >= until or not self.is_alive:
                 return False
             await asyncio.sleep(pause)
-            pause = min(pause * 2, STOP_LOOK_SECONDS_MAX)
+            pause = min(pause * 2, STOP_CHECK_SECONDS_MAX)
         return True
 
     def resume(self) -> None:

@@ -68,7 +68,7 @@ def test_what_is_not_called_for_a_while_ends_by_itself(tmp_path: Path) -> None:
     shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     pool = copy / "toolrack_runner/server/pool/pool.py"
     text = pool.read_text()
-    for name, usual, short in (("IDLE_SECONDS", "600.0", "5.0"), ("IDLE_LOOK_SECONDS", "60.0", "0.1")):
+    for name, usual, short in (("IDLE_SECONDS", "600.0", "5.0"), ("IDLE_CHECK_SECONDS", "60.0", "0.1")):
         assert f"\n{name} = {usual}\n" in text
         text = text.replace(f"\n{name} = {usual}\n", f"\n{name} = {short}\n")
     pool.write_text(text)

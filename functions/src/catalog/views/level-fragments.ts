@@ -1,7 +1,7 @@
 import { inDialectAs, listedTool, type DialectRules } from '@toolrack/contract'
 import type { Pieces } from '../../loop-turn.ts'
 import { fragmentEnd, tailOf } from '../tokens/joined-tokens.ts'
-import { atRung, deferred, RUNGS, type Rung } from '../tokens/rungs.ts'
+import { atLevel, deferred, DETAIL_LEVELS, type DetailLevel } from '../tokens/detail-levels.ts'
 import { readTokens } from '../tokens/stored-tokens.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
@@ -10,27 +10,27 @@ import { nameInDialect, type DialectFragments } from './dialect-fragments.ts'
 /** The size of a fragment. `tail` is its end, on which the tokens of a join depend. */
 export type FragmentSize = { readonly tokens: number; readonly bytes: number; readonly tail: string }
 
-/** The size of a tool on each rung. */
-export type RungSizes = { readonly [On in Rung]: FragmentSize }
+/** The size of a tool on each level. */
+export type LevelSizes = { readonly [On in DetailLevel]: FragmentSize }
 
 /** The key of a list without a dialect in `#sizes`. */
 const PLAIN = ''
 
-/** The fragments of tools on each rung, and their sizes. The sizes of an entry are kept as long as the entry. */
-export class RungFragments {
+/** The fragments of tools on each level, and their sizes. The sizes of an entry are kept as long as the entry. */
+export class LevelFragments {
   readonly #fragments: Pick<DialectFragments, 'of'>
-  readonly #sizes = new WeakMap<CatalogEntry, Map<string, RungSizes | undefined>>()
+  readonly #sizes = new WeakMap<CatalogEntry, Map<string, LevelSizes | undefined>>()
 
   constructor(fragments: Pick<DialectFragments, 'of'>) {
     this.#fragments = fragments
   }
 
-  /** The UTF-8 JSON of a tool on a rung. Undefined if the vendor would refuse the tool. */
-  of(entry: CatalogEntry, dialect: DialectRules | undefined, rung: Rung): Buffer | undefined {
-    if (rung === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
-    const definition = rung === 'deferred' ? deferred(entry.name) : atRung(definitionOf(entry), rung)
+  /** The UTF-8 JSON of a tool on a level. Undefined if the vendor would refuse the tool. */
+  of(entry: CatalogEntry, dialect: DialectRules | undefined, level: DetailLevel): Buffer | undefined {
+    if (level === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
+    const definition = level === 'deferred' ? deferred(entry.name) : atLevel(definitionOf(entry), level)
     if (!dialect) return Buffer.from(JSON.stringify(listedTool(definition)))
-    const rules = rung === 'deferred' ? withoutStrict(dialect) : dialect
+    const rules = level === 'deferred' ? withoutStrict(dialect) : dialect
     const converted = inDialectAs(nameInDialect(entry, dialect), definition, rules)
     return 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
   }
@@ -40,12 +40,12 @@ export class RungFragments {
     entry: CatalogEntry,
     dialect: DialectRules | undefined,
     count: TokenCounter,
-  ): Pieces<RungSizes | undefined> {
+  ): Pieces<LevelSizes | undefined> {
     const key = keyOf(dialect)
     const known = this.#sizes.get(entry)
     if (known?.has(key)) return known.get(key)
     const sizes = yield* this.#measure(entry, dialect, count)
-    const ofEntry = this.#sizes.get(entry) ?? new Map<string, RungSizes | undefined>()
+    const ofEntry = this.#sizes.get(entry) ?? new Map<string, LevelSizes | undefined>()
     this.#sizes.set(entry, ofEntry.set(key, sizes))
     return sizes
   }
@@ -54,18 +54,18 @@ export class RungFragments {
     entry: CatalogEntry,
     dialect: DialectRules | undefined,
     { steps }: TokenCounter,
-  ): Pieces<RungSizes | undefined> {
+  ): Pieces<LevelSizes | undefined> {
     if (!this.of(entry, dialect, 'full')) return undefined
     const stored = dialect ? undefined : readTokens(entry.stored.tokens)
-    const sizes: [Rung, FragmentSize][] = []
-    for (const rung of RUNGS) {
+    const sizes: [DetailLevel, FragmentSize][] = []
+    for (const level of DETAIL_LEVELS) {
       yield
-      const fragment = this.of(entry, dialect, rung) ?? Buffer.alloc(0)
+      const fragment = this.of(entry, dialect, level) ?? Buffer.alloc(0)
       const text = fragment.toString()
-      const tokens = stored?.[rung] ?? (yield* steps(fragmentEnd(text)))
-      sizes.push([rung, { tokens, bytes: fragment.length, tail: shared(tailOf(text)) }])
+      const tokens = stored?.[level] ?? (yield* steps(fragmentEnd(text)))
+      sizes.push([level, { tokens, bytes: fragment.length, tail: shared(tailOf(text)) }])
     }
-    return Object.fromEntries(sizes) as RungSizes
+    return Object.fromEntries(sizes) as LevelSizes
   }
 }
 
