@@ -53,7 +53,9 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
 }
 
-/** The bytes of a module. `kept` is its `keptText`, which counts for each version that has it, although it is stored once. */
+/**
+ * The bytes of a module. `kept` is its `keptText`. Each version with this text counts it, although a store keeps the text once.
+ */
 export function moduleBytes(module: {
   readonly kept: string
   readonly report: string

@@ -42,7 +42,10 @@ export class ModuleReader {
     return versions
   }
 
-  /** The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
+  /**
+   * The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if no such version is kept, or if it is a
+   * deletion.
+   */
   async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)
     const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256

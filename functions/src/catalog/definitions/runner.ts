@@ -89,7 +89,7 @@ export type RunnerCall = {
   readonly listen?: RunnerListener | undefined
 }
 
-/** What a tool reports while it runs. A value stays the JSON that its language wrote. */
+/** An event that a tool reports while it runs. A value is the unchanged JSON text that Python wrote. */
 export type RunnerEvent =
   | { readonly type: 'log'; readonly text: string }
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
@@ -110,7 +110,10 @@ export type RunnerReturn = ({ readonly text: string } | { readonly json: string 
   readonly log: PrintedLog
 }
 
-/** If nothing was run, there is no isolation, no usage and no log. A call that was lost can have a log without the others. */
+/**
+ * A call without a result. If the tool did not run, there is no isolation, no usage and no log. A call that was lost can have a
+ * log, but no isolation and no usage.
+ */
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string

@@ -11,7 +11,9 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/** The child's side of a WorkerProcess. If `report` throws, the answer is a fault. */
+/**
+ * Answers the questions of a WorkerProcess. This function runs in the child process. If `report` throws, the answer is a fault.
+ */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   try {

@@ -98,7 +98,9 @@ export function workerUrlOf(name: string): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }
 
-/** The error of a question that was not asked: a ToolrackError, because other errors are logged as failures of the service. */
+/**
+ * The error of a question that was not asked. It is a ToolrackError, because other errors are logged as failures of the service.
+ */
 function notAsked(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'As many of your checks wait as may; nothing was done. Try again.')
 }

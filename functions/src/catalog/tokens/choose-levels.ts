@@ -1,15 +1,15 @@
 import type { DetailLevel } from './detail-levels.ts'
 
-/** What a tool takes on one level, wherever it stands in the list. */
+/** The tokens and bytes that a tool takes at one detail level, whatever its place in the list is. */
 export type LevelCost = { readonly tokens: number; readonly bytes: number }
 
-/** A tool that the ladder places. The tools of the group 0 come first. */
+/** A tool whose detail level is to be chosen. The tools of group 0 have the highest priority. */
 export type RankedTool = {
   readonly group: number
   readonly costs: { readonly [On in DetailLevel]: LevelCost }
 }
 
-/** A tool's way to its next level, and what that adds to the list. */
+/** A step that raises a tool to its next detail level, and the cost that it adds to the list. */
 type Step = {
   readonly tool: number
   readonly group: number
@@ -18,31 +18,34 @@ type Step = {
   readonly isLarge: boolean
 }
 
-/** A step with more tokens waits until all others are done. Otherwise one huge definition would hide all tools after it. */
+/** A step with more tokens is done after all other steps. Otherwise one huge definition would hide all tools after it. */
 export const STEP_TOKENS_MAX = 2_000
 
-/** The levels from the lowest to the highest. */
+/** The detail levels from the lowest to the highest. */
 const UPWARDS: readonly DetailLevel[] = ['deferred', 'short', 'full']
-/** The levels of a list for a model that cannot use tools by name only. */
+/** The detail levels of a list for a model that cannot use tools by name only. */
 export const WITHOUT_DEFERRED: readonly DetailLevel[] = ['short', 'full']
 
-/** The turn of the first large step, after the turns of all groups. */
+/** The turn of the first large step. It comes after the turns of all groups. */
 const LARGE_TURN = 1_000
 
 const NOTHING: LevelCost = { tokens: 0, bytes: 0 }
 
-/** Where a tool stands. `needs` has the smallest budget with which it reaches each level that is ever used. */
+/**
+ * The detail level of a tool, or undefined if the tool is dropped. `needs` has the smallest budget with which the tool reaches
+ * each level. A level that is never used is missing there.
+ */
 export type LevelChoice = {
   readonly level: DetailLevel | undefined
   readonly needs: { readonly [On in DetailLevel]?: number }
 }
 
 /**
- * Places tools, which are sorted by priority, on the highest levels that the room allows. `open` is the number of tokens of a list
- * without them.
+ * Chooses the detail level of each tool, as high as the room allows. The tools are sorted by priority. `open` is the number of
+ * tokens of the list without any tool.
  *
- * Tools climb in steps, and the order of the steps does not depend on the room. They are done in this order until one does not fit.
- * So more room never gives a tool a lower level.
+ * Each step raises one tool to its next level. The steps are done in a fixed order until one does not fit into the room. The
+ * order does not depend on the room, so more room never gives a tool a lower level.
  */
 export function chooseLevels(
   tools: readonly RankedTool[],
@@ -67,7 +70,10 @@ export function chooseLevels(
   return choices
 }
 
-/** First the whole first group: all its tools to their lowest level, then to the next, then to the highest. Then the next group. */
+/**
+ * Orders the steps. In the first group, all tools get their lowest level first, then the next level, then the highest. After that
+ * the next group follows.
+ */
 function inOrder(steps: readonly Step[]): readonly Step[] {
   const turns = new Map<number, Step[]>()
   for (const step of steps) {
@@ -79,7 +85,7 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
   return [...turns].toSorted(([a], [b]) => a - b).flatMap(([, each]) => each)
 }
 
-/** The steps of one tool. A level that takes no less than a higher one is left out. */
+/** The steps of one tool. A level that costs as many tokens as a higher level, or more, is left out. */
 function stepsOf(
   { group, costs }: RankedTool,
   tool: number,
@@ -94,7 +100,7 @@ function stepsOf(
     const { tokens, bytes } = costs[level]
     const added = { tokens: tokens - from.tokens, bytes: bytes - from.bytes }
     from = costs[level]
-    // A tool does not leave out a step.
+    // After a large step, all further steps of the tool wait too, because a tool must take its steps in order.
     isLarge ||= added.tokens > STEP_TOKENS_MAX
     return { tool, group, level, added, isLarge }
   })

@@ -1,13 +1,16 @@
 import { firstSentence, type ToolDefinition } from '@toolrack/contract'
 
-/** The forms of a tool in a list, from the longest to the shortest. A tool that is in none of them is `dropped`. */
+/** The detail levels of a tool in a list, from the longest form to the shortest. A tool without a detail level is `dropped`. */
 export const DETAIL_LEVELS = ['full', 'short', 'deferred'] as const
 export type DetailLevel = (typeof DETAIL_LEVELS)[number]
 
-/** The same schema that every tool without parameters has in a list. */
+/** The schema of every tool without parameters in a list. */
 const NO_PARAMETERS = { type: 'object', properties: {}, required: [] }
 
-/** A definition as it is listed on a level. `short`: only the first sentence of its description. `deferred`: only its name. */
+/**
+ * A definition at a detail level. `full`: unchanged. `short`: only the first sentence of its description. `deferred`: only its
+ * name.
+ */
 export function atLevel(definition: ToolDefinition, level: DetailLevel): ToolDefinition {
   const { name, description } = definition.function
   if (level === 'full') return definition
@@ -16,7 +19,7 @@ export function atLevel(definition: ToolDefinition, level: DetailLevel): ToolDef
   return deferred(name)
 }
 
-/** A tool of which a list says only the name. */
+/** A definition that has only a name. */
 export function deferred(name: string): ToolDefinition {
   return { type: 'function', function: { name, description: '', parameters: NO_PARAMETERS } }
 }

@@ -7,16 +7,18 @@ import type { TokenCounter } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import { nameInDialect, type DialectFragments } from './dialect-fragments.ts'
 
-/** The size of a fragment. `tail` is its end, on which the tokens of a join depend. */
+/** The size of a fragment. `tail` is the end of the fragment, which affects the tokens of a list. */
 export type FragmentSize = { readonly tokens: number; readonly bytes: number; readonly tail: string }
 
-/** The size of a tool on each level. */
+/** The size of a tool at each detail level. */
 export type LevelSizes = { readonly [On in DetailLevel]: FragmentSize }
 
-/** The key of a list without a dialect in `#sizes`. */
+/** The key in `#sizes` for a list without a dialect. */
 const PLAIN = ''
 
-/** The fragments of tools on each level, and their sizes. The sizes of an entry are kept as long as the entry. */
+/**
+ * The fragments (JSON texts) of tools at each detail level, and their sizes. The sizes of an entry are kept as long as the entry.
+ */
 export class LevelFragments {
   readonly #fragments: Pick<DialectFragments, 'of'>
   readonly #sizes = new WeakMap<CatalogEntry, Map<string, LevelSizes | undefined>>()
@@ -25,7 +27,7 @@ export class LevelFragments {
     this.#fragments = fragments
   }
 
-  /** The UTF-8 JSON of a tool on a level. Undefined if the vendor would refuse the tool. */
+  /** The UTF-8 JSON of a tool at a detail level. Undefined if the vendor would refuse the tool. */
   of(entry: CatalogEntry, dialect: DialectRules | undefined, level: DetailLevel): Buffer | undefined {
     if (level === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
     const definition = level === 'deferred' ? deferred(entry.name) : atLevel(definitionOf(entry), level)
@@ -35,7 +37,10 @@ export class LevelFragments {
     return 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
   }
 
-  /** The sizes of a tool, in pieces, because its tokens may be a million. Undefined if the vendor would refuse the tool. */
+  /**
+   * The sizes of a tool. Yields now and then, because the tool may have a million tokens. Undefined if the vendor would refuse
+   * the tool.
+   */
   *measured(
     entry: CatalogEntry,
     dialect: DialectRules | undefined,
@@ -73,14 +78,14 @@ function keyOf(dialect: DialectRules | undefined): string {
   return dialect?.name ?? PLAIN
 }
 
-/** Strict mode would allow a call of a deferred tool only without arguments. */
+/** The dialect without its strict mode. Strict mode would allow calls of a deferred tool only without arguments. */
 function withoutStrict(dialect: DialectRules): DialectRules {
   return dialect.fallback ? { ...dialect, ...dialect.fallback } : dialect
 }
 
-/** Most fragments have one of a few tails. */
+/** The ends of fragments that are shared. Most fragments have one of a few ends. */
 const TAILS = new Map<string, string>()
-/** The most ends of fragments that are shared. Equal ends are one text in memory. */
+/** The most ends of fragments that are shared. Equal ends then take memory once. */
 const TAILS_MAX = 1_000
 /** The longest end that is shared, in UTF-16 code units. Such ends are a few brackets. */
 const TAIL_LENGTH_MAX = 32

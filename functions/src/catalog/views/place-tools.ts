@@ -6,24 +6,24 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { LevelSizes } from './level-fragments.ts'
 import { PAGE_BYTES_MAX } from './select-entries.ts'
 
-/** A tool with its size on each level. `ending` is what replaces the last brace of its fragment. */
+/** A tool with its size at each detail level. `ending` is the text that replaces the last brace of its fragment. */
 export type SizedTool = {
   readonly entry: CatalogEntry
   readonly sizes: LevelSizes
   readonly ending: string | undefined
 }
 
-/** Why a tool has its place, the first reason first. `found` is in place of the last two in a list that is searched. */
+/** Why a tool has its priority, the highest priority first. In a list with a search, `found` replaces the last two reasons. */
 const REASONS = ['pinned', 'found', 'used', 'name'] as const
 
-/** A tool with its place in the order of the ladder. */
+/** A tool with its detail level and the reason for its priority. */
 export type PlacedTool = {
   readonly entry: CatalogEntry
   readonly because: (typeof REASONS)[number]
   readonly level: DetailLevel | undefined
-  /** The smallest budget with which it is on each level. A level that is never used is missing. */
+  /** The smallest budget with which the tool is listed at each detail level. A level that is never used is missing. */
   readonly needs: LevelChoice['needs']
-  /** The most tokens that it adds to the list on each level. */
+  /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens: { readonly [On in DetailLevel]: number }
 }
 
@@ -34,12 +34,13 @@ export type ToolOrder = {
   readonly search: readonly string[] | undefined
 }
 
-/** What a model can do with tools, beside the budget. */
+/** The limits of the model, besides the budget: how many tools it takes, and whether it can use tools by name only. */
 export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
 
 /**
- * Places the tools of a list. If there are more than `toolsMax`, the last in the order are dropped. `open` is the number of tokens
- * of the list without them. The result is in the order of the ladder.
+ * Orders the tools of a list by priority and chooses their detail levels. If there are more than `toolsMax`, those with the
+ * lowest priority are dropped. `open` is the number of tokens of the list without any tool. The result is in the order of
+ * priority.
  */
 export function placeTools(
   tools: readonly SizedTool[],

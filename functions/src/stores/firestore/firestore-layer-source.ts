@@ -15,7 +15,9 @@ import {
   type LayerState,
 } from '../../catalog/definitions/layer-state.ts'
 
-/** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
+/**
+ * The milliseconds between reads of the whole layer. These reads find changes of other programs, which do not raise the revision.
+ */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 type LayerSourceParts = {
@@ -26,7 +28,7 @@ type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** The content of other programs in the last whole read, and the marker that this content adds to the revision. */
+/** The content of other programs in the last read of the whole layer, and the marker that this content adds to the revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
 /** One layer in Firestore. A read asks for the revision of the layer, and then only for the definitions with a newer revision. */
@@ -62,7 +64,7 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  /** The changes since a revision. Undefined if only a whole read can find them. */
+  /** The changes since a revision. Undefined if only a read of the whole layer can find them. */
   async #changes(layer: LayerAtMoment, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
     const { marker, skipped, touched } = this.#seen
     const { state } = layer
@@ -126,7 +128,7 @@ export class FirestoreLayerSource implements LayerSource {
     return { own, tombstones, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer in the background. If other programs have changed something, the next `read` is a whole one. */
+  /** Reads the whole layer in the background. If other programs have changed something, the next `read` reads the whole layer. */
   #checkForeign(layer: LayerAtMoment): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
@@ -149,7 +151,10 @@ function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/** Empty if this service wrote all documents and none is missing. Then the layer has the same revision in every instance. */
+/**
+ * The marker of content that this service did not write. Empty if this service wrote all documents and none is missing. Then the
+ * layer has the same revision in every instance.
+ */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,

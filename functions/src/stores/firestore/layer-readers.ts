@@ -6,12 +6,12 @@ import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
 import { restData, type RestDocument } from './rest-data.ts'
 import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
-/** The state of a layer at one moment. */
+/** A layer as it was at one moment. */
 export type LayerAtMoment = {
   readonly state: LayerState | undefined
   /**
-   * Reads the items as they were at that moment: all items, or only those with a revision higher than `above`. So a revision
-   * always means the same content.
+   * Reads the items as they were at the same moment as `state`: all items, or only those with a revision higher than `above`. So
+   * a revision always means the same content.
    */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
@@ -20,7 +20,7 @@ export type LayerAtMoment = {
 export interface LayerReader {
   /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
-  /** Reads the layer's own document. After the signal is aborted, nobody waits for the answer. */
+  /** Reads the layer's own document. If the signal is aborted, nobody waits for the answer any more. */
   readonly read: (signal: AbortSignal) => Promise<LayerAtMoment>
 }
 
@@ -89,7 +89,7 @@ export class RestLayerReader implements LayerReader {
   }
 }
 
-/** If there are no documents, the answer is one element that has only the time of the read. */
+/** The document of an element. If there are no documents, the answer is one element that has only the time of the read. */
 function documentIn({ document }: RestElement): FoundDocument[] {
   return document ? [restDocument(document)] : []
 }

@@ -51,7 +51,7 @@ export type ModuleDocument = ModuleRecord &
     readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
   }
 
-/** The fields of a `ModuleRecord`, and `listedAs`. */
+/** The fields of a document that a `ModuleRecord` needs, and `listedAs`. */
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 
 /**
@@ -61,8 +61,9 @@ export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision',
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
 /**
- * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files are
- * a list. As names of fields, their paths would have a meaning of their own. As JSON, they could exceed a document's 1 MB.
+ * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files
+ * are stored as a list. A map by path is not possible, because a dot or slash in the name of a field has a meaning of its own.
+ * One JSON text could exceed a document's 1 MB.
  */
 export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 
@@ -120,7 +121,10 @@ export const blobDocument = reader<BlobDocument>(
   ),
 )
 
-/** `idOf` returns the id that the document must have. The reader returns undefined for a document of another program. */
+/**
+ * Makes a reader for one kind of document. `idOf` returns the id that the document must have. The reader returns undefined for a
+ * document of another program.
+ */
 function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   return (snapshot: DocumentSnapshot): T | undefined => {
     const data = snapshot.data()
