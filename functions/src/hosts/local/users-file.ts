@@ -37,8 +37,8 @@ function textOf(path: string): string {
 }
 
 /**
- * The users of a file, which is read again within a second of a change. If it cannot be used any more, the last users stay, and the log
- * says so once. Throws a StartError if it cannot be used at first.
+ * Watches the users of a file. The file is read again within a second after a change. If the file becomes unusable, the last
+ * users stay, and the log says so once. Throws a StartError if the file is unusable at the start.
  */
 export function watchedUsers(path: string, log: Pick<Log, 'info' | 'error'>, now = Date.now) {
   let users: LocalUserMap = localUserMap(readUsersFile(path))
