@@ -3,8 +3,8 @@ import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } fr
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**
- * The keywords that OpenAI documents for strict schemas, and those that OpenAI's SDK accepts. OpenAI also documents the
- * formats and limits below. The API may refuse the whole request if a schema has anything else.
+ * The keywords that strict schemas may have: those that OpenAI documents, and those that OpenAI's SDK accepts. OpenAI also
+ * documents the formats and limits below. If a schema has anything else, the API may refuse the whole request.
  */
 const KEYWORDS = new Set(
   [
