@@ -221,8 +221,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
 }
 
 /**
- * The folders of modules. By default there are two in the home folder: that of Toolrack, and that of the chat application whose
- * tools also come from a folder. A folder must exist only if the variable names it.
+ * The folders of modules. By default there are two in the home folder. One is the folder of Toolrack. The other one belongs to
+ * the chat application whose tools also come from a folder. A folder must exist only if the variable names it.
  */
 function toolsFolders(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { paths: [resolve(named)], isNamed: true }

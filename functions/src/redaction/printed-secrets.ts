@@ -63,7 +63,7 @@ export class PrintedSecrets {
     return shown.join('')
   }
 
-  /** Drops the text before `end` from what is held back. Adds it to `shown`, if that is given. */
+  /** Drops the text before `end` from the parts that are held back. Adds the dropped text to `shown`, if `shown` is given. */
   #drop(end: number, shown?: string[]): void {
     for (
       let piece = this.#held.first;

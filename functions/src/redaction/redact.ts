@@ -9,7 +9,10 @@ import { mayHoldSecret, TextRedactor } from './text-redactor.ts'
 
 export { REDACTED } from './redacted.ts'
 
-/** How many levels of JSON in strings are read. On a deeper level, a string that looks like JSON is removed completely. */
+/**
+ * How many levels of JSON in strings are read. On a deeper level, a string that is the JSON of an object or a list is removed
+ * completely.
+ */
 const NESTED_MAX = 4
 
 /**

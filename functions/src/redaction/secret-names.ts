@@ -30,8 +30,8 @@ export function isSecretName(name: string): boolean {
   if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
   if (!/[^ -~]/.test(name)) return false
   if (name.length > OTHER_LETTERS_LENGTH_MAX) return true
-  // First, letters of other widths and accents in several forms are normalized. Then also invisible characters and letters that
-  // look alike are.
+  // The name is compared twice: once with normalized widths and accents, and once also without invisible characters and with
+  // look-alike letters replaced.
   const normalised = name.normalize('NFKC')
   const readable = readableName(name)
   return (

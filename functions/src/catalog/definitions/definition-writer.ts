@@ -219,7 +219,7 @@ function twiceFaults(
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }
 
-/** The error of one definition. Its code is that of the first fault, and its details are all faults. */
+/** The error of one definition. It has the code of the first fault, and all faults as its details. */
 function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer

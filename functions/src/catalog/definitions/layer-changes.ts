@@ -43,7 +43,7 @@ export type RecordContent =
 export type RecordChange = {
   /** The name with all versions, including the new one. */
   readonly name: KeptName
-  /** The same name after versions were removed to make room. If no version is left, the name is removed too. */
+  /** The same name after versions were removed to make room. If all its versions are removed, the name is removed too. */
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
@@ -170,7 +170,7 @@ export class LayerChanges {
   }
 }
 
-/** What one name adds to the totals of its layer. */
+/** The totals that one name adds to its layer. */
 export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
   if (isDeleted && versions.length === 0) return NO_TOTALS
   return {

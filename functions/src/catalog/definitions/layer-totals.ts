@@ -45,7 +45,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a module: of its own record, and of its present version. */
+/** The bytes of a module: `own` of its record, and `version` of its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** The bytes of a record that contains these texts. */

@@ -37,7 +37,7 @@ const LEFT_OUT = new Set(
 
 type Mutable = { [key: string]: JsonValue }
 
-/** Records a normalisation and returns `to`. */
+/** Reports a conversion to the author and returns `to`. */
 type Note = <T extends JsonValue>(path: Path, from: JsonValue, to: T) => T
 
 type Shaped = Omit<Reshaped, 'normalised'>

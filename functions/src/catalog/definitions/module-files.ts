@@ -29,7 +29,7 @@ export function isModulePath(path: string): boolean {
 
 /**
  * Throws MODULE_INVALID if there are too many files. A body has room for 100,000 empty files, and the main thread would sort and
- * hash them for seconds before the runner sees them. The message is that of the runner.
+ * hash them for seconds before the runner gets them. The runner has the same message.
  */
 export function refuseManyFiles(name: string, count: number): void {
   if (count <= MODULE_FILES_MAX) return

@@ -17,7 +17,7 @@ export type Runner = {
   readonly close: () => Promise<void>
 }
 
-/** A module: its name and its bytes. The name is that of its file without `.py`, or that of its folder. */
+/** A module with its name and its content. The name is the name of its file without `.py`, or the name of its folder. */
 export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */

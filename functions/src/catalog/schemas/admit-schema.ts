@@ -45,7 +45,7 @@ export function measureSchema(schema: JsonObject): JsonFault | undefined {
 
 type Visit = readonly [value: JsonValue, path: readonly string[]]
 
-/** Checks each value. Uses a stack of its own, because the schema may be nested too deeply for recursion. */
+/** Checks each value, with a stack instead of recursion, because the schema may be nested too deeply. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
   const stack: Visit[] = [[schema, []]]
   let values = 0

@@ -20,7 +20,7 @@ export function answerQuestions(report: (question: never) => unknown): void {
     // If the machine runs out of memory, Linux then kills this process before it kills the service.
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Not Linux, or the system forbids the write. V8's own memory limit still applies.
+    // The file exists only on Linux, and the system may forbid the write. V8's own memory limit still applies.
   }
   process.on('message', (question) => {
     try {

@@ -12,7 +12,7 @@ const RULE_LENGTH_MAX = 300
 /** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8
 
-/** `sentButUnknown` leaves out names that the schema refuses, because each refused name has a sentence of its own. */
+/** `sentButUnknown` leaves out names that the schema refuses, because another sentence reports each of them. */
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
 /**
@@ -84,7 +84,7 @@ function sentence(error: ErrorObject, names: Names, parameters: JsonObject): str
 
 /**
  * The names that the schema knows at the place of an error. Empty if the path of the error does not lead to a schema, for example
- * behind some references.
+ * because of a reference.
  */
 function knownAt({ schemaPath }: ErrorObject, parameters: JsonObject): readonly string[] {
   const keys = pointerKeys(schemaPath.replace(/^#/, '')) ?? []

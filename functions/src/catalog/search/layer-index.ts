@@ -15,7 +15,7 @@ type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
  */
 const BYTES = { term: 930, tool: 300 } as const
 
-/** No terms. They stand for a tool whose postings are copied from the last index. */
+/** An empty set of terms, for a tool whose postings are copied from the last index. */
 const NOTHING_NEW: IndexedTool['terms'] = new Map()
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */

@@ -32,7 +32,7 @@ const NEAR = 0.4
  * than the word of the query.
  */
 const NEAR_MAX = 10
-/** The weight of two neighbouring words that are in the query and in the description. */
+/** The weight of two neighboring words that are in the query and in the description. */
 const COMMON_PHRASE = 0.7
 /** The lowest score with which a tool is found if only its arguments have words of the query. */
 const FITTING = 0.4

@@ -27,7 +27,7 @@ export type ReadQuery = {
   readonly hints: readonly QueryTerm[]
   /** Undefined if the query does not tell whether it has values. */
   readonly values: Needs | undefined
-  /** Hashes of the pairs of neighbouring words. */
+  /** Hashes of the pairs of neighboring words. */
   readonly phrases: ReadonlySet<number>
   /** All words of the query if all of them are stop words. Then only a tool whose name consists of these words can be meant. */
   readonly littleTelling: ReadonlySet<string> | undefined

@@ -32,7 +32,7 @@ const DESCRIPTION_MIN = 3
  * The most hashes of each kind that are kept, to limit the time of a comparison. Nearly all names and descriptions are shorter.
  */
 const HASHES_MAX = 64
-/** The most groups with the same family with which a tool is compared. The most groups with the same content are as many. */
+/** The most groups with which a tool is compared: this many groups with the same family, and this many with the same content. */
 const GROUPS_MAX = 16
 
 /** `described` are the words of the description. */

@@ -77,7 +77,7 @@ export function isNumber(word: string): boolean {
   return NUMBERS.has(word) || /^\p{N}+$/u.test(word)
 }
 
-/** Hashes of the pairs of neighbouring words, each once. */
+/** Hashes of the pairs of neighboring words, each once. */
 export function phrasesIn(words: readonly string[]): readonly number[] {
   return [...new Set(words.slice(1).map((word, index) => hashOf(`${words[index]} ${word}`)))]
 }

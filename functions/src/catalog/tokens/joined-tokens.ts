@@ -53,7 +53,7 @@ export function fragmentEnd(fragment: string): string {
 
 /** The end of a fragment, after the last place where the encoder certainly splits. It is usually a few brackets. */
 export function tailOf(fragment: string): string {
-  // Only the end is searched first. The place is nearly always there, and the fragment may be long.
+  // The end is searched first, because the place is nearly always there, and the fragment may be long.
   const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
   return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
 }

@@ -132,7 +132,7 @@ export class CatalogView {
     return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
   }
 
-  /** As `leftOut`, but also for a tool that rules hide. */
+  /** Does the same as `leftOut`, but also for a tool that rules hide. */
   filteredOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#filter?.leavesOut(meant)

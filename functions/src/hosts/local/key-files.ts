@@ -14,7 +14,7 @@ type Content<Value> = {
   readonly make: () => string
   /** Names the content in a message, after `does not hold`. */
   readonly holds: string
-  /** Says in a message what a new file destroys, after `remove it for a new one`. */
+  /** Says in a message what a new file makes useless, after `remove it for a new one`. */
   readonly loss?: string
 }
 
@@ -58,7 +58,7 @@ export function openAuditKey(folder: string): AuditKey {
 
 /**
  * Reads the file, or makes it if there is none. A file that is empty or damaged is never replaced. The server itself never leaves
- * such a file, because it renames a new file only after it is complete.
+ * such a file, because a new file gets its name only after it is complete.
  */
 function readOrMake<Value>(path: string, { parse, make, holds, loss = '' }: Content<Value>): Value {
   const text = textOf(path, make)

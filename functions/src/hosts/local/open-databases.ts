@@ -44,8 +44,7 @@ function opened<Opened>(folder: string, name: DatabaseName, open: (path: string)
 }
 
 /**
- * Throws if the file exists and cannot be read and written. The error of the system says more than that of SQLite, which may also
- * open the file for reading only.
+ * Throws if the file exists but cannot be read and written. SQLite reports this less clearly, or opens the file for reading only.
  */
 function refuseUnreadable(path: string): void {
   try {

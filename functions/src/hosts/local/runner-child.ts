@@ -12,7 +12,7 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The same secret for every process. If undefined, each process gets a new secret. */
+  /** A secret for every process of the runner. If it is undefined, each process gets a new secret. */
   readonly secret?: string | undefined
 }
 

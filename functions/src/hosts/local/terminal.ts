@@ -129,7 +129,7 @@ export class Terminal {
  */
 function withoutWaiting(fd: number): { readonly fd: number; readonly canWait: boolean } {
   if (!isatty(fd)) return { fd, canWait: false }
-  // Only on Linux does opening the path give a new open file, to which the flag applies.
+  // On other systems, opening the path gives the same open file, and the flag has no effect.
   if (process.platform !== 'linux') return { fd, canWait: true }
   try {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants

@@ -24,8 +24,8 @@ const PERMISSION_DENIED = 7
 
 /**
  * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client library takes 200 ms
- * to load, so it is loaded only here. Each lookup makes a new client, because a client that found no credentials never looks for
- * them again.
+ * to load, so it is loaded only here. Each lookup makes a new client, because a client that has found no credentials never
+ * searches for them again.
  */
 export function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
   return lookUp(name, endpoint).catch((error: unknown) => {

@@ -128,7 +128,7 @@ function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly S
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 
-/** The revision of a definition is the hash of its own text, so it does not change with other definitions. */
+/** The revision of a definition is the hash of the definition's text, so it does not change with other definitions. */
 function stored(filed: FiledDefinition): StoredDefinition {
   const { digest, text, definition } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -24,8 +24,8 @@ export type FoundFiles = {
 }
 
 /**
- * Finds the `*.json` files of a folder and of its subfolders, also behind links. Hidden files and folders are ignored. A subfolder that
- * cannot be read is skipped. Rejects if the folder itself cannot be read.
+ * Finds the `*.json` files of a folder and of its subfolders. Follows links. Hidden files and folders are ignored. A subfolder
+ * that cannot be read is skipped. Rejects if the folder itself cannot be read.
  */
 export async function findFiles(root: string): Promise<FoundFiles> {
   const files: string[] = []

@@ -54,7 +54,8 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
 
 /** Makes the client without firebase-admin. To load firebase-admin would take a quarter more time. */
 async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
-  // The emulator needs no credentials. Without this setting, the client looks for a metadata server and warns that there is none.
+  // The emulator needs no credentials. Without this setting, the client searches for a metadata server and warns that there is
+  // none.
   if (env['FIRESTORE_EMULATOR_HOST']) env['METADATA_SERVER_DETECTION'] ??= 'none'
   const { Firestore } = await import('@google-cloud/firestore')
   return new Firestore(firestoreSettings())

@@ -302,7 +302,7 @@ export class FirestoreDocuments implements Documents {
   }
 }
 
-/** The time limits of the collections: those of the first collection that has its own, otherwise the usual ones. */
+/** The time limits for these documents: those of the first collection that has time limits, otherwise the usual ones. */
 function waitOf(refs: readonly Ref[]): { readonly read: number; readonly change: number } {
   const usual = { read: STORE_DEADLINES.readMs, change: STORE_DEADLINES.writeMs }
   return refs.find(({ of }) => of.waitMs)?.of.waitMs ?? usual

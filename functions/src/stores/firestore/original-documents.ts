@@ -33,7 +33,7 @@ export type ReadOriginals = {
   readonly skipped: readonly SkippedItem[]
 }
 
-/** Reads the documents of the global layer, and then those of each user. */
+/** Reads the documents of the global layer, and then the documents of each user. */
 export async function* originalLayers(firestore: Firestore): AsyncGenerator<OriginalLayer> {
   yield originalLayer(firestore, { kind: 'global' })
   // The document of a user need not exist: listDocuments also finds the ids that only have collections.

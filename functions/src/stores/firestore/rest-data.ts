@@ -54,7 +54,7 @@ const KINDS: { readonly [key: string]: string } = {
   referenceValue: 'DocumentReference',
 }
 
-/** The fields of a document. They equal those of the client, except for values that JSON cannot hold. */
+/** The fields of a document, with the same values as from the client. Only values that JSON cannot represent differ. */
 export function restData(fields: RestFields = {}): DocumentData {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),

@@ -62,8 +62,8 @@ export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & 
 
 /**
  * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files
- * are stored as a list. A map by path is not possible, because a dot or slash in the name of a field has a meaning of its own.
- * One JSON text could exceed a document's 1 MB.
+ * are stored as a list. A map by path is not possible, because a dot in the name of a field has a special meaning. One JSON text
+ * could exceed a document's 1 MB.
  */
 export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 

@@ -29,7 +29,7 @@ export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readon
   return []
 }
 
-/** The keys under which an answer repeats the tools that the model was offered. A definition looks like a call. */
+/** Matches the keys under which an answer repeats the definitions that the model got. A definition looks like a call. */
 const DEFINITIONS = /^(?:tools|functions)$/
 const NAMES = ['name', 'toolName', 'tool_name', 'toolCallId']
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']

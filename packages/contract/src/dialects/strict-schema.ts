@@ -15,7 +15,7 @@ const KEYWORDS = new Set(
   ].flat(),
 )
 const FORMAT = /^(?:date|date-time|time|duration|email|hostname|ipv4|ipv6|uuid)$/
-/** Matches patterns without look-around, named groups, flags and back references. */
+/** Matches patterns that have no look-around, named groups, flags or back references. */
 const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
 /** The largest depth of nested schemas, as OpenAI documents it. The root is level 1. */
 const LEVELS_MAX = 10

@@ -1,7 +1,7 @@
 import { spelled, type Canonical } from './canonical.ts'
 import { dateTimeText, epochSeconds } from './date-text.ts'
 
-/** The most UTF-16 code units of a text that is read. No real date-time has so many digits of a second. */
+/** The most UTF-16 code units of a text that is read. No real date-time is longer. */
 const LENGTH_MAX = 128
 
 const TEXT =

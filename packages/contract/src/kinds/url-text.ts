@@ -20,7 +20,7 @@ const WITH_HOST = /^[\u0000-\u0020]*(?:(?:https?|wss?|ftp):[/\\]*|file:[/\\]{2})
 export function canonicalUrl(text: string): Canonical {
   if (hasLongHost(text)) return 'unclear'
   if (URL.canParse(text)) return spelled(new URL(text).href.replace(/^(file:\/\/[^/]*)\/{2,}/, '$1/'))
-  // A reader of URLs drops tabs and line ends wherever they are. What then begins with no scheme is no URL for anybody.
+  // Readers of URLs drop all tabs and line ends. A text that then begins without a scheme is not a URL for any reader.
   // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
   return /^[\u0000-\u0020]*[a-z][\t\n\ra-z\d+.-]*:/i.test(text) ? 'unclear' : 'none'
 }

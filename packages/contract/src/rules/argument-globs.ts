@@ -30,8 +30,8 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
   const key = `${reading.kind}:${reading.edit ?? ''}:${glob}`
   const known = KNOWN.get(key)
   if (known) return known
-  // A glob of a URL is also compared in lower case, because a canonical host has no capitals. An author hardly means a denial
-  // only for a host with capitals.
+  // A glob of a URL is also compared in lower case, because a canonical host has no capitals. An author who writes capitals means
+  // the same host.
   const more = reading.kind === 'url' ? [glob.toLowerCase()] : []
   const globs = [...new Set([glob, normalGlob(glob, reading), ...more])]
   if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()

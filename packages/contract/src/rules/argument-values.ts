@@ -283,8 +283,8 @@ class TextSets {
   }
 
   /**
-   * The globs that the text of a state matches. Undefined if the text is not a complete canonical text. Other states represent
-   * such a text.
+   * The globs that the text of a state matches. Undefined if the text is not canonical, because such a text is compared in its
+   * canonical spelling.
    */
   #matched({ positions, shape, isDoubtful }: State): Matched | undefined {
     if (!this.#shape.isWhole(shape)) return undefined

@@ -2,8 +2,8 @@ import type { CallFormat } from '../calls/call-format.ts'
 
 /**
  * The calls of LangChain. A call is `{"type":"tool_call","id","name","args":{…}}`. Its answer is a message of the type `tool`. In
- * an `invalid_tool_call`, `args` is a text that LangChain could not parse. The service reads it too, so that the model is told
- * what is wrong with it.
+ * an `invalid_tool_call`, `args` is a text that LangChain could not parse. The service reads it too, and its answer tells the
+ * model what is wrong with the text.
  */
 export const langchainCalls: CallFormat<'langchain'> = {
   name: 'langchain',

@@ -54,7 +54,7 @@ export const WRAP_LAYERS = ['tools', 'guide'] as const
 export const TOOLS_PRIORITY = 50
 export const SYSTEM_LAYER: Pick<WrapLayer, 'name' | 'priority'> = { name: 'system', priority: 0 }
 
-/** The divisor for the share of tools: they may take one token in so many. */
+/** Tools may take one of this many tokens: a quarter. */
 const TOOLS_SHARE = 4
 
 /**
