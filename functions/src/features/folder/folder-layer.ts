@@ -59,7 +59,7 @@ export class FolderLayer implements LayerSource {
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
+  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `reportSoon`. */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,
@@ -106,7 +106,7 @@ export class FolderLayer implements LayerSource {
   }
 
   /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
-  report(): void {
+  reportSoon(): void {
     if (this.#willReport) return
     this.#willReport = true
     setTimeout(() => {

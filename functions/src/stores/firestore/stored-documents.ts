@@ -56,7 +56,7 @@ export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision',
 
 /**
  * A version of a definition or of a module. `writeId` is the id of the write that made the version. If a commit was not answered,
- * the write looks for its own id to find out whether the commit was done.
+ * the write searches for its own id to find out whether the commit was done.
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
