@@ -9,7 +9,7 @@ export type RunnerContext = {
   readonly name: string
   /** The id that pairs the call with its answer. Undefined if the model has sent no id. */
   readonly id: string | undefined
-  /** Aborted at the deadline, and when the caller's signal is aborted. */
+  /** A signal that is aborted at the deadline, and when the caller's signal is aborted. */
   readonly signal: AbortSignal
 }
 

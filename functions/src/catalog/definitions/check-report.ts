@@ -24,7 +24,7 @@ export type AcceptedSpec = SpecFacts & {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
-  /** Contains `description` or `parameters` if the runner has read that field from the handler. */
+  /** The names of the fields, `description` or `parameters`, that the runner has read from the handler. */
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null

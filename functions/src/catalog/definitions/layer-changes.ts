@@ -193,7 +193,10 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
 /** The `count` oldest versions of a name, which are removed together. Those with the lowest `revision` are removed first. */
 type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** `deletedAt`: all versions of a deleted name together, and none of another name. `oldest`: each past version alone. */
+/**
+ * Groups the versions that are removed together. `deletedAt`: all versions of a deleted name, and none of another name. `oldest`:
+ * each past version alone.
+ */
 function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))

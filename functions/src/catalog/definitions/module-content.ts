@@ -26,7 +26,7 @@ export function mapContent<From, To>(
   return { source: convert(source) }
 }
 
-/** Only the content of an object that may have other fields. */
+/** Returns only the content of an object that may have other fields. */
 export function contentOf(content: ModuleContent): ModuleContent {
   return mapContent<string, string>(content, (text) => text)
 }

@@ -4,7 +4,7 @@ import { isChosen, storedLayer, type WritableLayer } from './definition-writer.t
 import { sentContent } from './module-content.ts'
 import type { ModulePage, ModuleStore } from './module-store.ts'
 
-/** 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
+/** Matches a name of 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
 const NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /** True if a module can have this name. Names for which it is false are never passed to a store. */

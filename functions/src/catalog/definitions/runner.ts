@@ -23,7 +23,10 @@ export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & {
   readonly tenant?: string | undefined
-  /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
+  /**
+   * A signal that is aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is
+   * starting.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -71,7 +74,7 @@ export type RunnerCall = {
   /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
-  /** For the runner's log lines: the valid trace context of the caller, if there is one. */
+  /** The valid trace context of the caller, for the runner's log lines. Undefined if the caller has sent none. */
   readonly traceparent?: string | undefined
   readonly deadlineMs: number
   /** The memory that the call may use. If undefined, the runner decides. */
@@ -83,7 +86,7 @@ export type RunnerCall = {
   readonly network: readonly string[]
   /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
   readonly source: () => Promise<ModuleContent | undefined>
-  /** Aborted when nobody waits for the call. */
+  /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
   /** Receives the events of the call. Without it, the runner sends no values before the outcome. */
   readonly listen?: RunnerListener | undefined
@@ -125,7 +128,7 @@ export type RunnerFailure = {
   readonly mayHaveRun?: boolean
 }
 
-/** Used in place of a runner if there is none. */
+/** A Runner that refuses everything, for a service without a runner. `reason` says why there is none. */
 export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),

@@ -34,7 +34,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
-  /** Rejects with the same errors as `WorkerPool.ask`. */
+  /** Checks the arguments of a call. Rejects with the same errors as `WorkerPool.ask`. */
   async validate(
     { digest, text }: Pick<StoredDefinition, 'digest' | 'text'>,
     args: JsonObject,

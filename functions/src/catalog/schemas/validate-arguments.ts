@@ -37,7 +37,7 @@ type Known = {
   readonly validators: { [reported in Reported]?: ValidateFunction }
 }
 
-/** Which errors a validator reports. */
+/** The errors that a validator reports. */
 type Reported = 'all' | 'first'
 
 /** Checks arguments, and compiles each schema once. A check may take minutes or never end, unless `light-work.ts` admits it. */

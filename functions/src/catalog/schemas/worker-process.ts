@@ -123,7 +123,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
       return (error as Error).message
     }
     let failure: Error | undefined
-    // Without a listener an error would end the service.
+    // Without this listener, an error would end the service.
     child.on('error', (error) => (failure = error))
     child.stdin?.on('error', () => undefined)
     child.on('exit', () => {

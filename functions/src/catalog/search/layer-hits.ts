@@ -19,7 +19,7 @@ export class LayerHits {
   readonly layer: SearchedLayer
   /** The score of each tool. A tool is found if its score is above 0. */
   readonly scores: Float64Array
-  /** 1 for a tool that has a word of the query outside its arguments. */
+  /** For each tool, 1 if it has a word of the query outside its arguments, otherwise 0. */
   readonly #heads: Uint8Array
   /** For each family, the last call of `families` that has counted it. */
   readonly #counted: Uint32Array

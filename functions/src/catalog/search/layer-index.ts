@@ -22,7 +22,7 @@ const NOTHING_NEW: IndexedTool['terms'] = new Map()
 export class LayerIndex {
   readonly entries: readonly CatalogEntry[]
   readonly vocabulary: Vocabulary
-  /** For each tool the number of its family: tools whose names differ only in numbers have the same. */
+  /** For each tool, the number of its family. Tools whose names differ only in numbers have the same family. */
   readonly families: Uint32Array
   readonly bytes: number
   readonly #postings: ReadonlyMap<string, Postings>
@@ -88,7 +88,7 @@ export class LayerIndex {
   }
 }
 
-/** Postings while they are collected. */
+/** The postings of a term while they are collected. */
 type Growing = { readonly tools: number[]; readonly weights: number[] }
 
 function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {

@@ -31,7 +31,7 @@ type Parts = {
   /** The dialect of the vendor whose model asks, if it is known. */
   readonly dialect: string | undefined
   readonly search: Pick<ToolSearch, 'find'>
-  /** Aborted when nobody waits for the call. */
+  /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
 }
 

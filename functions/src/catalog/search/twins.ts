@@ -13,7 +13,10 @@ export type ToolFacts = {
   readonly family: number
   /** A hash of the description and of the names of the arguments. 0 if the description says too little. */
   readonly content: number
-  /** Hashes of the words of the name and of the telling words of the description, both in ascending order, and of phrases. */
+  /**
+   * Hashes of the words of the name, of the telling words of the description, and of phrases. The first two kinds are in
+   * ascending order.
+   */
   readonly hashes: Uint32Array
   /** The positions in `hashes` where the hashes of the description and those of the phrases begin. */
   readonly descriptionAt: number

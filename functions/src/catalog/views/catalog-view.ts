@@ -17,7 +17,7 @@ export type HidingRules = {
   readonly owned: readonly unknown[]
   /** False if some rules could not be read. */
   readonly isWhole: boolean
-  /** Equal for equal rules. */
+  /** A text that is equal for equal rules. */
   readonly revision: string
   /** Returns the decision that denies the tool with all arguments, or undefined if no rule does so. */
   readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
@@ -36,7 +36,10 @@ export type LeftOut = {
  * means.
  */
 export type ListFilter = {
-  /** Equal for equal contents. A filter needs a revision only if the revision of its list contains it (`listRevision`). */
+  /**
+   * A text that is equal for equal contents. A filter needs a revision only if the revision of its list contains it
+   * (`listRevision`).
+   */
   readonly revision?: string
   readonly leavesOut: (entry: CatalogEntry) => LeftOut | undefined
 }
@@ -44,7 +47,7 @@ export type ListFilter = {
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** Differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
+  /** A text that differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
   readonly revision: string
   /** True if every layer and all rules could be read. */
   readonly isWhole: boolean

@@ -53,7 +53,7 @@ export type StoredDefinition = {
   readonly digest: Digest
   /** The layer's revision when this content was written. */
   readonly revision: string
-  /** ISO 8601, UTC. Absent in the file layer. */
+  /** The time of the last write, in ISO 8601 and UTC. Absent in the file layer. */
   readonly updatedAt?: string
   readonly updatedBy?: string
   /** The origin of a definition that this service did not write: a file with a pointer, or a document of another program. */

@@ -170,7 +170,10 @@ export function layersText(view: CatalogView): string {
 
 const NAMES_IN_HEADER = 20
 
-/** At most 20 names, then the number of names that are not shown, for example `+3`. Names that are not valid are never shown. */
+/**
+ * The text of a header with names. It has at most 20 names, then the number of the other names, for example `+3`. Names that are
+ * not valid are never shown.
+ */
 export function namesText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)

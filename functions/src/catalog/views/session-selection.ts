@@ -6,12 +6,12 @@ export type SessionOfAgent = { readonly id: string; readonly agent: string | nul
 /** The tools that a session allows: a tool must be in `names`. The object never changes. Another selection is another object. */
 export type SessionSelection = {
   readonly id: string
-  /** Differs for each session, even if a deleted session had the same id. */
+  /** A text that differs for each session, even if a deleted session had the same id. */
   readonly key: string
   readonly names: 'all' | ReadonlySet<string>
   /** The digests that tools must still have. */
   readonly digests?: ReadonlyMap<string, Digest>
-  /** Differs after a change of the selection. */
+  /** A text that differs after a change of the selection. */
   readonly revision: string
   readonly lockedAt: string | null
   /** The session and its parents, whose rules all apply. */

@@ -1,6 +1,6 @@
 /** The order of one user's tools by their use, for one UTC day. */
 export type UsageRank = {
-  /** Equal for equal orders. Empty if no tool was used. */
+  /** A text that is equal for equal orders. Empty if no tool was used. */
   readonly revision: string
   /** The places of the tools that were used and whose calls mostly succeed. The first place is 0. */
   readonly places: ReadonlyMap<string, number>

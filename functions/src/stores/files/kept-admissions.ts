@@ -95,7 +95,7 @@ export class KeptAdmissions {
 
   #bodyOf(files: ReadonlyMap<string, DefinitionFile>): string {
     const entries: string[] = []
-    // Reserved for the first line.
+    // 1,024 bytes are reserved for the first line.
     let bytes = 1_024
     for (const [key, file] of files) {
       const entry = `"${key}":${JSON.stringify(keptFile(file))}`

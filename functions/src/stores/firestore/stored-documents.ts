@@ -17,7 +17,7 @@ export type FoundDocument = {
   readonly id: string
   /** Undefined if the document does not exist. A value that JSON cannot hold is an object of a class. */
   readonly data: DocumentData | undefined
-  /** Changes with every change of the document. The client and REST give it in different formats. */
+  /** A text that differs after every change of the document. Its format is different for the client and for REST. */
   readonly updatedAt: string
 }
 

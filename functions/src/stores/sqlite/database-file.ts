@@ -111,7 +111,7 @@ function check(
 ): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
   const found = tablesVersion(database)
-  // Files of the first versions have no application id.
+  // The id is 0 in files of the first versions, which wrote no application id.
   if (id !== 0 && id !== applicationId)
     throw new DatabaseFileError('is the database of another program, or another file of this service')
   if (found > version) throw new DatabaseFileError('was written by a newer version of Toolrack')

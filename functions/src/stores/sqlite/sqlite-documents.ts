@@ -36,7 +36,7 @@ const SQL = {
   add: `INSERT INTO documents (text, version, bytes, collection, owner, key, place, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   change: 'UPDATE documents SET text = ?, version = ?, bytes = ? WHERE number = ?',
-  // Also updates indexes. The statement above does not, so it takes less time.
+  // Unlike the statement `change`, this statement also updates indexes, so it takes more time.
   move: 'UPDATE documents SET place = ?, expires_at = ? WHERE number = ?',
   putBody: 'INSERT OR REPLACE INTO document_bodies (document, collection, owner, text) VALUES (?, ?, ?, ?)',
   dropBody: 'DELETE FROM document_bodies WHERE document = ?',

@@ -317,7 +317,7 @@ const NOWHERE: Positions = new Int32Array(0)
 function charactersFor({ alike, takesOthers }: Shape, automata: readonly GlobAutomaton[]): readonly string[] {
   const named = new Set(automata.flatMap(({ characters }) => characters))
   const ofGroups = alike.flatMap((group) => [...group].find((one) => !named.has(one)) ?? [])
-  // Two characters stand for all characters that no glob names: an ordinary one, and a doubtful one.
+  // An ordinary character and a doubtful one represent all characters that no glob names.
   const others = takesOthers ? [unnamed(named, 0xe000), unnamed(named, 1)] : []
   return [...new Set([...named, ...ofGroups, ...others])]
 }

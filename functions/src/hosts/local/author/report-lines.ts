@@ -67,7 +67,7 @@ function exampleLines({ index, outcome, code, text, error, reason, matched }: Js
 function refusedLines({ file, error }: Refused): readonly string[] {
   const { code, details, message } = error
   const told = details.filter((detail) => typeof detail['message'] === 'string')
-  // Other errors say nothing about the file, because the check itself did not run.
+  // With another error, the check itself did not run, so the file is not refused.
   const how = code.startsWith('MODULE_') ? 'refused' : 'not checked'
   const lines = told.length > 0 ? told.flatMap(faultLines) : indented(message, '    ')
   return [`${file}: ${how}`, ...lines]
