@@ -5,7 +5,7 @@ import { CatalogView } from '../../functions/src/catalog/views/catalog-view.ts'
 import { countedAnswer } from '../../functions/src/catalog/views/counted-answer.ts'
 import { DialectFragments } from '../../functions/src/catalog/views/dialect-fragments.ts'
 import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
-import { RungFragments } from '../../functions/src/catalog/views/rung-fragments.ts'
+import { LevelFragments } from '../../functions/src/catalog/views/level-fragments.ts'
 import { ToolSearch } from '../../functions/src/catalog/search/tool-search.ts'
 import { tokenCounter } from '../../functions/src/catalog/tokens/token-counter.ts'
 import { NO_RANK } from '../../functions/src/catalog/views/usage-rank.ts'
@@ -67,7 +67,7 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
   } as const
   const view = new CatalogView({ user: empty, global, file: empty })
   const counting = {
-    rungs: new RungFragments(new DialectFragments()),
+    levelFragments: new LevelFragments(new DialectFragments()),
     count: await tokenCounter(),
     pinned: new Set<string>(),
     rank: NO_RANK,
@@ -84,19 +84,19 @@ async function whatIsKept(definitions: readonly ToolDefinition[]): Promise<Recor
     )
   const [whole, budgeted] = [list(undefined), list(BUDGET)]
   assert.ok(budgeted.bill.used <= BUDGET)
-  const rungs = new Map(budgeted.placed.map(({ entry, rung }) => [entry.name, rung]))
+  const levels = new Map(budgeted.placed.map(({ entry, level }) => [entry.name, level]))
   const search = new ToolSearch()
   const questions = bfclQuestions()
   const counts = { full: 0, byName: 0, search: 0, reachable: 0 }
   for (const { question, tool } of questions) {
-    const rung = rungs.get(tool)
+    const level = levels.get(tool)
     const found = (await search.find(view, 'bench', question, { limit: FOUND })).some(({ entry, twins }) =>
       [entry, ...twins.map((twin) => twin.entry)].some(({ name }) => name === tool),
     )
-    if (rung === 'full' || rung === 'short') counts.full += 1
-    if (rung === 'deferred') counts.byName += 1
+    if (level === 'full' || level === 'short') counts.full += 1
+    if (level === 'deferred') counts.byName += 1
     if (found) counts.search += 1
-    if (found || rung) counts.reachable += 1
+    if (found || level) counts.reachable += 1
   }
   const shares = Object.entries(counts).map(([name, count]) => [name, (100 * count) / questions.length])
   const saved = 100 * (1 - budgeted.bill.used / whole.bill.used)

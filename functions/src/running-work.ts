@@ -5,7 +5,7 @@ import { processorMs, waitedMs } from './processor-time.ts'
 /** A delay of the event loop above this is reported, in milliseconds. */
 export const DELAY_MS = 200
 
-/** Milliseconds between two looks at the clock. A look that comes late shows that nothing else could run meanwhile. */
+/** Milliseconds between two checks of the clock. A check that comes late shows that nothing else could run meanwhile. */
 const BEAT_MS = 50
 
 /** Milliseconds. From a longer stretch, the time in which other programs used the processors is subtracted. */
@@ -60,7 +60,7 @@ let continuedMs = 0
 export function listenForDelays(listener: (delay: LoopDelay) => void): () => void {
   listeners.add(listener)
   stopHooks ??= promiseHooks.createHook({ before: beginContinuation, after: endContinuation }) as () => void
-  timer ??= setTimeout(look, BEAT_MS).unref()
+  timer ??= setTimeout(check, BEAT_MS).unref()
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return
@@ -167,8 +167,8 @@ function nextBeat(used: number, waited: number): void {
   timer?.refresh()
 }
 
-/** Looks at the clock as long as there is work, so that an idle service has no timer. */
-function look(): void {
+/** Checks the clock as long as there is work, so that an idle service has no timer. */
+function check(): void {
   if (!isBeating) return
   const [used, waited] = [processorMs(), waitedMs()]
   const lateMs = now() - dueMs - (waited - beatWaitedMs)

@@ -72,7 +72,7 @@ test.each([
   expect(answer.message).toMatch(message)
 })
 
-test('explain says on which rung a tool is, and the budgets with which it is on each', async () => {
+test('explain says on which detail level a tool is, and the budgets with which it is on each', async () => {
   await put(server, 'aaa_first', tool('aaa_first', 'First. Second, with more words.'))
   const explain = async (query: string) => {
     const answer = await server.fetch(`/workflows/tools/explain?name=aaa_first&${query}`)

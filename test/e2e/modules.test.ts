@@ -171,10 +171,10 @@ def run(**rest):
     return 1
 
 WIDE = {"type": "object", "properties": {f"p{i}": {} for i in range(2_100)}}
-LOOK = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}}
+LOOKAHEAD = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}}
 TOOL_SPECS = [
     {"name": "mixed:wide", "description": "Wide.", "handler": run, "parameters": WIDE},
-    {"name": "mixed:good", "description": "Good.", "handler": run, "parameters": LOOK},
+    {"name": "mixed:good", "description": "Good.", "handler": run, "parameters": LOOKAHEAD},
     {"name": "mixed:bad", "description": "Bad.", "handler": 1},
     {"name": "mixed:marked", "description": "M.", "handler": run, "parameters": {"properties": {"a": {"x-sensitive": "true"}}}},
 ]

@@ -21,7 +21,7 @@ import { explainDialects } from '../../functions/src/catalog/views/explain-diale
 import { explainName } from '../../functions/src/catalog/views/explain-name.ts'
 import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
 import { dialectAnswer, listAnswer } from '../../functions/src/catalog/views/list-answer.ts'
-import { RungFragments } from '../../functions/src/catalog/views/rung-fragments.ts'
+import { LevelFragments } from '../../functions/src/catalog/views/level-fragments.ts'
 import { selectEntries } from '../../functions/src/catalog/views/select-entries.ts'
 import { changesOf, compareAll } from '../../functions/src/features/changes/tool-changes.ts'
 import { counting } from '../../functions/src/catalog/definitions/count-puts.ts'
@@ -85,7 +85,7 @@ function snapshotOf({ layers }: typeof view): LayerSnapshot {
 
 function counted(budget: number | undefined) {
   const counting = {
-    rungs: new RungFragments(new DialectFragments()),
+    levelFragments: new LevelFragments(new DialectFragments()),
     count,
     pinned: new Set<string>(),
     rank: NO_RANK,
@@ -186,8 +186,8 @@ const IN_PIECES: readonly Row[] = [
   row('catalog/views/list-answer.ts', 'a list in a dialect', () =>
     dialectAnswer(view, ALL, anthropic, WORKFLOWS, new DialectFragments(1)),
   ),
-  row('catalog/views/rung-fragments.ts', 'the tokens of a tool', () =>
-    new RungFragments(new DialectFragments()).measured(entry, anthropic, count),
+  row('catalog/views/level-fragments.ts', 'the tokens of a tool', () =>
+    new LevelFragments(new DialectFragments()).measured(entry, anthropic, count),
   ),
   row('catalog/views/select-entries.ts', 'the tools of a query', () =>
     selectEntries(

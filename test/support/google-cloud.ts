@@ -17,7 +17,7 @@ export class GoogleCloud implements AsyncDisposable {
   refusal: Refusal | undefined
   /** The audiences of the issued tokens, and the requested services. */
   readonly audiences: string[] = []
-  readonly looked: string[] = []
+  readonly lookedUp: string[] = []
   readonly #server: ScriptedServer
   readonly #before: Readonly<Record<string, string | undefined>>
 
@@ -81,7 +81,7 @@ export class GoogleCloud implements AsyncDisposable {
 
   #lookUp(path: string, req: IncomingMessage, res: ServerResponse): void {
     const name = path.replace(/^\/v2\//, '')
-    this.looked.push(name)
+    this.lookedUp.push(name)
     const uri = this.services.get(name)
     const isKnown = req.headers.authorization === `Bearer ${ACCESS_ANSWER.access_token}`
     const refusal = isKnown ? this.refusal : { code: 401, status: 'UNAUTHENTICATED' }

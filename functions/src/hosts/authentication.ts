@@ -11,7 +11,7 @@ import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 
-/** Authenticates senders and signs job tokens. A server without job keys signs no tokens. */
+/** Authenticates the senders of requests, and signs job tokens. A server without job keys signs no tokens. */
 export type Authentication = ReturnType<typeof localAccess>
 
 /** The authentication that the configuration chooses. Only the embedded server has a `localToken`. */
@@ -27,7 +27,7 @@ export function authenticationOf(
   return localAccess(localToken, jobKeys, Date.now, approverToken)
 }
 
-/** `TOOLRACK_AUTH=local`: both route families accept the token of the embedded server. `/jobs` also accepts job tokens. */
+/** `TOOLRACK_AUTH=local`: all routes accept the token of the embedded server. The routes of `/jobs` also accept job tokens. */
 export function localAccess(
   token: string,
   jobKeys: JobKeys | undefined,
@@ -41,7 +41,7 @@ export function localAccess(
   }
 }
 
-/** Several users of one embedded server. `/jobs` accepts job tokens only. */
+/** Authentication for several users of one embedded server. The routes of `/jobs` accept only job tokens. */
 function usersAccess(users: () => LocalUserMap, jobKeys: JobKeys | undefined): Authentication {
   const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, Date.now) }, Date.now)
   return {
@@ -50,7 +50,9 @@ function usersAccess(users: () => LocalUserMap, jobKeys: JobKeys | undefined): A
   }
 }
 
-/** `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs send OIDC or job tokens. Tests replace Google's keys by `keys`. */
+/**
+ * `TOOLRACK_AUTH=firebase`: users send ID tokens, and jobs send OIDC tokens or job tokens. Tests replace Google's keys by `keys`.
+ */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,

@@ -22,20 +22,26 @@ import type { InForce, Table, VariableValues } from '../settings/variables.ts'
 import { choice, inFile, list, matching, notInFile } from '../settings/variables.ts'
 import { optional, parsed, text, wholeNumber } from '../settings/variables.ts'
 
-/** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
+/** The folder `functions`. The path differs between this source file and the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
-/** The definitions of tools that belong to the service, as `search_tools`. */
+/** The folder of the service's own tools, such as `search_tools`. */
 export const OWN_DEFS_DIR = fileURLToPath(new URL('workflows/tools/own', FUNCTIONS))
 const AGENTS_DIR = fileURLToPath(new URL('workflows/agents/defs', FUNCTIONS))
 
-/** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
+/**
+ * The address of a runner. It has no path and no query, because they would be ignored. Plain HTTP is only possible on this
+ * machine, because others on a network could read the secret.
+ */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
 const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
-/** Plain HTTP only on this machine, as for the runner. A user name in it would be a secret that is not signed. */
+/**
+ * The address of a webhook. Plain HTTP is only possible on this machine, as for the runner. A user name in the address would be a
+ * secret that is not signed.
+ */
 const WEBHOOK_URL =
   /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?][^\s#]*)?$/
 const WEBHOOK_URL_RULE = 'must be an https address, or http:// and an address of this machine'
@@ -49,7 +55,9 @@ const MB = 1024 * 1024
 const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
 const NETWORKS_RULE = 'must be networks such as 10.1.0.0/16, separated by commas'
 
-/** Settings that are passed to the runner. It has the same defaults, and checks also what this service cannot check. */
+/**
+ * Settings that are passed on to the runner. The runner has the same defaults, and also checks what this service cannot check.
+ */
 const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_SLOTS: wholeNumber(8, 1, 100),
   TOOLRACK_RUNNER_USER_SLOTS: inFile('number or text', matching(/^(?:all|[1-9]\d?|100)$/, USER_SLOTS_RULE)),
@@ -58,18 +66,21 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
 }
 
-/** Why a variable cannot be in the configuration file. */
+/** The reasons why a variable cannot be in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
 const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
-/** The memory of a call without a limit of its own, as in the runner (`wire/zygote_messages.py`), and the most that the runner accepts. */
+/**
+ * The megabytes of memory for a call. `usual` is for a call without its own limit, as in the runner (`wire/zygote_messages.py`).
+ * The runner accepts no more than `most`.
+ */
 const MEMORY_MB = { usual: 256, least: 32, most: 4_096 }
 /** The longest deadline that the runner accepts, in seconds. */
 const TIMEOUT_SECONDS_MAX = 3_600
 
-/** How each variable is read. zod is not used, because it would take 50 ms of every start. */
+/** How each variable is read. zod is not used here, because it would add 50 ms to every start. */
 export const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -109,7 +120,7 @@ export const TABLE = {
   ...RUNNER_SETTINGS,
   TOOLRACK_CALL_TIMEOUT_SECONDS: wholeNumber(DEADLINE_MS / 1_000, 1, TIMEOUT_SECONDS_MAX),
   TOOLRACK_CALL_MEMORY_MB: wholeNumber(MEMORY_MB.usual, MEMORY_MB.least, MEMORY_MB.most),
-  // Read by the scripts that start the server.
+  // The scripts that start the server read this variable.
   TOOLRACK_PYTHON: notInFile(BEFORE_FILE, optional),
 }
 
@@ -124,7 +135,7 @@ export type ConfigReport = {
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
   readonly notices: readonly Notice[]
-  /** Throws a ConfigError with all faults, if there are any. */
+  /** Returns the configuration. Throws a ConfigError with all faults, if there are any. */
   readonly config: () => Config
 }
 
@@ -134,8 +145,8 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /**
- * Reads the settings: the command line before the environment, before the file of TOOLRACK_CONFIG, before the variables of Ralph,
- * before the defaults. `commandLine` names the variables that npm start has set from its options.
+ * Reads the settings. The sources have this priority: the command line, the environment, the file of TOOLRACK_CONFIG, the
+ * variables of Ralph's tools, the defaults. `commandLine` names the variables that `npm start` has set from its options.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
@@ -171,13 +182,13 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     definitionsFolder: resolve(definitionsFolder),
     /** True if `definitionsFolder` is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
-    /** The folder of agents in files. Only one that the variable names must exist. */
+    /** The folder of agents in files. The folder must exist only if the variable names it. */
     agentsFolder: {
       path: resolve(values.TOOLRACK_AGENTS_DIR),
       isNamed: resolve(values.TOOLRACK_AGENTS_DIR) !== AGENTS_DIR,
     },
     toolsFolders: toolsFolders(values.TOOLRACK_TOOLS_DIR, set['HOME']),
-    /** The operator's rules for everybody. */
+    /** The operator's rules for all users. */
     operatorRules: values.TOOLRACK_RULES_FILE,
     approvalsWebhook: approvalsWebhook(values),
     /** The values of the variables of features. */
@@ -185,9 +196,9 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
-    /** Seals what is kept and may hold secrets. */
+    /** The key that encrypts stored data that may contain secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
-    /** The limits of a call whose definition has none. */
+    /** The limits of a call if its definition has none. */
     callLimits: {
       deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
       memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
@@ -199,19 +210,19 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
       logPath: values.TOOLRACK_AUDIT_LOG_PATH && resolve(values.TOOLRACK_AUDIT_LOG_PATH),
     },
     runner: {
-      /** The address of a runner that already runs. If there is one, this server starts none. */
+      /** The address of a runner that already runs. If it is set, this server starts no runner. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
       /** A runner on Cloud Run, whose address has to be looked up. */
       service: looksUpRunner(set) ? runnerService(set) : undefined,
-      /** The settings of a runner that this server starts, as its environment. */
+      /** The settings of a runner that this server starts. They become its environment. */
       environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },
   }
 }
 
 /**
- * The folders of modules. By default there are two in the home folder: our own, and that of the chat application whose tools also
- * come from a folder. Only a folder that the variable names must exist.
+ * The folders of modules. By default there are two in the home folder. One is the folder of Toolrack. The other one belongs to
+ * the chat application whose tools also come from a folder. A folder must exist only if the variable names it.
  */
 function toolsFolders(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { paths: [resolve(named)], isNamed: true }
@@ -224,24 +235,24 @@ function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget |
   return url === undefined || secret === undefined ? undefined : { url, secret }
 }
 
-/** The values of the variables of a table. */
+/** Selects the values of the variables of a table. */
 function settingsOf<T extends Table>(table: T, values: VariableValues<T>): VariableValues<T> {
   return Object.fromEntries(
     Object.keys(table).map((name) => [name, values[name]]),
   ) as unknown as VariableValues<T>
 }
 
-/** The faults of variables that do not fit together. `set` has the texts of all variables that are set. */
+/** The faults of combinations of variables. `set` has the texts of all variables that are set. */
 function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   const faults = []
-  // In production, an emulator would accept tokens without a signature, and data would be stored elsewhere.
+  // In production, emulators are refused: they accept tokens without a signature, and store data elsewhere.
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
   if (looksUp && set['RUNNER_REGION'] === undefined && set['TOOLRACK_REGION'] === undefined)
     faults.push('TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set')
-  // Messages that are not signed could be sent by anybody.
+  // A webhook needs a secret, because anybody could send messages that are not signed.
   if (
     set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
     set['TOOLRACK_APPROVALS_WEBHOOK_SECRET'] === undefined
@@ -255,7 +266,7 @@ function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   return faults
 }
 
-/** True if the address of the runner has to be looked up. Functions in the emulator never look for a real one. */
+/** True if the address of the runner has to be looked up. Functions in the emulator never look up a real runner. */
 function looksUpRunner(set: NodeJS.ProcessEnv): boolean {
   const { RUNNER_URL: url, RUNNER_SERVICE: service, FUNCTIONS_EMULATOR: emulated } = set
   return url === undefined && service !== undefined && emulated !== 'true'
@@ -270,7 +281,7 @@ function runnerService({
   return { projectId: projectIdOf(values) ?? '', region, service }
 }
 
-/** A file of users in the data folder replaces the single user. */
+/** The authentication of the embedded server: several users if the data folder has a file of users, otherwise one user. */
 function localAuth(dataFolder: string) {
   const usersFile = resolve(dataFolder, 'users.json')
   return existsSync(usersFile) ? ({ kind: 'users', usersFile } as const) : ({ kind: 'local' } as const)
@@ -282,7 +293,7 @@ function firebaseAuth(values: VariableValues<typeof TABLE>) {
     projectId: projectIdOf(values) ?? '',
     /** True if users send the unsigned tokens of the Auth emulator. */
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
-    /** The service accounts that may act as a job. */
+    /** The service accounts that may act as jobs. */
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
     /** The audiences that the tokens of these accounts may have. */
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
@@ -303,7 +314,7 @@ export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }
 
-/** Logs what the operator should know about the settings. */
+/** Logs the notices about the settings for the operator. */
 export function logNotices({ notices }: ConfigReport, log: Log): void {
   for (const { message, fields } of notices) log.warn(message, fields)
 }

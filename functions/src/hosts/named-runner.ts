@@ -8,12 +8,15 @@ import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
 import type { Runner } from '../catalog/definitions/runner.ts'
 import type { Config } from './config.ts'
 
-/** The waits for a runner on Cloud Run. They are longer, because an idle instance needs seconds for its first answer. */
+/**
+ * The milliseconds to wait for a runner on Cloud Run. They are longer than usual, because an idle instance needs seconds for its
+ * first answer.
+ */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/** The runner that the environment names. Undefined if it names none. No request is sent before the first call. */
+/** The runner that the environment names. Undefined if the environment names none. Sends no request before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,
@@ -24,7 +27,10 @@ export function namedRunner(
   return runnerOf(new ServiceEndpoint(() => findService(service, cloudRun), patience), log)
 }
 
-/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, and needs ID tokens. */
+/**
+ * The runner at an address. If the runner has a secret or is on this machine, it checks its callers itself. Any other runner is
+ * behind Google and needs ID tokens.
+ */
 function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): Runner {
   const { url, secret } = address
   if (secret !== undefined || url.startsWith('http:')) return new HttpRunner({ endpoint: () => address })
@@ -32,7 +38,9 @@ function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): 
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up. It is looked up again if the runner no longer answers at this address. */
+/**
+ * A runner on Cloud Run, whose address is looked up. The address is looked up again if the runner does not answer there any more.
+ */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
   function notFound(error: ServiceNotFoundError): PresentEndpoint {
@@ -52,7 +60,7 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   })
 }
 
-/** Makes endpoints with ID tokens for their origins. `endpointAt` returns the same object for the same address. */
+/** Makes endpoints with ID tokens for their addresses. `endpointAt` returns the same object for the same address. */
 function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined

@@ -10,13 +10,13 @@ import { serveRoutes, type ServedParts } from '../http/serve-routes.ts'
 import { redactedLog } from '../redaction/redacted-log.ts'
 import { Signal } from '../signal.ts'
 
-/** What a host, or a test, gives to the service. */
+/** The parts that a host or a test gives to the service. */
 export type ServiceParts = Omit<HostParts, 'openStore' | 'documents' | 'signals' | 'now'> & {
   readonly store: (compilers: SchemaCompilers) => DefinitionStore
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly now?: () => number
-  /** The settings of features. One that is missing has its default. */
+  /** The settings of features. A missing setting has its default. */
   readonly settings?: Parameters<typeof FEATURES.create>[1]
 }
 
@@ -42,7 +42,10 @@ export function createServices({
   return { ...FEATURES.create(parts, settings), authenticate, corsOrigins }
 }
 
-/** The whole service, which is the same for all hosts. A Cloud Function serves only one family, `direct`. */
+/**
+ * The app with all routes, which is the same for all hosts. With `direct`, as in a Cloud Function, it serves only this family of
+ * routes.
+ */
 export function createApp(services: Services & Partial<ServedParts>, direct?: Family): RequestListener {
   return serveRoutes(FEATURES.table(services), services, direct)
 }

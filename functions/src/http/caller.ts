@@ -7,12 +7,12 @@ export const READER_PATIENCE_MS = 30_000
 /** Returns a signal that is aborted, with CANCELLED as its reason, if the connection ends before the whole answer was sent. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  function look(): void {
+  function check(): void {
     if (!res.writableFinished) gone.abort(new ToolrackError('CANCELLED'))
   }
   // If the caller has already disconnected, no 'close' event will come.
-  if (res.closed) look()
-  res.once('close', look)
+  if (res.closed) check()
+  res.once('close', check)
   return gone.signal
 }
 

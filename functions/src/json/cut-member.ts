@@ -1,4 +1,7 @@
-/** The JSON text of an object with null in the place of one member, and the text of this member if the object has it. */
+/**
+ * The result of cutting one member out of the JSON of an object. `rest` is the JSON with null as the value of the member. `cut`
+ * is the text of the value, if the object has the member.
+ */
 export type CutMember = { readonly rest: string; readonly cut?: string }
 
 const QUOTE = 0x22
@@ -10,12 +13,12 @@ const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
-/** The end of a longer string is found by indexOf, which is faster for a long string, and slower for a short one. */
+/** In a string with more code units than this, indexOf finds the end. In a short string, a loop is faster. */
 const SHORT = 64
 
 /**
- * Cuts the value of a member out of the JSON of an object, wherever the member stands, and does not parse this value. The parser of
- * the rest checks the text. Undefined if the text is no object, or has a name twice. Linear in the text.
+ * Cuts the value of a member out of the JSON of an object, without parsing this value. Undefined if the text is no object, or has
+ * a name twice. The other syntax is not checked, because the caller parses `rest`. The time is linear in the text.
  */
 export function cutMember(text: string, name: string): CutMember | undefined {
   const names = new Set<string>()
@@ -45,7 +48,7 @@ export function cutMember(text: string, name: string): CutMember | undefined {
   return { rest: `${text.slice(0, from)}null${text.slice(to)}`, cut: text.slice(from, to) }
 }
 
-/** The name in the JSON of a string. Undefined if it is no string. */
+/** The text of a JSON string that is a name. Undefined if the string is not valid JSON. */
 function nameIn(json: string): string | undefined {
   if (!json.includes('\\')) return json.slice(1, -1)
   try {
@@ -55,7 +58,10 @@ function nameIn(json: string): string | undefined {
   }
 }
 
-/** The position of the comma or the closing sign behind the value that starts here, or the length of the text. */
+/**
+ * The position of the comma or the closing bracket after the value that begins at `start`. The length of the text if there is
+ * none.
+ */
 function afterValue(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at += 1) {
@@ -70,7 +76,7 @@ function afterValue(text: string, start: number): number {
   return text.length
 }
 
-/** The position behind the string whose quote is here, or the length of the text. */
+/** The position after the string whose opening quote is at `start`. The length of the text if the string does not end. */
 function afterString(text: string, start: number): number {
   let at = start + 1
   for (const near = Math.min(at + SHORT, text.length); at < near; at += 1) {
@@ -92,7 +98,7 @@ function afterSpace(text: string, start: number): number {
   return at
 }
 
-/** The position behind the last character before `end` that is no space. */
+/** The position after the last character before `end` that is not a space. */
 function withoutSpace(text: string, end: number): number {
   let at = end
   while (isSpace(text.charCodeAt(at - 1))) at -= 1

@@ -1,6 +1,6 @@
 import { jsonPointer } from '@toolrack/contract'
 
-/** A text, a sign that begins, ends or separates values, the end of a line, or any other value. */
+/** Matches a string, a bracket or a comma, the end of a line, or another value. */
 const TOKEN = /"[^"\\]*(?:\\[^][^"\\]*)*"|[{}[\],]|\n|[^\s{}[\],:"]+/g
 
 type Frame = { readonly isObject: boolean; at: string | number; expectsKey: boolean }

@@ -7,14 +7,14 @@ const SHORT_LENGTH = 8_192
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
 /**
- * The texts of the `jsonOf` that runs now. `toJSON` adds to them. Nothing else runs meanwhile, because JSON.stringify is
- * synchronous.
+ * The texts that the running call of `jsonOf` inserts. `toJSON` adds them. Only one call runs at a time, because JSON.stringify
+ * is synchronous.
  */
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that is kept as its text, because the service does not use the value. To parse 256 KiB and write them again took
- * 15 to 40 ms, in which no other request is answered. `jsonOf` writes the text; JSON.stringify alone writes the parsed value.
+ * A JSON value that stays a text, because the service does not use the value. Parsing 256 KiB and writing them again took 15 to
+ * 40 ms, in which the service answers no other request. `jsonOf` inserts the text. JSON.stringify alone writes the parsed value.
  */
 export class JsonText {
   readonly text: string
@@ -24,8 +24,8 @@ export class JsonText {
   }
 
   /**
-   * True if the value is not null and JavaScript reads its integers exactly. Only a short text is parsed for this answer. In a
-   * longer text, the answer is false even if only a string contains what looks like a large number.
+   * True if the value is not null and JavaScript reads all its integers exactly. Only a short text is parsed for this. For a
+   * longer text the result is also false if only a string contains what could be a large number.
    */
   isExact(): boolean {
     if (this.text === 'null') return false
@@ -42,7 +42,7 @@ export class JsonText {
 
 /** The JSON of a value, with the text of each JsonText in its place. Throws the errors of JSON.stringify. */
 export function jsonOf(value: unknown): string {
-  // The mark is random, so no string that somebody sent equals it.
+  // The mark is random, so no string that somebody sent can equal it.
   const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
   try {
     const outline = JSON.stringify(value)
@@ -54,7 +54,7 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** The result of a tool that answered with JSON. The text and the data of the result are this JSON, unchanged. */
+/** The result of a tool that returned JSON. Both the text and the data of the result are this JSON, unchanged. */
 export function toolResultOfJson(json: string): ToolResult<JsonText> {
   return { resultType: 'success', textResultForLlm: json, data: new JsonText(json) }
 }

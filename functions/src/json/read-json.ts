@@ -6,9 +6,9 @@ import { scanJson, scanJsonInPieces } from './scan-json.ts'
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
- * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the key
- * `__proto__`, and too many levels. `depthMax` is the most levels. Without it, 32 levels outside of schemas are allowed, as for
- * definitions. JSON.parse accepts these or reports them unclearly.
+ * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
+ * key `__proto__`, and too many levels. JSON.parse accepts these faults or reports them unclearly. `depthMax` is the most levels.
+ * Without it, 32 levels outside of schemas are allowed, as for definitions.
  */
 export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   const parsed = parse(bytes)
@@ -17,7 +17,7 @@ export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** Reads JSON like `readJson`, in pieces. The parse at the beginning is one of them. */
+/** Reads JSON like `readJson`, and yields now and then. Only JSON.parse at the beginning runs without a yield. */
 export function* readJsonInPieces(bytes: Uint8Array, depthMax: number | undefined): Pieces<ReadJson> {
   const parsed = parse(bytes)
   if ('fault' in parsed) return parsed
@@ -42,7 +42,9 @@ function parse(bytes: Uint8Array): { text: string; value: JsonValue } | { fault:
   }
 }
 
-/** The place of the first fault, as "(line 3, column 7)". The text around it is not repeated. */
+/**
+ * The place of the first fault, as "(line 3, column 7)". The message of V8 is not used, because it repeats a part of the text.
+ */
 function placeOf(error: unknown, text: string): string {
   const position = errorPosition(error, text) ?? firstFault(text)
   if (position >= text.length) return '(it ends too early)'
@@ -50,7 +52,10 @@ function placeOf(error: unknown, text: string): string {
   return `(line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
-/** The position in V8's message. Only a message such as `Unexpected token 'N', "{"a":NaN}" is not valid JSON` has none. */
+/**
+ * The position in V8's message. Undefined for a message without a position, such as `Unexpected token 'N', "{"a":NaN}" is not
+ * valid JSON`.
+ */
 function errorPosition(error: unknown, text: string): number | undefined {
   const { message } = error as Error
   const position = / at position (\d+)/.exec(message)?.[1]
@@ -58,7 +63,10 @@ function errorPosition(error: unknown, text: string): number | undefined {
   return message === 'Unexpected end of JSON input' ? text.length : undefined
 }
 
-/** The position of the first fault: the length of the longest beginning that could still become JSON. Found by halving. */
+/**
+ * The position of the first fault. It is the length of the longest start of the text that could still become JSON. A binary
+ * search finds it.
+ */
 function firstFault(text: string): number {
   let low = 0
   let high = text.length

@@ -4,12 +4,12 @@ import { faultAt, type JsonFault } from './json-fault.ts'
 /** The most levels of a definition outside of its schemas. `admitSchema` checks the depth of a schema itself. */
 export const JSON_DEPTH_MAX = 32
 
-/** The keys that hold a tool's schema, in every shape in which a definition may be sent. */
+/** The keys of a tool's schema, in every shape in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
 
 const NO_KEYS: ReadonlySet<string> = new Set()
 
-/** Characters of one step, which takes at most 3 ms. */
+/** The characters that are scanned between two yields. They take at most 3 ms. */
 const STEP = 128 * 1024
 
 type Frame = {
@@ -21,8 +21,9 @@ type Frame = {
 }
 
 /**
- * Finds the first fault that JSON.parse accepts, in a text that it has accepted. Not recursive, so any depth is safe. Without
- * `depthMax`, the text is that of definitions: it may have 32 levels, and more in schemas.
+ * Finds the first fault of a text that JSON.parse accepts in spite of the fault. JSON.parse must have accepted the text. The
+ * function is not recursive, so any depth is safe. Without `depthMax`, the text contains definitions: it may have 32 levels, and
+ * more levels in schemas.
  */
 export function scanJson(text: string, depthMax?: number): JsonFault | undefined {
   return atOnce(scanJsonInPieces(text, depthMax))
@@ -30,7 +31,7 @@ export function scanJson(text: string, depthMax?: number): JsonFault | undefined
 
 export function* scanJsonInPieces(text: string, sentMax?: number): Pieces<JsonFault | undefined> {
   const depthMax = sentMax ?? JSON_DEPTH_MAX
-  // Only definitions have schemas. In the body of a call, `parameters` is a key like any other.
+  // Only definitions have schemas. In the body of a call, `parameters` has no special meaning.
   const schemaKeys = sentMax === undefined ? SCHEMA_KEYS : NO_KEYS
   const frames: Frame[] = []
   function fault(message: string): JsonFault {

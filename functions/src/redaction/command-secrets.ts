@@ -2,14 +2,14 @@ import { REDACTED, type Removed } from './redacted.ts'
 import { isSecretName } from './secret-names.ts'
 import { valueEnd } from './secret-value.ts'
 
-/** An option whose name says that its value, the next word, is a secret. */
+/** Matches an option and its value, the next word. The name of the option tells whether the value is a secret. */
 const NAMED = /(?<![\w-])--([A-Za-z][\w-]{0,63})[ \t]{1,3}(?!-)/g
 
-/** A user and a password. The numbers of a user and a group are not meant, and no address. */
+/** Matches a user and a password. It does not match the numbers of a user and a group, or an address. */
 const USER =
   /((?<![\w-])(?:-u|-U|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{1,64}:)(?!\/\/|\d+(?![^\s"']))[^\s"']+/g
 
-/** Programs whose option -p is a password. In most programs it is something else. */
+/** Matches programs whose option -p is a password. In most other programs, -p has another meaning. */
 const PASSWORD_PROGRAM =
   /\b(?:sshpass|mysql\w{0,10}|mariadb\w{0,10}|mongo\w{0,10}|7za?|(?:docker|podman|buildah|helm|oras)(?: registry)? login)\b/
 const PASSWORD = new RegExp(
@@ -18,8 +18,8 @@ const PASSWORD = new RegExp(
 )
 
 /**
- * The item of a command line without its secret, if the item before it is an option for one: `["-u", "user:x"]`,
- * `["sshpass", "-p", "x"]`.
+ * An item of a command line, without its secret. The item has a secret if the item before it is an option for one: `["-u",
+ * "user:x"]`, `["sshpass", "-p", "x"]`. Undefined for all other items.
  */
 export function withoutListedSecret(list: readonly unknown[], index: number): string | undefined {
   const [option, value] = [list[index - 1], list[index]]

@@ -1,29 +1,29 @@
 import type { TextFilter } from './known-secrets.ts'
 import { textRedactor } from './redact.ts'
 
-/** The most UTF-16 code units of an unfinished line that are held back. A runner sends no more than 64 KB of what one call prints. */
+/** The most UTF-16 code units of an unfinished line that are held back. A runner sends at most 64 KB of a call's output. */
 const HELD_MAX = 64 * 1024
 
 /**
- * Filters a text that comes in parts. A part can end within a secret. So an unfinished line is held back, and a text that can be
- * the beginning of a secret of the call. The work for a part grows with its length only.
+ * Removes secrets from a text that arrives in parts. A part can end within a secret. So an unfinished line is held back, and so
+ * is a text that can be the beginning of a known secret of the call. The work for a part grows only with its length.
  */
 export class FilteredLines {
   readonly #known: ReturnType<TextFilter['open']>
   readonly #redactor = textRedactor()
-  /** The unfinished line. */
+  /** The unfinished line, which is held back. */
   #held = ''
 
   constructor(filter: TextFilter) {
     this.#known = filter.open()
   }
 
-  /** Takes the next part. Returns what can be shown now, which may be empty. */
+  /** Takes the next part. Returns the text that can be shown now, which may be empty. */
   take(part: string): string {
     return this.#lines(this.#known.take(part))
   }
 
-  /** Returns the rest. */
+  /** Ends the text. Returns the rest of it. */
   end(): string {
     const lines = this.#lines(this.#known.end())
     const rest = this.#held

@@ -7,25 +7,25 @@ import { NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
 /** Removes secrets from texts. */
 export type TextFilter = {
   (text: string): string
-  /** Removes the known secrets from one more text, which comes in pieces. With too many secrets, nothing of it stays. */
+  /** Opens a filter for a text that arrives in parts. If there are too many secrets, the filter removes the whole text. */
   readonly open: () => Pick<PrintedSecrets, 'take' | 'end'>
 }
 
-/** A shorter value would be found in many words that are no secrets. */
+/** The fewest characters of a known secret. A shorter value would be found in many words that are not secrets. */
 const LENGTH_MIN = 4
 
-/** The most secrets that a text is looked through for. With more, nothing of the text stays. */
+/** The most secrets that are searched in a text. If there are more, the whole text is removed. */
 const SECRETS_MAX = 200
-/** The UTF-16 code units of all spellings of these secrets. To prepare the search for so many takes up to 20 ms. */
+/** The most UTF-16 code units of all spellings of these secrets. Preparing the search for so many takes up to 20 ms. */
 const SPELLED_LENGTH_MAX = 262_144
 
-/** UTF-16 code units. No call prints a longer text, so longer spellings are not looked for. */
+/** The most UTF-16 code units of a spelling that is searched. No call prints a longer text. */
 const PRINTED_LENGTH_MAX = 65_536
 
 /**
- * Removes secrets from what a tool prints: those that can be recognised, and those that its caller has sent. The latter are the
- * parts of the arguments that a record leaves out. They are found as they are, as JSON, percent-encoded and in base64. `lengthMax`
- * is the length of the longest text.
+ * Makes a filter that removes secrets from the output of a tool. It removes secrets that can be recognized, and secrets that the
+ * caller has sent. The second kind are the parts of the arguments that a record leaves out. They are found unchanged, as JSON,
+ * percent-encoded and in base64. `lengthMax` is the length of the longest text.
  */
 export function printedFilter(
   args: JsonObject,
@@ -56,7 +56,7 @@ export function printedFilter(
   return Object.assign(filter, { open })
 }
 
-/** Shows nothing of a text. */
+/** A filter that removes the whole text. */
 class NothingPrinted {
   #isAnything = false
 
@@ -71,17 +71,17 @@ class NothingPrinted {
 }
 
 function collect(removed: string, found: Set<string>): void {
-  // A part of the secret may have been removed before.
+  // Other redactions may have removed a part of the secret before, so it is split there.
   for (const part of removed.split(REDACTED)) {
     const secret = part.trim()
-    // The user and the password of a URL.
+    // In a URL, the secret is a user and a password. The password alone is a secret too.
     const password = secret.slice(secret.indexOf(':') + 1)
     for (const one of new Set([part, secret, password])) if (one.length >= LENGTH_MIN) found.add(one)
   }
 }
 
 /**
- * The spellings of a secret: as it is, in JSON with and without letters outside ASCII, percent-encoded as JavaScript and Python do,
+ * The spellings of a secret: unchanged, as JSON with and without escaped letters, percent-encoded as in JavaScript and in Python,
  * and in base64.
  */
 function spellings(secret: string): readonly string[] {

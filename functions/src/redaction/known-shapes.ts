@@ -1,19 +1,20 @@
 import { REDACTED, type Removed } from './redacted.ts'
 
 /**
- * Secrets by their shape. The first group of a pattern is kept. Callers choose the texts, so every pattern takes linear time: it
- * begins at the start of a word only, and repeats one class of characters.
+ * Patterns of secrets that have a known shape. The first group of a pattern stays in the text. Strangers choose the texts, so
+ * every pattern must take linear time. A pattern therefore only begins at the start of a word, and repeats one class of
+ * characters.
  */
 const SHAPES: readonly RegExp[] = [
-  // Headers whose whole line is secret.
+  // Headers whose whole value is a secret.
   /(\b(?:authorization|proxy-authorization|cookie|set-cookie)["']?[^\S\n]{0,3}[:=][^\S\n]{0,3})[^\r\n"'{}]+/gi,
-  // The user and the password of a URL, up to the last `@` before its path: a password can have one.
+  // The user and the password of a URL, up to the last `@` before its path, because a password can contain an `@`.
   /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'<>]{1,1024}(?=@)/gi,
   /()(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*){1,3}/g,
   /()(?<![\w-])(?:sk|pk|rk)[-_][\w-]{12,}/g,
   /()(?<![\w-])(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|xox[a-z]-|xapp-|ya29\.|SG\.|AIza)[\w.-]{10,}/g,
   /()(?<![\w-])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}/g,
-  // The addresses of webhooks and bots, which are their own passwords.
+  // The addresses of webhooks and bots. Whoever knows such an address can use it.
   /(hooks\.slack\.com\/|discord(?:app)?\.com\/api\/webhooks\/|api\.telegram\.org\/bot)[\w/:-]{8,}/gi,
   /(\b(?:bearer|basic)[^\S\n]+)[\w.~+/=-]{8,}/gi,
 ]
@@ -21,11 +22,11 @@ const SHAPES: readonly RegExp[] = [
 const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----/
 const KEY_END = /-----END [A-Z0-9 ]{0,60}-----/
 
-/** The word before a token that stands on a later line. */
+/** Matches the word before a token that follows on a later line. */
 const TOKEN_BELOW = /\b(?:bearer|basic)[^\S\n]*\n\s*/gi
 const TOKEN = /^(\s*)[\w.~+/=-]{8,}/
 
-/** Removes secrets with a known shape from a text that comes in whole lines. */
+/** Removes secrets with a known shape from a text that arrives in whole lines. */
 export class KnownShapes {
   readonly #removed: Removed | undefined
   #isInKey = false
@@ -35,12 +36,12 @@ export class KnownShapes {
     this.#removed = removed
   }
 
-  /** True if the next lines can begin with the rest of a secret. */
+  /** True if the next lines may begin with the rest of a secret. */
   get isOpen(): boolean {
     return this.#isInKey || this.#awaitsToken
   }
 
-  /** What is left of the lines. After each key a new part begins, however the lines come. */
+  /** Yields the lines without secrets, in parts. A private key ends a part, and the text after it is searched separately. */
   *take(lines: string): Generator<string> {
     let rest = lines
     while (rest !== '') {

@@ -1,22 +1,27 @@
-/** The most UTF-16 code units of a name, so that the work grows with the text only. Of a longer name the last are read. */
+/**
+ * The most UTF-16 code units of a name that are read. Only the end of a longer name is read, so the time is linear in the text.
+ */
 const NAME_LENGTH_MAX = 64
 
-/** The same for the name as it is written. A letter takes up to nine units if it is percent-encoded twice. */
+/**
+ * The same limit for the name as it is spelled in the text. A letter takes up to nine units if it is percent-encoded several
+ * times.
+ */
 const WRITTEN_LENGTH_MAX = 256
 
 /** The most backslashes before a quote, which can be escaped in JSON inside of JSON. */
 const BACKSLASHES_MAX = 4
 
-/** The most blanks between a name and its sign. They are rare. */
+/** The most blanks between a name and its sign. Blanks there are rare. */
 const BLANKS_MAX = 3
 
-/** A name in a text, and where it begins. */
+/** A name in a text, and the position where it begins. */
 type FoundName = { readonly name: string; readonly start: number }
 
 /**
- * The name before a sign such as `=`, `:` or `>` at `end`. It can be that of a query, a header, a setting, a line of a log or a
- * program. Blanks and a quote can stand between them. The quote and the letters of the name can be escaped or percent-encoded.
- * Nothing before `from` is read.
+ * The name before a sign such as `=`, `:` or `>` at `end`. It can be the name of a query parameter, a header, a setting, or a
+ * value that a program prints. Blanks and a quote can stand between the name and the sign. The quote and the letters of the name
+ * can be escaped or percent-encoded. Text before `from` is not read.
  */
 export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
   let at = end
@@ -32,7 +37,7 @@ export function nameBefore(text: string, from: number, end: number): FoundName |
       start -= 1
       isEncoded = true
     } else {
-      // The digits of an encoded separator are no letters.
+      // The digits after `%` belong to an encoded separator, so they are not letters of the name.
       if (text[start - 1] === '%' && last - start >= 2) start += 2
       break
     }
@@ -42,7 +47,7 @@ export function nameBefore(text: string, from: number, end: number): FoundName |
   return { name: (isEncoded ? decoded(written) : written).slice(-NAME_LENGTH_MAX), start }
 }
 
-/** Where the quote begins that ends at `end`, with its backslashes. `end` if there is none. */
+/** The position where the quote that ends at `end` begins, including its backslashes. `end` if there is no quote. */
 function quoteBefore(text: string, from: number, end: number): number {
   const isQuote = end > from && /["']/.test(text.charAt(end - 1))
   if (!isQuote) {
@@ -54,7 +59,7 @@ function quoteBefore(text: string, from: number, end: number): number {
   return start
 }
 
-/** The UTF-16 code units of the blank before `at`, which can be encoded as in a query. 0 if there is none. */
+/** The number of UTF-16 code units of the blank before `at`, which can be encoded as in a query. 0 if there is no blank. */
 function blankBefore(text: string, from: number, at: number): number {
   if (at <= from) return 0
   if (isBlank(text.charCodeAt(at - 1)) || text[at - 1] === '+') return 1
@@ -65,7 +70,7 @@ function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x09 || unit === 0x0d || unit === 0xa0
 }
 
-/** The UTF-16 code units of the letter, the digit, or the `_`, `.` or `-` before `end`. 0 for any other character. */
+/** The number of UTF-16 code units of the letter, digit, `_`, `.` or `-` before `end`. 0 for any other character. */
 function letterBefore(text: string, end: number): number {
   const unit = text.charCodeAt(end - 1)
   if (unit < 0x80) return isAsciiLetter(unit) ? 1 : 0
@@ -79,7 +84,7 @@ function isLetter(character: string): boolean {
   return /^[\p{L}\p{N}]$/u.test(character)
 }
 
-/** What is known of each UTF-16 code unit, because the pattern takes ten times as long as to look it up. */
+/** For each UTF-16 code unit, whether it is a letter. The pattern would take ten times as long as this table. */
 const LETTERS = new Uint8Array(0x1_0000)
 const [UNKNOWN, LETTER, OTHER] = [0, 1, 2]
 
@@ -89,22 +94,22 @@ function isAsciiLetter(unit: number): boolean {
   return (lower >= 0x61 && lower <= 0x7a) || isDigit || unit === 0x5f || unit === 0x2d || unit === 0x2e
 }
 
-/** True for the `%` or `\` with which an encoded letter begins. An encoded sign or separator ends the name. */
+/** True for the `%` or `\` that begins an encoded letter. An encoded sign or separator ends the name. */
 function isEncodedLetter(text: string, at: number, end: number): boolean {
   if (text[at] !== '%' && text[at] !== '\\') return false
   const code = ENCODED.exec(text.slice(at, Math.min(end, at + ENCODED_LENGTH_MAX)))
   if (!code) return false
   const [, percent, short, long] = code
   const unit = Number.parseInt(percent ?? short ?? long ?? '', 16)
-  // `%25` is the sign of a further encoding.
+  // `%25` is an encoded `%`, which begins a further encoding.
   return unit >= 0x80 || (percent !== undefined && unit === 0x25) || isAsciiLetter(unit)
 }
 
 const ENCODED = /^(?:%(?:25){0,3}([0-9a-f]{2})|\\x([0-9a-f]{2})|\\u([0-9a-f]{4}))/i
-/** The UTF-16 code units of one letter that is encoded four times: `%252525` and two digits. */
+/** The most UTF-16 code units of one encoded letter: `%252525` and two digits. */
 const ENCODED_LENGTH_MAX = 9
 
-/** The name without its encodings. What cannot be decoded stays. */
+/** Decodes the letters of a name. Parts that cannot be decoded stay unchanged. */
 function decoded(written: string): string {
   const unescaped = written.replaceAll(
     /\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/gi,

@@ -5,52 +5,58 @@ import { isCountName, isLabel, isLabelled, isSecretName } from './secret-names.t
 import { openValueEnd, valueEnd, type OpenValue, type ValueEnd } from './secret-value.ts'
 import { isBelowKey, keyColumn, lastLine, lineAt } from './yaml-lines.ts'
 
-/** The sign of `name=value`, `name: value`, `"name" => "value"` and `<name>value`. It can be percent-encoded, or as wide as a Chinese letter. */
+/**
+ * Matches the sign between name and value in `name=value`, `name: value`, `"name" => "value"` and `<name>value`. The sign can be
+ * percent-encoded, or a full-width character.
+ */
 const SIGN = /[:=：＝]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
 
-/** The rest of a line whose value stands on the next lines. In YAML it may have a tag, an anchor, `|` or `>`, and a comment. */
+/**
+ * Matches the rest of a line whose value is on the next lines. In YAML the line may have a tag, an anchor, `|` or `>`, and a
+ * comment.
+ */
 const VALUE_BELOW = /((?:[!&]\S{1,64}[^\S\n]*){0,2})([|>][-+0-9]{0,2}(?:[^\S\n]+#[^\n]*)?)?[^\S\n]*(?:\n|$)/y
 
-/** The blank lines between the name of a secret and its value. A line that is further away belongs to something else. */
+/** The most blank lines between the name of a secret and its value. A text after more blank lines is not the value. */
 const BLANK_LINES_MAX = 2
 
-/** Names of headers whose whole line is secret. */
+/** Matches names of headers whose whole line is a secret. */
 const WHOLE_LINE = /cookie|authorization/i
 
-/** A value on the next lines. `column` is that of its key in YAML, or -1. */
+/** A value on the next lines. `column` is the column of its key in YAML, or -1. */
 type Below = {
   readonly kind: 'below'
   readonly column: number
   readonly blanksLeft: number
   readonly isWholeLine: boolean
-  /** True after `|` and `>`: no list follows. */
+  /** True after `|` and `>`: the value is a text, and not a list. */
   readonly isText: boolean
 }
 
-/** Lines that are indented more than the key. */
+/** A value in lines that are indented more than its key. */
 type Block = Pick<Below, 'column' | 'isText'> & { readonly kind: 'block'; readonly isShown: boolean }
 
-/** How far the value of a label may be: `name: password` and then `value: …`. */
+/** The most lines from a label (`name: password`) to its value (`value: …`). */
 const LABELLED_WITHIN_LINES = 2
 
-/** Removes the values of names that look like secrets from a text that comes in whole lines. */
+/** Removes the values of names that look like secrets. The text arrives in whole lines. */
 export class NamedSecrets {
   readonly #removed: Removed | undefined
   #open: OpenValue | Below | Block | undefined
   #labelLines = 0
-  /** The beginning of the line within which the last text ended. It is empty if the text ended with its line. */
+  /** The beginning of the unfinished line at the end of the last text. Empty if the text ended with a whole line. */
   #lineBefore = ''
 
   constructor(removed?: Removed) {
     this.#removed = removed
   }
 
-  /** True if the next lines can begin with a secret, or with the rest of one. */
+  /** True if the next lines may begin with a secret, or with the rest of a secret. */
   get awaitsValue(): boolean {
     return this.#open !== undefined
   }
 
-  /** True if the next text depends on the earlier one. */
+  /** True if the result for the next text depends on the previous text. */
   get isOpen(): boolean {
     return this.awaitsValue || this.#labelLines > 0
   }
@@ -79,13 +85,13 @@ export class NamedSecrets {
     return shown.end()
   }
 
-  /** Removes the value of a name. Returns where to go on. */
+  /** Removes the value of a name. Returns the position after the value. */
   #value(text: string, named: Named, shown: ReplacedText): number {
     const at = afterBlanks(text, named.end)
     const below = matched(VALUE_BELOW, text, at)
     if (below) {
       const [all, tag = '', indicator] = below
-      // A text that looks like a tag or an anchor can be the secret.
+      // A text with the shape of a tag or an anchor may be the secret itself, so it is removed.
       if (tag !== '') this.#replace(shown, at, at + tag.trimEnd().length, REDACTED)
       this.#open = {
         kind: 'below',
@@ -104,7 +110,7 @@ export class NamedSecrets {
     return end
   }
 
-  /** Goes on with a value that an earlier line has left open. Returns the place where it ends. */
+  /** Removes the rest of a value that an earlier line has left open. Returns the position where it ends. */
   #goOn(text: string, from: number, shown: ReplacedText): number {
     let at = from
     while (this.#open && at < text.length) {
@@ -147,7 +153,7 @@ export class NamedSecrets {
       this.#open = undefined
       return at
     }
-    // One line stands for all.
+    // The first line of the block becomes one placeholder. All further lines are removed.
     if (open.isShown) this.#replace(shown, at, line.next, '')
     else this.#replace(shown, line.start, line.end, REDACTED)
     this.#open = { ...open, isShown: true }
@@ -159,7 +165,7 @@ export class NamedSecrets {
     if (!this.#removed) return
     const unquoted = /^(?:[bBrRuUfF]{0,2}|\\{1,4})(["'])([^]*?)\\{0,4}\1?$/.exec(secret)?.[2]
     this.#removed(unquoted ?? secret)
-    // An item of a list or a mapping has its own value.
+    // If the removed line is an item of a list or a mapping, its value alone is a secret too.
     const [, item] = /^(?:-[^\S\n]+)?(?:["']?[^\s:"']{1,64}["']?:[^\S\n]+)?(\S[^]*)$/.exec(secret) ?? []
     if (item !== undefined && item !== secret) this.#removed(item)
   }
@@ -167,7 +173,7 @@ export class NamedSecrets {
 
 type Named = { readonly name: string; readonly start: number; readonly sign: string; readonly end: number }
 
-/** True for `<name>` and `<prefix:name>`. */
+/** True if the name is in a tag: `<name>` or `<prefix:name>`. */
 function isTag(text: string, { start, sign }: Named): boolean {
   return sign === '>' && /<(?:[\w.-]{1,64}:)?$/.test(text.slice(Math.max(0, start - 66), start))
 }
@@ -180,7 +186,7 @@ function tagEnd(text: string, at: number): number {
   return at + (/^[^<\n]*/.exec(text.slice(at))?.[0].length ?? 0)
 }
 
-/** The index after so many more line breaks. Beyond the text, each line break counts as one character. */
+/** The position after `count` more line breaks. Line breaks after the end of the text count as one character each. */
 function endOfLines(text: string, from: number, count: number): number {
   let end = count > 0 ? from : 0
   for (let left = count; left > 0; left -= 1) {
@@ -197,7 +203,7 @@ function afterBlanks(text: string, at: number): number {
 
 const BLANKS = /[^\S\n]*/y
 
-/** The word at the beginning of a value. */
+/** The first word of a value. */
 function wordAt(text: string, at: number): string {
   return matched(WORD, text, afterBlanks(text, at))?.[1] ?? ''
 }

@@ -2,24 +2,24 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
- * Removes known secrets from a text that comes in pieces of any size. Only a text that may be the beginning of a secret is held
- * back. The work for a piece grows with its length only.
+ * Removes known secrets from a text that arrives in parts of any size. Only a text that may be the beginning of a secret is held
+ * back. The work for a part grows only with its length.
  */
 export class PrintedSecrets {
   readonly #needles: Needles
   #state = START
-  /** The pieces that are held back, and where they begin in the whole text. */
+  /** The parts that are held back, and the position in the whole text where they begin. */
   readonly #held = new Fifo<string>()
   #heldFrom = 0
   #end = 0
-  /** The parts of what is held back that are secrets, in their order. They do not overlap. */
+  /** The secrets in the parts that are held back, in their order. They do not overlap. */
   readonly #found = new Fifo<{ readonly from: number; readonly end: number }>()
 
   constructor(needles: Needles) {
     this.#needles = needles
   }
 
-  /** Takes the next piece. Returns what is certain by now, without secrets. */
+  /** Takes the next part. Returns the text that certainly contains no beginning of a secret, with all secrets replaced. */
   take(piece: string): string {
     if (this.#needles.count === 0) return piece
     this.#held.push(piece)
@@ -31,17 +31,17 @@ export class PrintedSecrets {
     }
     const certain = this.#end - this.#needles.open(this.#state)
     const { last } = this.#found
-    // A secret can go on to be a part of a longer one.
+    // A secret is held back too if it may become a part of a longer secret.
     return this.#show(last && last.end > certain ? Math.min(certain, last.from) : certain)
   }
 
-  /** Returns the rest. */
+  /** Ends the text. Returns the rest of it. */
   end(): string {
     this.#state = START
     return this.#show(this.#end)
   }
 
-  /** A secret begins at `from` and ends here. */
+  /** Notes a secret that begins at `from` and ends at the present position. Overlapping secrets become one. */
   #find(from: number): void {
     let first = from
     for (let { last } = this.#found; last && last.end > first; { last } = this.#found) {
@@ -63,7 +63,7 @@ export class PrintedSecrets {
     return shown.join('')
   }
 
-  /** Moves the text before `end` from what is held back to `shown`. */
+  /** Drops the text before `end` from the parts that are held back. Adds the dropped text to `shown`, if `shown` is given. */
   #drop(end: number, shown?: string[]): void {
     for (
       let piece = this.#held.first;
@@ -79,7 +79,7 @@ export class PrintedSecrets {
   }
 }
 
-/** A list whose first item can be dropped without moving the others. */
+/** A queue. Dropping the first item does not move the others. */
 class Fifo<Item> {
   readonly #items: Item[] = []
   #start = 0

@@ -9,31 +9,36 @@ import { mayHoldSecret, TextRedactor } from './text-redactor.ts'
 
 export { REDACTED } from './redacted.ts'
 
-/** The levels of JSON inside strings that are read. A string inside them that looks like JSON is removed whole. */
+/**
+ * How many levels of JSON in strings are read. On a deeper level, a string that is the JSON of an object or a list is removed
+ * completely.
+ */
 const NESTED_MAX = 4
 
-/** Values nested deeper are removed. Arguments have at most 32 levels; JSON inside a string can have more. */
+/**
+ * The deepest level of a value. Deeper values are removed. Arguments have at most 32 levels, but JSON in a string can have more.
+ */
 const DEPTH_MAX = 64
 
-/** The text without the secrets that can be recognised, also in JSON inside it. */
+/** Removes recognized secrets from a text, also in JSON that the text contains. */
 export function redactText(text: string, removed?: Removed): string {
   return new Redaction(removed).text(text, 0)
 }
 
-/** As `redactText`, for a text that comes in whole lines. */
+/** Makes a redactor that does the same as `redactText`, for a text that arrives in whole lines. */
 export function textRedactor(): TextRedactor {
   return new Redaction().lines(0)
 }
 
 /**
- * The value without secrets: values under names that look like secrets, texts with the shape of tokens, and what the schema marks
- * as sensitive. Returns the same object if it holds none.
+ * Removes secrets from a value: values under names that look like secrets, texts with the shape of tokens, and parts that the
+ * schema marks as sensitive. Returns the same object if it contains no secrets.
  */
 export function redact(value: JsonValue, marks: Sensitivity = NOT_SENSITIVE, removed?: Removed): JsonValue {
   return new Redaction(removed).value(value, marks, 0, 0)
 }
 
-/** One redaction. It tells what it removes. */
+/** One redaction. It reports each removed secret to `removed`. */
 class Redaction {
   readonly #removed: Removed | undefined
 
@@ -41,7 +46,7 @@ class Redaction {
     this.#removed = removed
   }
 
-  /** `nested` counts the texts of JSON around this one, and `depth` the lists and objects. */
+  /** `nested` is the number of JSON texts around the value. `depth` is the number of lists and objects around it. */
   value(value: JsonValue, marks: Sensitivity, nested: number, depth: number): JsonValue {
     if (isSensitive(marks)) return value === null ? null : this.#whole(value)
     if (typeof value === 'string') return this.text(value, nested)
@@ -60,7 +65,7 @@ class Redaction {
     return new TextRedactor((json) => this.#json(json, nested), this.#removed)
   }
 
-  /** The text if it is the JSON of an object or a list, without secrets. Undefined if it is not. */
+  /** The text without secrets, if it is the JSON of an object or a list. Otherwise undefined. */
   #json(text: string, nested: number): string | undefined {
     if (!/^\s*[{[]/.test(text)) return undefined
     const value = parsedJson(text)
@@ -68,7 +73,7 @@ class Redaction {
     if (nested >= NESTED_MAX) return this.#whole(text)
     const redacted = this.value(value as JsonValue, NOT_SENSITIVE, nested + 1, 0)
     if (redacted !== value) return JSON.stringify(redacted)
-    // Of two members with one name, only the last one was looked at, and the text has both.
+    // If the text has two members with the same name, only the last one was checked. So the whole text is removed.
     return scanJson(text, Infinity) ? this.#whole(text) : text
   }
 
@@ -82,7 +87,10 @@ class Redaction {
     return isChanged ? redacted : list
   }
 
-  /** An item that follows the name of its secret: of headers `["Authorization", "…"]`, or of a command `["--password", "…"]`. */
+  /**
+   * The redacted item, if the item before it names a secret, as in headers (`["Authorization", "…"]`) or commands
+   * (`["--password", "…"]`). Otherwise undefined.
+   */
   #listed(list: readonly JsonValue[], index: number): JsonValue | undefined {
     const item = list[index] ?? null
     if (namesNext(list, index - 1)) return this.#secret(item)
@@ -95,7 +103,7 @@ class Redaction {
   #object(object: JsonObject, marks: Sensitivity, nested: number, depth: number): JsonObject {
     let isChanged = false
     const entries = Object.entries(object)
-    // {"name": "Authorization", "value": "…"}
+    // The object is a label of a secret, such as {"name": "Authorization", "value": "…"}.
     const isSecretLabel = entries.some(([key, member]) => isLabel(key) && isShortSecretName(member))
     const members = entries.map(([key, member]): [string, JsonValue] => {
       const isSecret = isSecretName(key) || (isSecretLabel && isLabelled(key))
@@ -110,7 +118,7 @@ class Redaction {
     return isChanged ? Object.fromEntries(members) : object
   }
 
-  /** The value under the name of a secret. Null, true and false reveal nothing. */
+  /** Removes the value under the name of a secret. Null, true and false stay, because they reveal nothing. */
   #secret(value: JsonValue): JsonValue {
     return value === null || typeof value === 'boolean' || value === '' ? value : this.#whole(value)
   }
@@ -121,13 +129,13 @@ class Redaction {
   }
 }
 
-/** The texts and numbers in a value. */
+/** All texts and numbers in a value. */
 function textsIn(value: JsonValue): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** True if the item is the name of a secret that follows it. */
+/** True if the item at `index` is a name whose secret is the next item. */
 function namesNext(list: readonly JsonValue[], index: number): boolean {
   const item = list[index]
   if (!isShortSecretName(item)) return false
@@ -139,15 +147,16 @@ function isShortSecretName(value: JsonValue | undefined): value is string {
 }
 
 /**
- * The most UTF-16 code units of canonical JSON that a record has of a call's arguments. For longer arguments it also has the hash.
+ * The most UTF-16 code units of a call's arguments in a record, as canonical JSON. For longer arguments, the record also has a
+ * hash.
  */
 const ARGUMENTS_LENGTH_MAX = 8 * 1024
-/** A text in longer arguments is cut to so many UTF-16 code units, so that a record is small. */
+/** If the arguments are longer, each of their texts is cut to this many UTF-16 code units, so that a record stays small. */
 const CUT_LENGTH_MAX = 256
 
 /**
- * The arguments as a record has them, and the sha256 of their canonical JSON. Secrets are replaced before the hash, because the hash of
- * a short secret could be guessed. Long arguments are cut after it.
+ * The arguments for a record, and the sha256 of their canonical JSON. Secrets are replaced before the hash is computed, because a
+ * short secret could be guessed from a hash. Long arguments are cut after it.
  */
 export function recordedArguments(args: JsonObject, marks: Sensitivity) {
   const redacted = redact(args, marks)

@@ -2,7 +2,7 @@ import type { JsonValue } from '@toolrack/contract'
 import { logOf, type Log } from '../log.ts'
 import { redact, redactText } from './redact.ts'
 
-/** The log without the secrets that can be recognised in its messages and fields. */
+/** A log that removes recognized secrets from its messages and fields. */
 export function redactedLog(log: Log): Log {
   return logOf((level, message, fields) => {
     const safe = fields && (redact(fields as { [field: string]: JsonValue }) as typeof fields)

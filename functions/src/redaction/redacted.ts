@@ -1,5 +1,5 @@
-/** Stands in place of a secret. */
+/** The text that replaces a secret. */
 export const REDACTED = '[redacted]'
 
-/** Hears of each secret that is removed. */
+/** Called with each secret that is removed. */
 export type Removed = (secret: string) => void

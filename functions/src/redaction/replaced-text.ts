@@ -1,4 +1,4 @@
-/** A text of which parts are replaced, from its start to its end. */
+/** Replaces parts of a text, from its start to its end. */
 export class ReplacedText {
   readonly #text: string
   readonly #pieces: string[] = []
@@ -8,7 +8,7 @@ export class ReplacedText {
     this.#text = text
   }
 
-  /** Puts a text in place of a part. Returns what was there. */
+  /** Replaces a part by the text `by`. Returns the old text of the part. */
   put(from: number, to: number, by: string): string {
     this.#pieces.push(this.#text.slice(this.#from, from), by)
     this.#from = to

@@ -1,8 +1,8 @@
 import { readableName } from '@toolrack/contract'
 
 /**
- * Names of fields and parameters that hold secrets, in lower case and without `-`, `_`, `.` and blanks. The last line has the word
- * for a password in other languages.
+ * Matches the names of fields and parameters that contain secrets, in lower case and without `-`, `_`, `.` and blanks. The last
+ * line has the word for a password in other languages.
  */
 const SECRET_NAME = new RegExp(
   [
@@ -13,19 +13,16 @@ const SECRET_NAME = new RegExp(
   ].join('|'),
 )
 
-/** A name whose last word is short for a password: `DB_PASS`, `userPwd`. Not `bypass`. */
+/** Matches a name whose last word is an abbreviation of "password": `DB_PASS`, `userPwd`. Does not match `bypass`. */
 const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
 
-/**
- * A longer name with letters outside ASCII counts as the name of a secret. To put its letters into their usual order takes
- * quadratic time.
- */
+/** A longer name with letters outside ASCII counts as the name of a secret. Its normalization would take quadratic time. */
 const OTHER_LETTERS_LENGTH_MAX = 256
 
-/** The length of the shortest of these names. */
+/** The length of the shortest name of a secret. */
 const LENGTH_MIN = 2
 
-/** Numbers of tokens are no secrets: `max_tokens`, `tokenCount`. */
+/** Matches names for a number of tokens, which is not a secret: `max_tokens`, `tokenCount`. */
 const COUNT_NAME = /tokens$|token(?:count|limit|budget)/
 
 export function isSecretName(name: string): boolean {
@@ -33,7 +30,8 @@ export function isSecretName(name: string): boolean {
   if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
   if (!/[^ -~]/.test(name)) return false
   if (name.length > OTHER_LETTERS_LENGTH_MAX) return true
-  // Letters of other widths and accents in several forms, and then also invisible characters and letters that look alike.
+  // The name is compared twice: once with normalized widths and accents, and once also without invisible characters and with
+  // look-alike letters replaced.
   const normalised = name.normalize('NFKC')
   const readable = readableName(name)
   return (
@@ -46,12 +44,12 @@ export function isCountName(name: string): boolean {
   return COUNT_NAME.test(plainName(name))
 }
 
-/** True for the name of a member that says what another member has: `{"name": "Authorization", "value": "…"}`. */
+/** True for the name of a member whose value says what another member contains: `{"name": "Authorization", "value": "…"}`. */
 export function isLabel(name: string): boolean {
   return /^(?:name|key|header|field|variable)$/i.test(name)
 }
 
-/** True for the name of that other member. */
+/** True for the name of the other member, which contains the value. */
 export function isLabelled(name: string): boolean {
   return /^(?:value|val|content)$/i.test(name)
 }

@@ -1,14 +1,14 @@
 import { REDACTED } from './redacted.ts'
 
-/** How the value of a secret ends. An open value goes on after the end of the text. */
+/** The position where a secret's value ends. With `open`, the value continues after the end of the text. */
 export type ValueEnd = { readonly end: number; readonly open?: OpenValue }
 
-/** A value that goes on: within quotes, up to the same ones, or within brackets of this depth. */
+/** A value that continues after the text. It is in quotes and ends with the same quotes, or it is in brackets of this depth. */
 export type OpenValue =
   | { readonly kind: 'quotes'; readonly quotes: string; readonly linesLeft: number }
   | { readonly kind: 'brackets'; readonly depth: number; readonly quote: string; readonly linesLeft: number }
 
-/** The most lines of a value in quotes or brackets. If there are more, they are not taken for quotes or brackets. */
+/** The most lines of a value in quotes or brackets. A longer text is not treated as quoted or bracketed. */
 const VALUE_LINES_MAX = 50
 
 const TRIPLE = /[bBrRuUfF]{0,2}("""|''')/y
@@ -34,7 +34,7 @@ export function valueEnd(text: string, at: number): ValueEnd {
   return { end: at + value.length }
 }
 
-/** The end of a value that began in an earlier text. */
+/** The end of a value that an earlier text has left open. */
 export function openValueEnd(text: string, at: number, open: OpenValue): ValueEnd {
   if (open.kind === 'quotes') return quotesEnd(text, at, open.quotes, open.linesLeft)
   return bracketsEnd(text, at, open)
@@ -45,7 +45,7 @@ function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** A backslash escapes a quote, but not three of them. */
+/** The end of a quoted text. A backslash escapes a single quote, but not a triple quote. */
 function quotesEnd(text: string, from: number, quotes: string, linesMax: number): ValueEnd {
   let linesLeft = linesMax
   for (let at = from; at < text.length; at += 1) {
@@ -60,7 +60,7 @@ function quotesEnd(text: string, from: number, quotes: string, linesMax: number)
   return { end: text.length, open: { kind: 'quotes', quotes, linesLeft } }
 }
 
-/** Brackets within quotes do not count. Quotes end with their line. */
+/** The end of a text in brackets. Brackets within quotes do not count. A quote that is not closed ends with its line. */
 function bracketsEnd(text: string, from: number, open: OpenValue & { readonly kind: 'brackets' }): ValueEnd {
   let { depth, quote, linesLeft } = open
   for (let at = from; at < text.length; at += 1) {

@@ -6,7 +6,10 @@ export const SENSITIVE = 'x-sensitive'
 
 const MESSAGE = `${SENSITIVE} must be true or false; with another value nobody knows whether the value is a secret`
 
-/** A fault for each schema in which `x-sensitive` is no boolean. The schema must be measured first, because this is recursive. */
+/**
+ * A fault for each schema in which `x-sensitive` is not true or false. The function is recursive, so the depth of the schema must
+ * be checked before.
+ */
 export function sensitiveFaults(schema: JsonObject, path: SchemaPath = []): readonly JsonFault[] {
   const mark = schema[SENSITIVE]
   const own = mark === undefined || typeof mark === 'boolean' ? [] : [faultAt([...path, SENSITIVE], MESSAGE)]

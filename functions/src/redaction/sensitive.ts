@@ -8,7 +8,7 @@ import {
 } from '@toolrack/contract'
 import { SENSITIVE } from './sensitive-keyword.ts'
 
-/** Which parts of a value its schema marks as sensitive. */
+/** Tells which parts of a value its schema marks as sensitive. */
 export type Sensitivity = {
   readonly isMarked: boolean
   readonly property: (name: string) => Sensitivity
@@ -25,51 +25,53 @@ export function isSensitive({ isMarked }: Sensitivity): boolean {
   return isMarked
 }
 
-/** A definition without these texts marks nothing. */
+/** Matches a text that every definition with a mark contains. */
 const MAY_MARK = /x-sensitive|writeOnly|password/
 
 /** Keywords whose schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'then', 'else', 'if', 'not'] as const
 
-/** Keywords of which each member applies to the same value under a condition. Members of `dependencies` may be lists of names. */
+/**
+ * Keywords whose members are schemas for the same value under a condition. Members of `dependencies` may also be lists of names.
+ */
 const CONDITIONAL = ['dependentSchemas', 'dependencies'] as const
 
-/** Keywords that mark a part of a value which cannot be removed alone: the names of its members, and JSON in a text. */
+/** Keywords whose schemas mark something that cannot be removed alone: the names of members, or JSON in a text. */
 const OF_A_PART = ['propertyNames', 'contentSchema'] as const
 
-/** References that are not followed. With one of them it is not known what a schema marks. */
+/** References that are not followed. A schema with one of them may mark anything. */
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
-/** The most schemas that are looked at for one value. If there are more, every value is taken as sensitive. */
+/** The most schemas that are read for one value. If there are more, the value counts as sensitive. */
 const SCHEMAS_MAX = 1_000
 
-/** The same for all values of one redaction together. Members of which the schema says the same are looked at once. */
-const LOOKS_MAX = 10_000
+/** The most schemas that are read for all values of one redaction. Members with the same schemas are read once. */
+const READS_MAX = 10_000
 
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
 
 /**
- * True for a schema with `x-sensitive: true`, and for a secret as pydantic and OpenAPI write it. A mark that is no boolean may be
- * meant as true. It can only be in a definition that was stored before such marks were refused.
+ * True for a schema with `x-sensitive: true`, or with the mark of a secret from pydantic or OpenAPI. An `x-sensitive` that is not
+ * a boolean counts as true. Only a definition from an older version can have one, because such values are refused now.
  */
 function isMarked({ [SENSITIVE]: mark, format, writeOnly }: JsonObject): boolean {
   if (mark !== undefined) return mark !== false
   return format === 'password' || writeOnly === true
 }
 
-/** True if the value has a marked schema anywhere. */
+/** True if the value contains a marked schema at any depth. */
 function holdsMark(value: JsonValue | undefined): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (isJsonObject(value) && isMarked(value)) || Object.values(value).some(holdsMark)
 }
 
-/** What the text of a definition marks as sensitive. */
+/** The marks in the text of a definition. */
 export function sensitivityOf(definitionText: string): Sensitivity {
   const marked = markedParameters(definitionText)
   return marked ? new Reader(marked).root : NOT_SENSITIVE
 }
 
-/** The schema of the parameters, if it marks anything. */
+/** The schema of the parameters. Undefined if it marks nothing. */
 function markedParameters(definitionText: string): JsonObject | undefined {
   if (!MAY_MARK.test(definitionText)) return undefined
   const definition = parsedJson(definitionText)
@@ -79,10 +81,10 @@ function markedParameters(definitionText: string): JsonObject | undefined {
   return isJsonObject(parameters) && holdsMark(parameters) ? parameters : undefined
 }
 
-/** Looks at a schema for one redaction. */
+/** Reads the marks of a schema for one redaction. */
 class Reader {
   readonly #root: JsonObject
-  #looksLeft = LOOKS_MAX
+  #readsLeft = READS_MAX
 
   constructor(root: JsonObject) {
     this.#root = root
@@ -93,15 +95,15 @@ class Reader {
   }
 
   /**
-   * The marks of a value to which each of these schemas may apply. One schema that marks it is enough, because it is not known
-   * which of them applies.
+   * The marks of a value to which each of these schemas may apply. The value is marked if one of them marks it, because it is not
+   * known which of them applies.
    */
   #ofSchemas(schemas: readonly JsonValue[]): Sensitivity {
     const applied = new Set<JsonObject>()
     const waiting = [...schemas]
     for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
-      this.#looksLeft -= 1
-      if (this.#looksLeft < 0) return MARKED
+      this.#readsLeft -= 1
+      if (this.#readsLeft < 0) return MARKED
       if (!isJsonObject(schema) || applied.has(schema)) continue
       if (applied.size >= SCHEMAS_MAX || isMarked(schema)) return MARKED
       applied.add(schema)
@@ -124,19 +126,22 @@ class Reader {
     const places = Math.max(...found.map(({ prefixItems }) => listOf(prefixItems).length))
     return {
       isMarked: false,
-      property: this.#lookedAtOnce(
+      property: this.#readOnce(
         (name: string) => (names.has(name) ? name : undefined),
         (name) => found.flatMap((schema) => ofProperty(schema, name)),
       ),
-      item: this.#lookedAtOnce(
+      item: this.#readOnce(
         (index: number) => (index < places ? index : undefined),
         (index) => found.flatMap((schema) => ofItem(schema, index)),
       ),
     }
   }
 
-  /** `keyOf` is the same for members of which the schemas say the same. */
-  #lookedAtOnce<Member>(
+  /**
+   * Returns a function that finds the marks of a member. Members with the same result of `keyOf` have the same schemas, which are
+   * read once.
+   */
+  #readOnce<Member>(
     keyOf: (member: Member) => Member | undefined,
     schemasOf: (member: Member) => readonly JsonValue[],
   ): (member: Member) => Sensitivity {
@@ -154,7 +159,7 @@ function ofProperty(schema: JsonObject, name: string) {
   const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
   const named = isJsonObject(properties) && Object.hasOwn(properties, name) ? listOf(properties[name]) : []
   const patterns = membersOf(patternProperties)
-  // Which pattern a name matches is not computed here: patterns run on another engine.
+  // All patterns are used, whether the name matches them or not, because patterns run only in the RE2 engine.
   const others = [...listOf(additionalProperties), ...listOf(unevaluatedProperties)]
   return [...named, ...patterns, ...(named.length > 0 ? [] : others)]
 }
@@ -175,13 +180,13 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [value]
 }
 
-/** A stored definition: its JSON. */
+/** A stored definition. `text` is its JSON. */
 type Stored = { readonly text: string }
 
-/** The schemas that mark anything. A definition that is no longer in the catalog takes its entry along. */
+/** The schemas of parameters that mark anything. When a definition is no longer in the catalog, its entry is freed too. */
 const MARKED_PARAMETERS = new WeakMap<Stored, JsonObject | null>()
 
-/** What the schema of a definition marks, for one redaction. */
+/** The marks in the schema of a definition, for one redaction. */
 export function marksOf(stored: Stored): Sensitivity {
   let marked = MARKED_PARAMETERS.get(stored)
   if (marked === undefined) MARKED_PARAMETERS.set(stored, (marked = markedParameters(stored.text) ?? null))

@@ -3,24 +3,24 @@ import { KnownShapes } from './known-shapes.ts'
 import { NamedSecrets } from './named-secrets.ts'
 import type { Removed } from './redacted.ts'
 
-/** Only a text with one of these can hold a secret, so most texts are not searched. */
+/** Matches texts that may contain a secret. Most texts do not match, so they are not searched further. */
 const MAY_HOLD =
   /[=:：＝{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
 
-/** False for a text that certainly holds no secret. */
+/** False for a text that certainly contains no secret. */
 export function mayHoldSecret(text: string): boolean {
   return MAY_HOLD.test(text)
 }
 
-/** A line that can be JSON, and its end. */
+/** Matches a line that may be JSON, and the end of the line. */
 const JSON_LINE = /^([^\S\n]*[{[][^\n]*[}\]])([^\S\n]*(?:\n|$))/gm
 
-/** The JSON of an object or a list without secrets; undefined for another text. */
+/** Removes the secrets from the JSON of an object or a list. Returns undefined for any other text. */
 export type RedactJson = (text: string) => string | undefined
 
 /**
- * Removes the secrets that can be recognised from a text that comes in whole lines. A secret can go on over several lines, so the
- * lines must come in their order.
+ * Removes recognized secrets from a text that arrives in whole lines. A secret can continue over several lines, so the lines must
+ * arrive in their order.
  */
 export class TextRedactor {
   readonly #redactJson: RedactJson

@@ -1,17 +1,17 @@
-/** The text before the first key of a line in YAML: items of lists and a quote. */
+/** Matches the text before the first key of a line in YAML: blanks, the dashes of list items, and a quote. */
 const BEFORE_KEY = /^[^\S\n]*(?:-[^\S\n]+)*["']?$/
 /** The most characters before a key: its indentation, and the dashes of lists. */
 const BEFORE_KEY_LENGTH_MAX = 256
 
-/** A line of a text, as far as YAML and its like are concerned. */
+/** The facts about one line of a text that matter for YAML and similar formats. */
 export type Line = {
   readonly isBlank: boolean
   readonly indent: number
-  /** Where the first and the last character that is no blank are, and where the next line begins. */
+  /** The positions of the first character that is not blank, of the end of the last one, and of the next line. */
   readonly start: number
   readonly end: number
   readonly next: number
-  /** True for an item of a list, and for a key with or without its value. */
+  /** True for an item of a list. */
   readonly isItem: boolean
   readonly isKey: boolean
 }
@@ -33,12 +33,15 @@ export function lineAt(text: string, at: number): Line {
   }
 }
 
-/** True for a line that YAML takes for a part of the key's value. Items of a list need no indentation. */
+/** True for a line that belongs to the value of a key at `column` in YAML. Items of a list need no indentation. */
 export function isBelowKey({ indent, isItem }: Line, column: number, isText: boolean): boolean {
   return column >= 0 && (indent > column || (!isText && isItem && indent === column))
 }
 
-/** The column of a key that is the first of its line, or -1. `lineBefore` is what the first line of the text goes on with. */
+/**
+ * The column of a key, if the key is the first in its line. Otherwise -1. `lineBefore` is the beginning of the first line, from
+ * an earlier text.
+ */
 export function keyColumn(lineBefore: string, text: string, start: number): number {
   const lineStart = text.lastIndexOf('\n', start - 1) + 1
   const before = (lineStart === 0 ? lineBefore : '') + text.slice(lineStart, start)
@@ -46,7 +49,7 @@ export function keyColumn(lineBefore: string, text: string, start: number): numb
   return before.replace(/["']$/, '').length
 }
 
-/** The unfinished line at the end of a text, as far as `keyColumn` needs it. */
+/** The beginning of the unfinished line at the end of a text. It is only as long as `keyColumn` needs it. */
 export function lastLine(lineBefore: string, text: string): string {
   const lineStart = text.lastIndexOf('\n') + 1
   return ((lineStart === 0 ? lineBefore : '') + text.slice(lineStart)).slice(0, BEFORE_KEY_LENGTH_MAX + 1)

@@ -17,7 +17,7 @@ export class ByName<T> {
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // Added in reverse order, so that an alias of two names belongs to the first of these names in the end.
+    // The entries are added in reverse order. If two names have the same alias, the alias then belongs to the first of them.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })
@@ -33,7 +33,7 @@ export class ByName<T> {
     return alias
   }
 
-  /** Finds an item by its name, or by an alias that needs no hash. */
+  /** Finds an item by its name, or by an alias without a hash. */
   get(name: string): T | undefined {
     return this.#known.get(name)
   }

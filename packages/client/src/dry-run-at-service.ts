@@ -14,18 +14,21 @@ import { resultOrError, type CallBody } from './invoke-at-service.ts'
 import { failureOf } from './run-at-service.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
-/** What a service would do with a call. `rule` is the index of the rule of `owner` that has decided, or null for its default. */
+/**
+ * What a service would do with a call. `rule` is the index of the deciding rule of `owner`, or null if the owner's default
+ * decided.
+ */
 export type DryRun = {
   readonly decision: 'allow' | 'ask'
   readonly owner: { readonly kind: RuleOwner['kind']; readonly id: string } | null
   readonly rule: number | null
-  /** A sentence. */
+  /** The reason as a sentence. */
   readonly reason: string
-  /** What a call of the tool does, as far as it is known. */
+  /** The known effects of a call of the tool. */
   readonly effects: readonly string[]
-  /** The limits of the call. None for a tool that runs in this program. */
+  /** The limits of the call. Empty for a tool that runs in this program. */
   readonly limits: JsonObject
-  /** The approval with which the call would run, or for which it would wait. Missing if there is none. */
+  /** The approval with which the call would run, or for which it would wait. Missing if the call needs no approval. */
   readonly approval?: { readonly id: string; readonly status: 'pending' | 'approved' | 'always' | 'session' }
 }
 
@@ -40,8 +43,8 @@ export const RUNS_HERE: DryRun = {
 }
 
 /**
- * Asks the service what it would do with a call. The decision is the `data` of the result. If the call would be refused, the result
- * is its failure. Nothing runs, whatever happens to the request.
+ * Asks the service what it would do with a call. The decision is the `data` of the result. If the call would be refused, the
+ * result is the failure of this call. The tool never runs, even if the request is lost.
  */
 export async function dryRunAtService(
   service: Service,

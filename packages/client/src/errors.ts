@@ -1,6 +1,6 @@
 import type { ToolResult } from '@toolrack/contract'
 
-/** The code of a ToolsError. Recognise an error by its code, never by its class or its text. */
+/** The code of a ToolsError. Recognize an error by its code, never by its class or its text. */
 export type ToolsErrorCode =
   /** An option, a Runner or a query is not allowed. */
   | 'OPTION_INVALID'
@@ -8,13 +8,13 @@ export type ToolsErrorCode =
   | 'TOKEN_FAILED'
   /** The service refused the request. `status` is 4xx, and `reason` is the code of the service. */
   | 'SERVICE_REFUSED'
-  /** The service is not available, the client remembers no answer of it, and there are no local definitions. */
+  /** The service is not available, the client remembers no answer of the service, and there are no local definitions. */
   | 'SERVICE_UNAVAILABLE'
   /** The alias of a name needs a SHA-256, but `crypto.subtle` is missing. Pages without https do not have it. */
   | 'CRYPTO_MISSING'
   /**
-   * The model's answer contains no list of calls that can be read, or an item that looks like a call of no known format. Or
-   * `complete` did not get one result for each call.
+   * The model's answer contains no readable list of calls, or an item that looks like a call but has no known format. Or
+   * `complete` did not get exactly one result for each call.
    */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
@@ -29,7 +29,7 @@ export type CallResult = {
   readonly result: ToolResult
 }
 
-/** An error that the client reports to its caller. A failed tool is not such an error: it is a result for the model. */
+/** An error that the client reports to its caller. If a tool fails, this is no ToolsError, but a result for the model. */
 export class ToolsError extends Error {
   override readonly name = 'ToolsError'
   readonly code: ToolsErrorCode
@@ -37,7 +37,7 @@ export class ToolsError extends Error {
   readonly status: number | undefined
   /** The code of the service, such as `PARAMETER_INVALID`. */
   readonly reason: string | undefined
-  /** The results of the calls that had ended, if `dispatch` throws after it ran some. `complete` takes them. */
+  /** The results of the calls that ended before `dispatch` threw. `complete` accepts them. */
   readonly results: readonly CallResult[] = []
 
   /** `message` names the fault and what to do. It never repeats a token or a rejected value. */
@@ -57,7 +57,7 @@ export function optionInvalid(fault: string): ToolsError {
   return new ToolsError('OPTION_INVALID', `The option ${fault}.`)
 }
 
-/** Why the client has no usable answer of the service. */
+/** Why the client has no usable answer from the service. */
 export type ServiceErrorCode =
   /** The client could not connect, or the connection broke before the answer was complete. */
   | 'NETWORK'
@@ -67,12 +67,12 @@ export type ServiceErrorCode =
   | 'BUSY'
   /** The status was 5xx. */
   | 'FAILED'
-  /** The answer is not the expected JSON. It is HTML, for example. */
+  /** The answer is not the expected JSON. For example, it is HTML. */
   | 'UNREADABLE'
   /** The list is empty, and the service could not read a layer. */
   | 'LAYERS_LOST'
 
-/** Thrown if there is no usable answer of the service. The client catches it, so its callers never see it. */
+/** Thrown if there is no usable answer from the service. The client catches this error, so its callers never get it. */
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode
   /** The pause that the service asked for, in milliseconds. 0 if it asked for none. */

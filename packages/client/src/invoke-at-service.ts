@@ -9,24 +9,24 @@ import { accepted, withNetworkErrors, type Service } from './service.ts'
 
 /** An event of a call. The last one is always the result. */
 export type CallEvent =
-  /** The tool has begun. A tool that runs in this program has no id. */
+  /** The tool has begun. The id is missing if the tool runs in this program. */
   | { readonly type: 'start'; readonly invocationId?: string }
-  /** Text that the tool has printed: one line, several lines, or a part of one. */
+  /** A text that the tool has printed: one line, several lines, or a part of a line. */
   | { readonly type: 'log'; readonly text: string }
-  /** `fraction` is between 0 and 1. A slow reader gets only some of these. */
+  /** The progress of the tool. `fraction` is between 0 and 1. A slow reader gets only some of these events. */
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
-  /** A value that the tool has yielded. The result has all of them. */
+  /** A value that the tool has yielded. The result contains all of these values. */
   | { readonly type: 'value'; readonly value: JsonValue }
   | { readonly type: 'result'; readonly result: ToolResult }
 
 export type CallOptions = DispatchOptions & {
-  /** For the handler of a Python tool, as `context["caller"]`. */
+  /** An object for the handler of a Python tool, which gets it as `context["caller"]`. */
   readonly context?: JsonObject | undefined
-  /** The digest of the definition that the caller has read. If the tool has another one, nothing is run. */
+  /** The digest of the definition that the caller has read. If the tool has another digest now, nothing is run. */
   readonly expectedDigest?: string | undefined
-  /** The id of the approval that the call has waited for and now goes on with. */
+  /** The id of the approval for which the call has waited. With it, the call goes on. */
   readonly approval?: string | undefined
-  /** The tool never runs. The result's `data` says what the service would do: a DryRun. */
+  /** If true, the tool never runs. The `data` of the result is a DryRun, which says what the service would do. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -36,9 +36,9 @@ export type CallBody = Omit<CallOptions, keyof DispatchOptions | 'dryRun'> & {
 }
 
 /**
- * Calls one tool at the service. Without `hasEvents`, and from a service that cannot stream, the only event is the result. A
- * lost call is a failure that says whether the tool may have run. Leaving the iterator breaks off the request. Throws as
- * `dispatch` does.
+ * Calls one tool at the service, and yields the events of the call. Without `hasEvents`, or if the service cannot stream, the
+ * only event is the result. If the call is lost, the result is a failure that says whether the tool may have run. If the caller
+ * leaves the iterator, the request is aborted. Throws the same errors as `dispatch`.
  */
 export async function* invokeAtService(
   service: Service,
@@ -92,7 +92,7 @@ export async function* invokeAtService(
   }
 }
 
-/** A stream that has begun, or the result. */
+/** The answer of the service: a stream of events, or the result. */
 type Answer =
   | { readonly events: Response; readonly result?: undefined }
   | { readonly result: ToolResult; readonly events?: undefined }
@@ -104,7 +104,10 @@ function isEvents(response: Response): boolean {
   return response.headers.get('Content-Type')?.startsWith(EVENTS) === true
 }
 
-/** A refused call is answered with a ToolResult too, whatever the status. */
+/**
+ * The answer of the service. If the call is refused, the answer is a ToolResult too, whatever its status is. Throws for any other
+ * answer with an error.
+ */
 export async function resultOrError(response: Response): Promise<Response> {
   if (response.ok) return response
   const text = await response
@@ -127,7 +130,7 @@ async function resultIn(response: Response, signal: AbortSignal): Promise<ToolRe
   return result
 }
 
-/** The events of an answer up to its result. Returns the error of an answer that breaks off before. */
+/** Yields the events of an answer up to its result. If the answer breaks off before the result, returns the error. */
 async function* eventsIn(
   { body }: Response,
   signal: AbortSignal,
@@ -153,13 +156,13 @@ async function* eventsIn(
   }
 }
 
-/** Returns an error of the network, and throws any other, such as the reason of the signal. */
+/** Returns the error if the connection was lost. Throws every other error, such as the reason of the signal. */
 function lostIn(error: unknown): ServiceError {
   if (error instanceof ServiceError && error.code !== 'TIMEOUT') return error
   throw error
 }
 
-/** Undefined for a comment, and for an event of a later version. */
+/** The event in a block of the stream. Undefined for a comment, and for an event of a later version. */
 function eventIn(block: string): CallEvent | undefined {
   const [, type = ''] = /^event: ?(.*)$/m.exec(block) ?? []
   const [, data = ''] = /^data: ?(.*)$/m.exec(block) ?? []

@@ -1,7 +1,7 @@
 import { orAborted } from './in-time.ts'
 import type { ListAnswer } from './tool-list.ts'
 
-/** The most lists that one `ToolDefs` remembers, which bounds its memory. */
+/** The most lists that one `ToolDefs` remembers. This limits its memory. */
 const LISTS_MAX = 100
 
 /** The last usable answer to each of the last 100 queries. */

@@ -1,42 +1,42 @@
 import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
-/** The tools that a list must have, and its dialect. A tool must match `names`, `tags`, `category` and each `scope`. */
+/** The tools and the dialect of a list. A tool is in the list if it matches `names`, `tags`, `category` and each `scope`. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /**
-   * Names or aliases: a list, a text with commas, or a JSON array in a text. `@sha256:…` can follow each name. `[]` means
-   * no tool.
+   * Names or aliases, as an array, as a text with commas, or as a text with a JSON array. `@sha256:…` can follow each name. `[]`
+   * means no tool.
    */
   readonly names?: string | readonly string[] | undefined
   /** Tools that have any of these tags. */
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
-  /** What the tools should do, in words. The best stand first, and near-identical tools at the end. */
+  /** What the tools should do, in words. The best tools come first. Near-identical tools come at the end. */
   readonly q?: string | undefined
   /**
-   * With `scores`, each tool that `q` finds has `x-toolrack`: how well it fits, and the names of near-identical tools. Not with `dialect`,
-   * `budget` or `tokens`. Local definitions have no scores.
+   * With `scores`, each tool that `q` finds has the field `x-toolrack` with its score and the names of near-identical tools.
+   * Cannot be combined with `dialect`, `budget` or `tokens`. Local definitions have no scores.
    */
   readonly explain?: 'scores' | undefined
   /** With `search`, the list also has the tools by which a model finds more tools, or the vendor's own search. */
   readonly with?: 'search' | undefined
-  /** Names of tools that the model has loaded, in the order of loading. They stand at the end of the list. */
+  /** The names of tools that the model has loaded, in the order of loading. These tools come at the end of the list. */
   readonly loaded?: readonly string[] | undefined
   /**
-   * Which tools the list has, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. Of several scopes, a tool must be
-   * in each.
+   * Limits the list to tools in a scope, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. If there are several
+   * scopes, a tool must be in all of them.
    */
   readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
-  /** The id of a session, in place of that of the ToolDefs: only the tools of its selection. */
+  /** The id of a session. The list then has only the tools of its selection. It replaces the session of the ToolDefs. */
   readonly session?: string | undefined
   /**
-   * The most o200k tokens that the list may take. Tools that do not fit whole are shortened, listed by name only, or dropped. A list of the
-   * client's own definitions is always whole.
+   * The most o200k tokens that the list may take. Tools that do not fit are shortened, listed by name only, or dropped. A list of
+   * the client's own definitions is not shortened.
    */
   readonly budget?: number | undefined
-  /** If true, the list says what it takes, also without a budget. */
+  /** If true, the list has the number of its tokens, even without a budget. */
   readonly tokens?: boolean | undefined
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
@@ -44,7 +44,7 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A query in its normal form, so that equal queries share one request and one remembered list. */
+/** A query in its normal form. Equal queries then share one request and one remembered list. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
@@ -58,14 +58,17 @@ export type ListQuery = {
   readonly search: string
 }
 
-/** Every option. A program in JavaScript may send others, and without them its list would be wider than it means. */
+/**
+ * The names of all options. A JavaScript program may pass an unknown option. If it were ignored, the list could have more tools
+ * than the program expects.
+ */
 const OPTIONS =
   'names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
 
-/** The largest budget that the service takes. */
+/** The largest budget that the service accepts. */
 const BUDGET_MAX = 999_999_999_999_999
 
-/** Throws OPTION_INVALID. */
+/** The query of these options. Throws OPTION_INVALID. */
 export function listQuery(options: ListOptions): ListQuery {
   for (const name in options)
     if (!OPTIONS.split(', ').includes(name))
@@ -80,7 +83,8 @@ export function listQuery(options: ListOptions): ListQuery {
     throw optionInvalid(`budget must be a whole number of tokens from 0 to ${BUDGET_MAX}`)
   const categories = [category].flat()
   const scopes = [scope].flat()
-  // With `items`, a service leaves out tools that no workflow runs, so its default envelope must not decide.
+  // The envelope is always given, because a service could have the default `items`. Its lists leave out tools that no workflow
+  // runs.
   const parameters = new URLSearchParams({ envelope: 'array' })
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   for (const [name, values] of Object.entries({ tags, category: categories, loaded }))

@@ -1,11 +1,11 @@
 import { isJsonObject, parsedJson } from '@toolrack/contract'
 
-/** The most names that a list takes as `loaded`. */
+/** The most names that the option `loaded` of a list may have. */
 const LOADED_MAX = 200
 
 /**
- * The names that the model has loaded with `load_tools` in a conversation of Chat Completions, in the order of loading, without doubles. They
- * are for `loaded` of a list.
+ * Finds the names that the model has loaded with `load_tools` in a conversation of Chat Completions. The names are in the order
+ * of loading, without duplicates. They are for the option `loaded` of a list.
  */
 export function loadedTools(messages: readonly object[]): readonly string[] {
   const names = new Set<string>()

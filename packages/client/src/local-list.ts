@@ -7,15 +7,17 @@ import { sha256Hex } from './sha256.ts'
 import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
 
-/** The tools of the families `cli` and `tasks` in the file layer. A client lists them if it has no other definitions. */
+/**
+ * The tools of the families `cli` and `tasks` in the service's file layer. A client lists them if it has no other definitions.
+ */
 export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
 /**
- * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools of a
- * session. Throws CRYPTO_MISSING or OPTION_INVALID.
+ * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools that
+ * the session has selected. Throws CRYPTO_MISSING or OPTION_INVALID.
  */
 export async function localList(
   all: readonly ToolDefinition[],
@@ -46,7 +48,10 @@ export async function localList(
   return { ...(await toolsInDialect(listed, dialectRules(dialect), byName)), ...missing }
 }
 
-/** A simple search for the time without the service: tools that have a word of the query, those with most words first. */
+/**
+ * A simple search, which is used while the service is not available. It finds tools that have a word of the query. Tools with
+ * more of the words come first.
+ */
 function byWords(definitions: readonly ToolDefinition[], q: string): readonly ToolDefinition[] {
   const words = new Set(wordsOf(q))
   const scored = definitions.map((definition) => {
@@ -54,12 +59,12 @@ function byWords(definitions: readonly ToolDefinition[], q: string): readonly To
     const own = new Set(wordsOf(`${name} ${description}`))
     return { definition, score: [...words].filter((word) => own.has(word)).length }
   })
-  // Sorting keeps the order of equally good tools.
+  // The sort is stable, so equally good tools stay in their order.
   const found = scored.filter(({ score }) => score > 0).toSorted((a, b) => b.score - a.score)
   return found.map(({ definition }) => definition)
 }
 
-/** Words of three letters and more: shorter ones are mostly `a`, `of` and `to`. */
+/** The words of a text with three letters or more. Shorter words are mostly `a`, `of` and `to`. */
 function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }

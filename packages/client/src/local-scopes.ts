@@ -2,7 +2,9 @@ import { formatScopeItem, itemsNaming, parseScope, scopeFaultText, scopeTest } f
 import type { Scope, ToolDefinition, ToolInScope } from '@toolrack/contract'
 import { ToolsError } from './errors.ts'
 
-/** Compares local definitions with scopes, as the service would. Throws OPTION_INVALID for a text that is no scope. */
+/**
+ * Compares local definitions with scopes, in the same way as the service. Throws OPTION_INVALID for a text that is not a scope.
+ */
 export function localScopes(texts: readonly string[], definitions: readonly ToolDefinition[]) {
   const scopes = texts.map(parsed)
   const tests = scopes.map(scopeTest)

@@ -3,12 +3,12 @@ import type { FittedTools, GuidedTool, JsonObject, WrapBill, WrapLayer } from '@
 
 export type CountTokens = (text: string) => number | Promise<number>
 
-/** The bytes of UTF-8 that the estimate takes for a token. English text has about four. */
+/** How many bytes of UTF-8 the estimate counts as a token. In English text a token has about four bytes. */
 const BYTES_PER_TOKEN = 2
 
 /**
- * More tokens than usual texts and tools take: one for every two bytes of UTF-8. A text of only marks or random letters can take more, at
- * most one for each byte.
+ * Estimates the tokens of a text, one for every two bytes of UTF-8. Usual texts and tools take fewer tokens. A text of only marks
+ * or random letters can take more, at most one for each byte.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN)
@@ -39,7 +39,10 @@ type LocallyWrapped = {
   }
 }
 
-/** Composes a prompt from tools that are listed already. Tools are whole or dropped: those that fit stay, in the order of the list. */
+/**
+ * Composes a prompt from tools that are already listed. The tools that fit stay in the order of the list, with their full
+ * definitions. The others are dropped.
+ */
 export async function localWrap(
   listed: readonly JsonObject[],
   asked: LocalWrap,
@@ -77,7 +80,7 @@ async function fitted(
     kept.push(tool)
     used += tokens
   }
-  // The brackets and commas of the list take some more.
+  // The brackets and commas of the list take tokens too, so the whole list is counted.
   let tokens = await count(JSON.stringify(listOf(kept)))
   while (kept.length > 0 && tokens > room) {
     kept.pop()
@@ -92,13 +95,13 @@ async function fitted(
   }
 }
 
-/** The tools of a list. A list of Gemini has one tool with all declarations. */
+/** The single tools of a list. In a list of Gemini, one element has all declarations. */
 function declaredIn(tools: readonly JsonObject[]): readonly JsonObject[] {
   const declarations = tools[0]?.['functionDeclarations']
   return Array.isArray(declarations) ? (declarations as readonly JsonObject[]) : tools
 }
 
-/** The parts of a tool in any dialect. */
+/** The name, the description and the parameters of a tool in any dialect. */
 function guided(tool: JsonObject): GuidedTool {
   const described = isJsonObject(tool['function']) ? tool['function'] : tool
   const { name, description, parameters, input_schema, inputSchema, parametersJsonSchema } = described

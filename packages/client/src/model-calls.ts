@@ -21,17 +21,20 @@ export type Answered<Message extends object = JsonObject> = {
   readonly messages: Message[]
 }
 
-/** The results of a model's calls. If calls are pending, append the messages of `complete`, and not these. */
+/** The results of a model's calls. If calls are pending, append the messages of `complete` instead of these messages. */
 export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
   /** One result for each call that is not pending, in the order of the calls. */
   readonly results: readonly CallResult[]
-  /** The calls of workflows for which there is no Runner, and calls that wait for an approval. The caller gives their results to `complete`. */
+  /**
+   * The calls that the service did not run: calls of workflows without a Runner, and calls that wait for an approval. The caller
+   * passes their results to `complete`.
+   */
   readonly pending: readonly PendingCall[]
 }
 
 export type PendingCall = PendingKind &
   Omit<CallResult, 'result'> & {
-    /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
+    /** The layer of the tool's definition. In the layer `user`, the user can choose any `workflowName`. */
     readonly layer: Layer
     /** The arguments as an object. The service does not check them against the schema. */
     readonly arguments: JsonObject
@@ -41,7 +44,7 @@ export type PendingCall = PendingKind &
 
 type PendingKind =
   | { readonly kind: 'workflow'; readonly workflowName: string }
-  /** When the approval is given, `invoke` with `approval: approval.id` makes the call. */
+  /** A call that waits for an approval. After the approval is given, `invoke` with `approval: approval.id` makes the call. */
   | { readonly kind: 'approval'; readonly approval: AskedApproval; readonly workflowName?: undefined }
 
 /** The calls of a model's answer, and their format. Throws CALLS_INVALID. */
@@ -77,7 +80,7 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
   return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
 }
 
-/** Undefined if the tool is not a workflow and no approval is asked. */
+/** The pending call. Undefined if the tool is not a workflow and the call waits for no approval. */
 export function pendingCall(
   { index, id, item }: ReadCall,
   { name, layer, workflowName, approval, arguments: args }: LeftCall,

@@ -6,14 +6,17 @@ const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
 const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
-/** The longest `Retry-After` that the client obeys, in milliseconds. A service that sends a longer one is asked again all the same. */
+/**
+ * The longest `Retry-After` that the client obeys, in milliseconds. If a service sends a longer time, the client asks again after
+ * this time.
+ */
 const RETRY_AFTER_MS_MAX = 300_000
 
 /**
- * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time
- * do not repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`,
- * the error is thrown instead. It is thrown at once if it is not one of those that `mayRepeat`. Asking for a call in flight is no
- * attempt.
+ * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time do not
+ * repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`, the error
+ * is thrown instead. The error is also thrown if `mayRepeat` does not allow a repetition. If a call with the same key still runs,
+ * asking again does not count as an attempt.
  */
 export async function withRetry<T>(
   endsMs: number,
@@ -40,10 +43,10 @@ function mayHaveRun({ code, wasSent, isInFlight }: ServiceError): boolean {
 }
 
 /**
- * Sends calls. They are sent again if the request certainly never reached the service, and with an idempotency key after every
- * other ServiceError too. While a call with the key runs, asks again until `endsMs`. If a request may have been lost after the
- * tool had run, and no later one was answered, throws the error of the lost one. `lostBefore` is
- * the error of an earlier request of the same call.
+ * Sends calls. They are sent again if the request certainly never reached the service. With an idempotency key they are sent
+ * again after every other ServiceError too. While a call with the key runs, asks again until `endsMs`. A request may have been
+ * lost after the tool had run. If no later request was answered, throws the error of the lost request. `lostBefore` is the error
+ * of an earlier request of the same call.
  */
 export async function sendCalls<T>(
   endsMs: number,
@@ -70,9 +73,9 @@ export async function sendCalls<T>(
 }
 
 /**
- * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list
- * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. This
- * class has no timer that could keep a program running.
+ * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list asks
+ * the service in the background. The first answer ends the outage. The pauses double up to a maximum. This class has no timer
+ * that could keep a program running.
  */
 export class Outage {
   #pauseMs = 0
@@ -82,7 +85,7 @@ export class Outage {
     return this.#pauseMs > 0
   }
 
-  /** True if the pause is over. Then the caller must ask the service, because this call has begun the next pause. */
+  /** True if the pause is over. The caller must then ask the service, because the next pause has begun. */
   isTimeToAsk(): boolean {
     if (Date.now() < this.#askAgainMs) return false
     this.#pause(0)
@@ -107,7 +110,7 @@ function randomFactor(): number {
   return 0.5 + Math.random() / 2
 }
 
-/** Waits. When the signal is aborted, rejects at once with the reason of the signal. */
+/** Waits for the pause. If the signal is aborted, rejects at once with the reason of the signal. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   let clock: ReturnType<typeof setTimeout>
   const over = new Promise<void>((resolve) => (clock = setTimeout(resolve, ms)))

@@ -9,13 +9,13 @@ import { withNetworkErrors, type Service } from './service.ts'
 export type DispatchOptions = {
   readonly signal?: AbortSignal | undefined
   /**
-   * 1 to 255 printable ASCII characters. At the service, calls with the same key and the same arguments run once within 24 hours.
-   * So the client sends them again after a lost connection. A Runner runs each time.
+   * A key of 1 to 255 printable ASCII characters. At the service, calls with the same key and the same arguments run only once
+   * within 24 hours. So the client sends a call again after a lost connection. A Runner runs at each call, even with a key.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** Throws OPTION_INVALID. */
+/** Throws OPTION_INVALID for a key that is not allowed. */
 export function checkKey(key: string | undefined): void {
   if (key !== undefined && !/^[ -~]{1,255}$/.test(key))
     throw optionInvalid('idempotencyKey must be 1 to 255 printable ASCII characters')
@@ -31,31 +31,31 @@ export function refuseInFlight(result: ToolResult | undefined): void {
     throw new ServiceError('BUSY', result.error, { retryAfterMs: IN_FLIGHT_MS, isInFlight: true })
 }
 
-/** The pause before the client asks again for a call that still runs. The service asks for the same. */
+/** The milliseconds before the client asks again for a call that still runs. The service asks for the same pause. */
 const IN_FLIGHT_MS = 1_000
 
-/** The service's answer to one call: its result, or the call, which runs at the client or waits for an approval. */
+/** The service's answer to one call: its result, or a call that the service left to the client. */
 type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }
 
-/** A call that the service did not run. */
+/** A call that the service did not run. It runs at the client, or waits for an approval. */
 export type LeftCall = {
-  /** The canonical name. */
+  /** The canonical name of the tool. */
   readonly name: string
   readonly layer: Layer
-  /** Only for a tool that is a workflow. */
+  /** The workflow of the tool. Missing if the tool is not a workflow. */
   readonly workflowName?: string | undefined
   readonly approval?: AskedApproval | undefined
   readonly arguments: JsonObject
 }
 
-/** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
+/** The largest number of UTF-8 bytes of all calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
 
 /**
- * Runs calls at the service. A call is sent a second time only after a 401, if the first request certainly never reached the
- * service, or with an idempotency key. If the service does not answer, each result is a failure that says whether the tool may have
- * run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the
- * model cannot correct the call.
+ * Runs calls at the service. A call is sent a second time only in three cases: after a 401, if the first request certainly never
+ * reached the service, or with an idempotency key. If the service does not answer, each result is a failure that says whether the
+ * tool may have run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, or with
+ * SERVICE_REFUSED if the model cannot correct the call.
  */
 export function runAtService(
   service: Service,
@@ -147,7 +147,7 @@ function parseAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnsw
   }
 }
 
-/** The failure for the model. Throws the error if the model cannot correct it: a wrong token or address, for example. */
+/** The failure for the model. Throws the error if the model cannot correct it, for example a wrong token or address. */
 export function failureOf(error: unknown): ToolResult {
   if (error instanceof ToolsError) {
     if (error.status === 413) return toolFailure('BODY_TOO_LARGE', error.message)

@@ -10,7 +10,7 @@ export type ChatModel = {
   readonly url: string | URL
   /** The `model` field. */
   readonly name: string
-  /** Sent as `Authorization: Bearer …`. */
+  /** The key, which is sent as `Authorization: Bearer …`. */
   readonly apiKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Other fields of the request, such as `temperature`. */
@@ -22,7 +22,10 @@ export type RunToolsOptions = {
   readonly model: ChatModel
   /** The conversation so far, in the shape of Chat Completions. The array is not changed. */
   readonly messages: readonly object[]
-  /** The tools, or a function that lists them. The function is called before each step, with the conversation until then. */
+  /**
+   * The tools, or a function that lists them. The function is called before each request to the model, with the conversation
+   * until then.
+   */
   readonly tools:
     readonly object[] | ((messages: readonly object[]) => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
@@ -40,8 +43,9 @@ export type RanTools = {
   /** The number of requests to the model. */
   readonly steps: number
   /**
-   * `answered` if the model's last message has no calls. `step-limit` if it has calls, which were run and answered too.
-   * `pending` if it has calls of workflows, which the caller runs. Then its calls are not answered in `messages`.
+   * How the loop has ended. `answered`: the model's last message has no calls. `step-limit`: the last message has calls, which
+   * were run and answered too. `pending`: the last message has calls of workflows, which the caller must run. Then the calls of
+   * this message are not answered in `messages`.
    */
   readonly end: 'answered' | 'step-limit' | 'pending'
   /** Only with `pending`: the results and the pending calls of the model's last message. */
@@ -91,7 +95,7 @@ async function complete(
         ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
         ...headers,
       },
-      // The API refuses an empty list of tools.
+      // An empty list of tools is left out, because the API refuses it.
       body: JSON.stringify({ ...body, model: name, messages, ...(tools.length > 0 && { tools }) }),
       ...(signal && { signal }),
     })

@@ -7,21 +7,23 @@ import { ToolsError } from './errors.ts'
 export type RunnerContext = {
   /** The name in the model's call. It can be the alias of the tool. */
   readonly name: string
-  /** The id that pairs the call with its answer. Undefined if the model sent no id. */
+  /** The id that pairs the call with its answer. Undefined if the model has sent no id. */
   readonly id: string | undefined
-  /** Aborted at the deadline, and when the caller's signal is aborted. */
+  /** A signal that is aborted at the deadline, and when the caller's signal is aborted. */
   readonly signal: AbortSignal
 }
 
-/** A tool that runs in this program. `Args` is the type of the arguments that `run` takes. It is not checked at run time. */
+/** A tool that runs in this program. `Args` is the type of the arguments of `run`. It is not checked at run time. */
 export type Runner<Args extends object = JsonObject> = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
-  /** The definition's `function.name` must be equal to `name`. If it is set, null arguments that mean "omitted" are removed. */
+  /**
+   * The tool's definition, whose `function.name` must equal `name`. If it is set, null arguments that mean "omitted" are removed.
+   */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. The model gets a string that this returns unchanged. It gets the text of a ToolResult, and the JSON of any other
-   * value. If `run` throws, the model gets a failure.
+   * Runs one call. If it returns a string, the model gets the string unchanged. If it returns a ToolResult, the model gets its
+   * text. Any other value becomes JSON. If `run` throws, the model gets a failure.
    */
   readonly run: (args: Args, context: RunnerContext) => unknown
 }
@@ -57,7 +59,7 @@ export type WorkflowInput = { readonly name: string; readonly arguments: JsonObj
 /** A workflow that is called over HTTP. It gets a WorkflowInput by POST and answers with JSON or a text. */
 export type WorkflowEndpoint = {
   readonly url: string | URL
-  /** Headers such as Authorization. A function is called for each request. */
+  /** Headers such as Authorization. If it is a function, it is called for each request. */
   readonly headers?:
     Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>) | undefined
   readonly fetch?: typeof fetch | undefined
@@ -67,7 +69,10 @@ export type InvokerRunnerOptions = Pick<Runner, 'name' | 'definition'> & {
   readonly workflow: ((input: WorkflowInput, context: RunnerContext) => unknown) | WorkflowEndpoint
 }
 
-/** Makes a Runner that calls a workflow. An endpoint is called only once. A status that is not 2xx is a failure. */
+/**
+ * Makes a Runner that calls a workflow. An endpoint is called only once for each call. If its status is not 2xx, the result is a
+ * failure.
+ */
 export function invokerRunner({ name, definition, workflow }: InvokerRunnerOptions): Runner {
   const invoke = typeof workflow === 'function' ? workflow : endpointWorkflow(workflow)
   return { name, definition, run: (args, context) => invoke({ name, arguments: args }, context) }

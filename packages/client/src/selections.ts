@@ -3,10 +3,13 @@ import type { ListQuery } from './list-query.ts'
 import { tokenSubject } from './token.ts'
 import type { ListAnswer } from './tool-list.ts'
 
-/** The most sessions whose selections are remembered, for when the service cannot be reached. */
+/** The most sessions whose selections are remembered. The selections are used while the service cannot be reached. */
 const SELECTIONS_MAX = 100
 
-/** The names or aliases that each session had in its last whole list. They bind local lists while the service is away. */
+/**
+ * Remembers the names or aliases that each session had in its last complete list. They limit local lists while the service cannot
+ * be reached.
+ */
 export class Selections {
   readonly #known = new Map<string, ReadonlySet<string>>()
 
@@ -22,7 +25,10 @@ export class Selections {
     if (this.#known.size > SELECTIONS_MAX && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  /** Undefined for a query without a session. */
+  /**
+   * The tools of the query's session. Undefined for a query without a session, and `unknown` if no list of the session is
+   * remembered.
+   */
   of({ session }: ListQuery, token: string): ReadonlySet<string> | 'unknown' | undefined {
     return session === undefined ? undefined : (this.#known.get(keyOf(session, token)) ?? 'unknown')
   }
@@ -32,7 +38,7 @@ function keyOf(session: string, token: string): string {
   return `${session} ${tokenSubject(token)}`
 }
 
-/** The names in a tool of any dialect. */
+/** All names in one element of a list, in any dialect. */
 function namesIn(tool: JsonObject): readonly string[] {
   const named = tool as unknown as NamedTool
   const { functionDeclarations, function: described = named } = named

@@ -6,26 +6,26 @@ import { currentToken, type Token } from './token.ts'
 export type ServiceOptions = {
   /** The address of the service, such as `http://127.0.0.1:8787`. It can have a path, if a proxy needs one. */
   readonly service: string | URL
-  /** Sent as `Authorization: Bearer …`. */
+  /** The token, which is sent as `Authorization: Bearer …`. */
   readonly token: Token | undefined
   /** `workflows` for the routes of users, `jobs` for the routes of jobs. The default is `workflows`. */
   readonly route?: 'workflows' | 'jobs' | undefined
   /** The user for whom a service account acts. Only for the routes of jobs. */
   readonly userId?: string | undefined
-  /** The id of the session through which the client lists and calls. A list can name another one. */
+  /** The id of the session for lists and calls. A single list can name another session. */
   readonly session?: string | undefined
   /** A function to use instead of the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Sends requests to a service. It keeps no state between two requests. */
+/** Sends requests to a service. It keeps no data between two requests. */
 export class Service {
   readonly #base: URL
   readonly #options: ServiceOptions
-  /** The query of calls, with its question mark. */
+  /** The query part of the URL for calls, with its question mark. */
   readonly callQuery: string
 
-  /** Throws OPTION_INVALID. */
+  /** Throws OPTION_INVALID for an option that is not allowed. */
   constructor(options: ServiceOptions) {
     const { service, route = 'workflows', session } = options
     this.callQuery = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
@@ -38,12 +38,12 @@ export class Service {
     this.#base = base
   }
 
-  /** Throws TOKEN_FAILED. */
+  /** The token for a request. Throws TOKEN_FAILED. */
   token(): Promise<string> {
     return currentToken(this.#options.token)
   }
 
-  /** As `token`. Also throws TOKEN_FAILED at the deadline, or the reason of the signal. */
+  /** Does the same as `token`. Also throws TOKEN_FAILED at the deadline, or the reason of the signal. */
   tokenInTime(deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
     const late = (): ToolsError =>
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${deadlineMs} ms.`)
@@ -52,9 +52,8 @@ export class Service {
 
   /**
    * Sends a request once. After a 401 the request is sent once more if the option `token` is a function. `request` returns the
-   * method, the body and more headers for a token. Resolves to an answer that `accept` returns, by default one with a status
-   * below 400. Throws ServiceError,
-   * SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
+   * method, the body and further headers for a token. Resolves to the result of `accept`, which by default returns an answer with
+   * a status below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
    */
   async ask(
     path: string,
@@ -90,14 +89,14 @@ export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promi
   }
 }
 
-/** The codes of errors before there is a connection, in Node and Bun. Browsers do not say why a request failed. */
+/** The codes of errors that happen before there is a connection, in Node and Bun. Browsers do not say why a request failed. */
 const NO_CONNECTION = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
 
 type NetworkError = { code?: string; syscall?: string; errors?: readonly NetworkError[] }
 
 /**
- * True if the error certainly means that there was no connection. `fetch` of Node has the network's error as its cause. If the
- * host has several addresses, the cause holds one error for each address, and may have the code of the first.
+ * True if there was certainly no connection. In Node, the error of `fetch` has the network's error as its cause. If the host has
+ * several addresses, the cause contains one error for each address, and may have the code of the first error.
  */
 function hadNoConnection(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: string; cause?: NetworkError }

@@ -3,19 +3,19 @@ import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
 
-/** The tools of a session: all, none, or these names or aliases. */
+/** The selected tools of a session: all, none, or the tools with these names or aliases. */
 export type Selection = 'all' | 'none' | readonly string[]
 
-/** What a session is made of. A field that is left out has its default: the selection is `all`, and the others are empty. */
+/** The fields of a session. The default of `selection` is `all`. All other fields are empty by default. */
 export type AskedSession = {
   readonly selection?: Selection
   readonly model?: string | null
   readonly agent?: string | null
   readonly workflow?: string | null
   readonly room?: string | null
-  /** The session whose selection this one never exceeds. */
+  /** The parent session. The selection of this session never exceeds that of the parent. */
   readonly parent?: string | null
-  /** True if a tool whose definition changes after the first message must not be called any more. */
+  /** True if a tool must not be called any more after its definition has changed since the first message. */
   readonly lockDigests?: boolean
 }
 
@@ -23,7 +23,7 @@ export type ForkedSession = AskedSession & { readonly id: string }
 
 type SessionTool = { readonly name: string; readonly digest: string }
 
-/** A locked session has its `tools`. */
+/** A session. After it is locked, it also has `tools`. */
 export type Session = Required<AskedSession> & {
   readonly id: string
   readonly digest: string
@@ -40,14 +40,14 @@ export type SessionOptions = Omit<ServiceOptions, 'session'> & {
 }
 
 /**
- * Makes and changes sessions at the service. Each method can be repeated. They reject with OPTION_INVALID, TOKEN_FAILED,
+ * Makes and changes sessions at the service. Each method can be repeated. The methods reject with OPTION_INVALID, TOKEN_FAILED,
  * SERVICE_REFUSED (`reason` is the code of the service, such as SESSION_LOCKED) or SERVICE_UNAVAILABLE.
  */
 export class Sessions {
   readonly #service: Service
   readonly #deadlineMs: number
 
-  /** Throws OPTION_INVALID. */
+  /** Throws OPTION_INVALID for an option that is not allowed. */
   constructor({ deadlineMs = 10_000, ...service }: SessionOptions) {
     this.#service = new Service(service)
     this.#deadlineMs = deadlineMs
@@ -62,12 +62,12 @@ export class Sessions {
     return this.#ask('GET', id, '')
   }
 
-  /** Locks the selection, with the first message of the conversation. The text of the message is not sent. */
+  /** Locks the selection. Must be called with the first message of the conversation. The text of the message is not sent. */
   firstMessage(id: string, selection?: Selection): Promise<LockedSession> {
     return this.#ask('POST', id, '/messages', { selection })
   }
 
-  /** Makes an unlocked session from another one. */
+  /** Makes an unlocked session with the fields of another session. */
   fork(id: string, session: ForkedSession): Promise<Session> {
     return this.#ask('POST', id, '/fork', session)
   }

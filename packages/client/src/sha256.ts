@@ -2,7 +2,7 @@ import { ToolsError } from './errors.ts'
 
 /** The SHA-256 of a text's UTF-8 bytes in hex digits. The platform's WebCrypto computes it. Throws CRYPTO_MISSING. */
 export async function sha256Hex(text: string): Promise<string> {
-  // The types claim that `crypto.subtle` always exists, but pages without https do not have it.
+  // The types say that `crypto.subtle` always exists, but pages without https do not have it.
   const subtle = globalThis.crypto?.subtle
   if (!subtle)
     throw new ToolsError(

@@ -6,7 +6,7 @@ import { ToolsError } from './errors.ts'
  */
 export type Token = string | ((asked: { readonly refused: boolean }) => string | Promise<string>)
 
-/** Throws TOKEN_FAILED. A variable that is not set gives an undefined token. */
+/** The present token. Throws TOKEN_FAILED, also for an undefined token, which usually comes from a variable that is not set. */
 export async function currentToken(token: Token | undefined, refused = false): Promise<string> {
   if (token === undefined) throw new ToolsError('TOKEN_FAILED', 'There is no token; is its variable set?')
   let current: unknown = token
@@ -31,7 +31,8 @@ export function tokenSubject(token: string): string {
   const [, payload = ''] = token.split('.')
   try {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
-    // The first TIMES puts these keys first and the second one sets them to 0, also in a token that lacks some of them.
+    // The first TIMES gives these keys the first places. The second one sets them to 0. So tokens that lack some of them give the
+    // same text.
     return JSON.stringify({ ...TIMES, ...claims, ...TIMES })
   } catch {
     return token

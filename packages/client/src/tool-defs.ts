@@ -17,13 +17,16 @@ export type ToolDefsOptions = ServiceOptions & {
    * With `false`, `list` rejects in this case.
    */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
-  /** The longest wait of a list for the service in milliseconds, including all tries and pauses. The default is 5,000. */
+  /** The longest wait of a list for the service in milliseconds, including all attempts and pauses. The default is 5,000. */
   readonly deadlineMs?: number | undefined
 }
 
-/** A change of a list. */
+/** A change of a watched list. */
 export type ToolsChanged<Tool extends JsonObject = JsonObject> = NamesChanged & {
-  /** True at the beginning, and if the service cannot tell what has changed. Then `list` counts, and the names are empty. */
+  /**
+   * True at the beginning, and if the service cannot tell what has changed. Then the names are empty, and only `list` tells the
+   * present tools.
+   */
   readonly isReset: boolean
   /** The list after the change. */
   readonly list: ToolList<Tool>
@@ -32,15 +35,15 @@ export type ToolsChanged<Tool extends JsonObject = JsonObject> = NamesChanged & 
 export type WatchOptions<D extends Dialect | undefined = undefined> = ListOptions<D> & {
   /** Called first with the present list, and then after each change. The next change waits for its promise. */
   readonly onChange: (change: ToolsChanged<ToolOf<D>>) => unknown
-  /** Called once when the service is lost, and with null when it is back. */
+  /** Called once when the service is lost, and with null when it is available again. */
   readonly onOutage?: ((reason: FallbackReason | null) => unknown) | undefined
-  /** Ends the watch. */
+  /** When the signal is aborted, the watch ends. */
   readonly signal: AbortSignal
 }
 
 /**
- * Lists the tools for a model: from the service, or else from its last usable answer, or else from local definitions. Make
- * one ToolDefs and use it for all lists, because it remembers the answers.
+ * Lists the tools for a model. They come from the service. If the service is not available, they come from its last usable
+ * answer, or else from local definitions. Make one ToolDefs and use it for all lists, because it remembers the answers.
  */
 export class ToolDefs {
   readonly #service: Service
@@ -51,10 +54,10 @@ export class ToolDefs {
   readonly #selections = new Selections()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
-  /** The last error. Its first value is never used. */
+  /** The last error of the service. The first value is never used. */
   #lastError = new ServiceError('NETWORK', '')
 
-  /** Throws OPTION_INVALID. */
+  /** Throws OPTION_INVALID for an option that is not allowed. */
   constructor({ fallback = STANDARD_DEFINITIONS, deadlineMs = 5_000, ...service }: ToolDefsOptions) {
     this.#service = new Service(service)
     this.#fallback = fallback
@@ -67,8 +70,8 @@ export class ToolDefs {
    *
    * - OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx): the caller made a mistake.
    * - CRYPTO_MISSING: local definitions need a hash, but there is no WebCrypto.
-   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and local definitions cannot be used. That is so
-   *   if `fallback` is `false`, a scope is a stored one, or the selection of the session is not known.
+   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and local definitions cannot be used. They
+   *   cannot be used if `fallback` is `false`, if a scope is a stored scope, or if the selection of the session is not known.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
@@ -80,13 +83,14 @@ export class ToolDefs {
   }
 
   /**
-   * Tells every change of a list until `signal` is aborted; then it resolves. It connects again after a loss, for ever, and tells
-   * what has changed in between. Rejects as `list` does, also if the session ends, and with what `onChange` throws.
+   * Reports every change of a list until `signal` is aborted. Then it resolves. After each lost connection, it connects again
+   * without limit, and reports what has changed in between. Rejects with the same errors as `list`, also if the session ends.
+   * Also rejects with an error that `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
     const { onChange, onOutage, ...listed } = options
     const { signal } = listed
-    // A program in JavaScript can leave them out. Without a signal the watch would never end.
+    // A JavaScript program can leave these options out. Without a signal the watch would never end.
     if (typeof onChange !== 'function') throw optionInvalid('onChange must be a function')
     if (!(signal instanceof AbortSignal))
       throw optionInvalid('signal must be an AbortSignal, which ends the watch')
@@ -97,7 +101,7 @@ export class ToolDefs {
         if (type === 'lost') await onOutage?.({ code: news.error.code, message: news.error.message })
         else if (type === 'back') await onOutage?.(null)
         else {
-          // The feed was answered, so the next list must not be one that is remembered from an outage.
+          // The feed was answered, so the service is available. The next list must not be a remembered list of the outage.
           this.#outage.end()
           let list = await this.list<D>(listed)
           if (type === 'changes' && isOlder(list.revision ?? '', news.revision)) {
@@ -171,7 +175,7 @@ export class ToolDefs {
     const reason = { code, message }
     const remembered = this.#remembered.get(keyOf(query, token))
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
-    // Only the service knows stored scopes. A list without one of them could be wider than the caller has asked for.
+    // Only the service knows stored scopes. Without such a scope, a local list could have more tools than the caller wants.
     const isStored = query.scopes.some((scope) => scope.trim().startsWith('ref:'))
     if (!this.#fallback || isStored) {
       const cause = this.#lastError
@@ -185,7 +189,7 @@ export class ToolDefs {
   }
 }
 
-/** The time in which every instance of the service sees a change, in milliseconds. */
+/** The milliseconds after which every instance of the service sees a change. */
 const SEEN_MS = 1_000
 
 const NO_SELECTION = 'The selection of the session is not known, so no local tool is listed.'

@@ -13,16 +13,21 @@ import { Service, type ServiceOptions } from './service.ts'
 import { approvalIn, waitForApproval, type AskedApproval, type OnApproval } from './wait-for-approval.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
-  /** The tools that run in this program. Runners are searched before the service is asked: by name, then by alias. */
+  /**
+   * The tools that run in this program. A call is first compared with the Runners, by name and then by alias. Only if there is
+   * none, the service is asked.
+   */
   readonly runners?: readonly AnyRunner[] | undefined
-  /** The longest run of a Runner, or of one request to the service, in milliseconds. The default is 60,000. */
+  /** The most milliseconds that a Runner, or one request to the service, may take. The default is 60,000. */
   readonly deadlineMs?: number | undefined
-  /** Called when a call waits for an approval. Without it, such calls are pending in `dispatch`, and failures in `invoke`. */
+  /**
+   * Called when a call waits for an approval. If it is missing, such a call is pending in `dispatch`, and a failure in `invoke`.
+   */
   readonly onApproval?: OnApproval | undefined
 }
 
 export type InvokeOptions = CallOptions & {
-  /** Called with what the tool prints, while it runs. If a callback throws, the call ends. */
+  /** Called with the text that the tool prints, while it runs. If a callback throws, the call ends. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined
@@ -35,7 +40,10 @@ export class ToolDispatcher {
   readonly #deadlineMs: number
   readonly #onApproval: OnApproval | undefined
 
-  /** Throws OPTION_INVALID, also if a Runner's definition has another name or if two Runners have the same name. */
+  /**
+   * Throws OPTION_INVALID for an option that is not allowed, for example if a Runner's definition has another name, or if two
+   * Runners have the same name.
+   */
   constructor({
     runners = [],
     deadlineMs = 60_000,
@@ -53,15 +61,16 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs the calls of a model's answer. The answer is a list of items of any vendor, or the message that holds the list.
-   * Every call is answered or pending. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the
-   * vendor's type of the messages to append.
+   * Runs the calls of a model's answer. The answer is a list of items of any vendor, or the message that contains the list. Every
+   * call is answered or pending. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the vendor's
+   * type of the messages to append.
    *
-   * It never rejects because of a tool, or because the service is not available. It rejects with:
+   * Never rejects because of a tool, or because the service is not available. Rejects with:
    *
-   * - CALLS_INVALID if there is no list of calls, or if an item looks like a call of no known format, before anything is run,
+   * - CALLS_INVALID, before anything is run, if there is no list of calls, or if an item looks like a call but has no known
+   *   format,
    * - CRYPTO_MISSING, before anything is run,
-   * - TOKEN_FAILED or SERVICE_REFUSED, as `list` does, when the other calls have ended; `results` of the error has their results,
+   * - TOKEN_FAILED or SERVICE_REFUSED, as in `list`, after the other calls have ended; `results` of the error has their results,
    * - the reason of `signal`.
    */
   async dispatch<Message extends object = JsonObject>(
@@ -78,7 +87,7 @@ export class ToolDispatcher {
     const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, options)
     const answering = calls.map(async (call, at) => {
       const { result, left } = (runners[at] ? undefined : await answers?.get(call)) ?? {}
-      // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
+      // If the service answers that the client must run the tool, the call runs here if there is a Runner.
       const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
       const pending = left && !runner ? pendingCall(call, left) : undefined
       const approved = left?.approval && !runner && (await this.#whenApproved(left, left.approval, signal))
@@ -86,7 +95,7 @@ export class ToolDispatcher {
       if (pending) return { pending }
       return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
     })
-    // If one call rejects, the others end first, so that no Runner goes on in the background.
+    // If one call rejects, the other calls end first, so that no Runner continues in the background.
     const settled = await Promise.allSettled(answering)
     const outcomes = settled.flatMap((one) => ('value' in one ? one.value : []))
     const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : outcome))
@@ -97,7 +106,7 @@ export class ToolDispatcher {
       result,
     }))
     const lost = settled.find((one) => 'reason' in one)
-    // The reason of the signal is the caller's own object.
+    // The reason of the signal is an object of the caller, so no results are added to it.
     if (lost) throw signal?.aborted ? lost.reason : Object.assign(lost.reason as ToolsError, { results })
     return {
       ...messagesOf<Message>(format, answered),
@@ -108,8 +117,8 @@ export class ToolDispatcher {
 
   /**
    * Writes the messages for all calls of a model's answer. `results` has exactly one result for each call: the results of
-   * `dispatch`, and those of the calls that were pending. It runs nothing and needs no service, so another run of the program
-   * can do it later. Throws CALLS_INVALID.
+   * `dispatch`, and the results of the pending calls. Runs nothing and needs no service, so it can also be called in a later run
+   * of the program. Throws CALLS_INVALID.
    */
   complete<Message extends object = JsonObject>(
     answer: object,
@@ -122,8 +131,9 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs one call, by the name or alias of its tool, in this program if it has a Runner, otherwise at the service. A failed or
-   * lost call is a failure, which says whether the tool may have run. Rejects as `dispatch` does, and if a callback throws.
+   * Runs one call, by the name or alias of its tool: in this program if the tool has a Runner, otherwise at the service. If the
+   * call fails or is lost, the result is a failure, which says whether the tool may have run. Rejects with the same errors as
+   * `dispatch`, and if a callback throws.
    */
   invoke(
     name: string,
@@ -146,8 +156,9 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs one call like `invoke`, and gives its events as they come. The last one is always the result. A call that is refused,
-   * or whose service cannot stream, has no other event. Leaving the iterator breaks off the request, which ends the call.
+   * Runs one call like `invoke`, and yields its events when they arrive. The last event is always the result. It is the only
+   * event if the call is refused, or if the service cannot stream. If the caller leaves the iterator, the request is aborted,
+   * which ends the call.
    */
   stream(name: string, args: object = {}, options: CallOptions = {}): AsyncGenerator<CallEvent, void> {
     return this.#events(name, args, options, true)
@@ -191,7 +202,10 @@ export class ToolDispatcher {
     yield { type: 'result', result: await this.#runHere(call, runner, signal) }
   }
 
-  /** The result of a dispatched call after its approval was decided. Undefined if nobody waits for it. */
+  /**
+   * Waits for the approval of a call, and makes the call after the decision. Undefined if there is no `onApproval`, or if it does
+   * not want to wait.
+   */
   async #whenApproved(
     { name, arguments: args }: LeftCall,
     asked: AskedApproval,

@@ -2,17 +2,20 @@ import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
 import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
 import { ServiceError, type ServiceErrorCode } from './errors.ts'
 
-/** What a list has of a layer: the number of its definitions, `stale` for its last known definitions, or `error` for none. */
+/**
+ * The state of a layer in a list: the number of its definitions, `stale` if its last known definitions are used, or `error` if it
+ * has none.
+ */
 export type LayerState = number | 'stale' | 'error'
 
-/** Why a list is not a new answer of the service. */
+/** Why a list is not a new answer from the service. */
 export type FallbackReason = {
   readonly code: ServiceErrorCode
-  /** A sentence for a log. */
+  /** The reason as a sentence for a log. */
   readonly message: string
 }
 
-/** The bill of a list. The counts say how many tools are in it whole, with a short description, by name only, or not at all. */
+/** The tokens of a list. The other numbers count the tools in full, with a short description, by name only, and dropped. */
 export type ListTokens = {
   /** The o200k tokens of the list as the service sent it. */
   readonly used: number
@@ -34,9 +37,15 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly reason: FallbackReason | null
   /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
-  /** What the list has of each layer. `rules: 'error'` says that rules which may hide some tools could not be read. Null if the source is `local`. */
+  /**
+   * The state of each layer. `rules: 'error'` means that the service could not read rules which may hide some tools. Null if the
+   * source is `local`.
+   */
   readonly layers: Readonly<Partial<Record<Layer | 'rules', LayerState>>> | null
-  /** What the list takes, if `budget` or `tokens` asked for it. Missing if the source is `local`: that list is whole, and not counted. */
+  /**
+   * The tokens of the list, if `budget` or `tokens` was given. Missing if the source is `local`, because such a list is not
+   * shortened and not counted.
+   */
   readonly tokens?: ListTokens | undefined
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
@@ -48,7 +57,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly quarantined: readonly string[]
 }
 
-/** An answer of the service in the form in which it is remembered. */
+/** An answer of the service as the client remembers it. */
 export type ListAnswer = {
   readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason'>
   readonly etag: string | null
@@ -79,8 +88,8 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
 }
 
 /**
- * The tools in the body, which is an array or an object with the key `items`. With `items`, each tool has a `workflowName`
- * for workflow engines, which is removed.
+ * The tools in the body, which is an array or an object with the key `items`. With `items`, each tool has a `workflowName` for
+ * workflow engines, which is removed here.
  */
 function toolsIn(text: string, dialect: Dialect | undefined): JsonObject[] | undefined {
   const body = parsedJson(text)

@@ -9,52 +9,55 @@ import { ToolDefs, type ToolDefsOptions } from './tool-defs.ts'
 import type { FallbackReason, ListTokens, ToolList } from './tool-list.ts'
 
 export type ToolWrapsOptions = ToolDefsOptions & {
-  /** Counts the tokens of a prompt while the service is away, for example with an encoder. Without it, they are estimated. */
+  /**
+   * Counts the tokens of a prompt while the service is not available, for example with an encoder. If it is missing, the tokens
+   * are estimated.
+   */
   readonly countTokens?: CountTokens | undefined
-  /** The ToolDefs whose remembered lists are used while the service is away. The default is an own one. */
+  /** The ToolDefs whose remembered lists are used while the service is not available. By default a new one is made. */
   readonly defs?: ToolDefs | undefined
 }
 
 export type BuildOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly dialect?: D
-  /** The name of the model. It decides the dialect and the number of tools, if they are not given. */
+  /** The name of the model. It decides the dialect and the number of tools, if these are not given. */
   readonly model?: string | undefined
-  /** The most tokens that tools may take. The default is a quarter of the whole. */
+  /** The most tokens that tools may take. The default is a quarter of all tokens. */
   readonly toolsTokens?: number | undefined
   readonly maxTools?: number | undefined
   /** If true, the text has a line for each tool. */
   readonly guide?: boolean | undefined
   /** With `search`, the prompt also has the tools by which a model finds more tools, or the vendor's own search. */
   readonly with?: 'search' | undefined
-  /** Names of tools that the model has loaded. They come first in the budget. */
+  /** The names of tools that the model has loaded. They have the highest priority in the budget. */
   readonly loaded?: readonly string[] | undefined
-  /** The id of a session, in place of that of the ToolWraps. */
+  /** The id of a session. It replaces the session of the ToolWraps. */
   readonly session?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a prompt takes: `total` is the sum of the layers. */
+/** The tokens of a prompt. `total` is the sum of the layers. */
 export type PromptBill = WrapBill & {
-  /** How many tools are whole, with a short description, by name only, or not there. */
+  /** The number of tools in full, with a short description, by name only, and dropped. */
   readonly tools: Omit<ListTokens, 'used' | 'budget'>
-  /** True if the tokens are an estimate and not counted. */
+  /** True if the tokens are estimated. */
   readonly estimated: boolean
 }
 
 export type Prompt<Tool = JsonObject> = {
   readonly text: string
-  /** What the text has of the system text, for vendors that take it apart from the messages. */
+  /** The part of the text from the system layer, for vendors that accept it separately from the messages. */
   readonly system: string
-  /** What the text has of all other layers. */
+  /** The part of the text from all other layers. */
   readonly context: string
   readonly tools: Tool[]
   readonly bill: PromptBill
   /**
-   * `service`: the service has composed it. Otherwise the client has composed it, with tools that are listed, remembered or built
-   * in.
+   * `service`: the service has composed the prompt. For the other values the client has composed it, and they name the source of
+   * the tools: just listed, remembered, or built in.
    */
   readonly source: 'service' | 'listed' | 'remembered' | 'local'
-  /** Why the service has not composed it. */
+  /** Why the service has not composed the prompt. Null if it has. */
   readonly reason: FallbackReason | null
 }
 
@@ -62,13 +65,13 @@ type Scope = string | readonly string[]
 type Parts = {
   readonly targetTokens: number
   readonly layers: readonly WrapLayer[]
-  /** Undefined for a prompt without tools. */
+  /** The scope of the tools. Undefined for a prompt without tools. */
   readonly scope: Scope | undefined
 }
 
 /**
- * Composes prompts within a number of tokens: `await wrap(4000).system(…).tools('@web').layer('history', …, 90).build()`. While the
- * service is away, the client composes them itself. Make one ToolWraps and use it for all prompts.
+ * Composes prompts within a number of tokens: `await wrap(4000).system(…).tools('@web').layer('history', …, 90).build()`. While
+ * the service is not available, the client composes them itself. Make one ToolWraps and use it for all prompts.
  */
 export class ToolWraps {
   readonly #service: Service
@@ -77,11 +80,11 @@ export class ToolWraps {
   readonly #deadlineMs: number
   readonly #countTokens: CountTokens | undefined
   readonly #outage = new Outage()
-  /** The queries whose lists have been asked for, so that they are remembered. */
+  /** The queries whose lists were requested once, so that their answers are remembered. */
   readonly #primed = new Set<string>()
   #lastError = new ServiceError('NETWORK', '')
 
-  /** Throws OPTION_INVALID. */
+  /** Throws OPTION_INVALID for an option that is not allowed. */
   constructor({ countTokens, defs, ...options }: ToolWrapsOptions) {
     this.#service = new Service(options)
     this.#defs = defs ?? new ToolDefs(options)
@@ -90,7 +93,7 @@ export class ToolWraps {
     this.#countTokens = countTokens
   }
 
-  /** Begins a prompt of at most so many tokens. Throws OPTION_INVALID. */
+  /** Begins a prompt of at most `targetTokens` tokens. Throws OPTION_INVALID. */
   readonly wrap = (targetTokens: number): WrapBuilder => {
     if (!isCount(targetTokens)) throw optionInvalid('targetTokens must be a whole number of tokens from 0')
     const build: Build = (parts, options) => this.#build(parts, { session: this.#session, ...options })
@@ -155,7 +158,7 @@ export class ToolWraps {
     return { ...prompt, bill: { ...prompt.bill, estimated: false }, source: 'service', reason: null }
   }
 
-  /** Lists the tools of a prompt once, so that the list is remembered when the service goes away. */
+  /** Lists the tools of a prompt once, so that the list is remembered for a time without the service. */
   #prime({ scope }: Parts, options: BuildOptions): void {
     const { dialect, session, with: extra, loaded } = options
     const key = JSON.stringify([scope, dialectOf(options), session, extra, loaded])
@@ -189,20 +192,23 @@ export class ToolWraps {
   }
 }
 
-/** Tools that a stored scope pins are in every scope, so their number is bounded too. */
+/**
+ * The options for a prompt without tools. The number of tools is limited too, because tools that a stored scope pins are in every
+ * scope.
+ */
 const NO_TOOLS = { scope: 'none', maxTools: 0 }
 
-/** True for no scope at all. An empty text is no scope, and the service says so. */
+/** True for an empty list of scopes. An empty text is not a valid scope, and the service refuses it. */
 function isAll(scope: Scope): boolean {
   return typeof scope !== 'string' && scope.length === 0
 }
 
-/** The most queries whose lists are asked for to be remembered. ToolDefs remembers as many. */
+/** The most queries whose lists are requested to be remembered. ToolDefs remembers the same number of lists. */
 const PRIMED_MAX = 100
 
 type Build = (parts: Parts, options: BuildOptions) => Promise<Prompt>
 
-/** A prompt that is being made. Each method returns a new builder, so that prompts can share their beginning. */
+/** A prompt that is being composed. Each method returns a new builder, so that several prompts can share their beginning. */
 class WrapBuilder {
   readonly #parts: Parts
   readonly #build: Build
@@ -212,25 +218,28 @@ class WrapBuilder {
     this.#build = build
   }
 
-  /** The system text, which stands first and is kept longest. */
+  /** Sets the system text. It comes first and is shortened last. */
   system(text: string): WrapBuilder {
     return this.layer(SYSTEM_LAYER.name, text, SYSTEM_LAYER.priority)
   }
 
-  /** The tools that are in all of these scopes. Without a scope, all tools. Without this call, no tools. */
+  /**
+   * Adds the tools that are in all of these scopes, or all tools if there is no scope. If `tools` is never called, the prompt has
+   * no tools.
+   */
   tools(scope: Scope = []): WrapBuilder {
     return new WrapBuilder({ ...this.#parts, scope }, this.#build)
   }
 
-  /** More text. Lower priorities stand first and are kept longest. Tools have 50. */
+  /** Adds a text. Texts with lower priorities come first and are shortened last. Tools have the priority 50. */
   layer(name: string, text: string, priority: number): WrapBuilder {
     const layers = [...this.#parts.layers, { name, text, priority }]
     return new WrapBuilder({ ...this.#parts, layers }, this.#build)
   }
 
   /**
-   * The prompt. Rejects with OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED, or SERVICE_UNAVAILABLE if the service is away and there are no
-   * tools to fall back to.
+   * Composes the prompt. Rejects with OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED, or with SERVICE_UNAVAILABLE if the service
+   * is not available and the client has no tools of its own to use.
    */
   async build<D extends Dialect | undefined = undefined>(
     options: BuildOptions<D> = {},
@@ -245,7 +254,7 @@ function dialectOf({ dialect, model }: BuildOptions): Dialect | undefined {
   return dialect ?? (model === undefined ? undefined : modelProfile(model)?.dialect)
 }
 
-/** The rules of the service, for the time without it. */
+/** Checks the layers by the same rules as the service. The rules are needed when the client composes the prompt. */
 function checkLayers(layers: readonly WrapLayer[]): void {
   const names = new Set<string>(WRAP_LAYERS)
   for (const { name, priority } of layers) {

@@ -11,8 +11,8 @@ export type AskedApproval = { readonly id: string; readonly expiresAt: string }
 export type WaitingCall = AskedApproval & { readonly name: string; readonly arguments: JsonObject }
 
 /**
- * Called when a call waits for the approval of a user. The client then waits for the decision and makes the call. It may return the
- * decision, which the client sends with its own token, or false, if the client must not wait.
+ * Called when a call waits for the approval of a user. Afterwards the client waits for the decision and makes the call. The
+ * function may return the decision, which the client then sends with its own token. It returns false if the client must not wait.
  */
 export type OnApproval = (
   call: WaitingCall,
@@ -22,16 +22,19 @@ const DECISIONS = ['once', 'session', 'always', 'deny'] as const
 
 export type ApprovalDecision = (typeof DECISIONS)[number]
 
-/** The pause between two questions whether somebody has decided, in milliseconds. */
+/** The milliseconds between two requests that ask for the decision. */
 const PAUSE_MS = 1_000
 
-/** A question that is not answered in this time is asked again: a connection that has died must not hold up the call for ever. */
+/** The most milliseconds for one of these requests. Without a limit, a dead connection would stop the call forever. */
 const QUESTION_DEADLINE_MS = 10_000
 
-/** An approval is pending for 15 minutes. After this time the client no longer asks, even if the service cannot be reached. */
+/**
+ * The most milliseconds that the client waits for a decision, even if the service cannot be reached. An approval is pending for
+ * 15 minutes.
+ */
 const WAIT_MS_MAX = 16 * 60_000
 
-/** Waits until the approval is decided, or has ended. True if the call should be made now: its result says what was decided. */
+/** Waits until the approval is decided, or has expired. True if the call should be made now. Its result tells the decision. */
 export async function waitForApproval(
   service: Service,
   call: WaitingCall,
@@ -50,7 +53,7 @@ export async function waitForApproval(
   return true
 }
 
-/** The approval that the result of a call names, if the call waits for one. */
+/** The approval in the result of a call. Undefined if the call waits for no approval. */
 export function approvalIn(result: ToolResult): AskedApproval | undefined {
   const { meta } = result as { readonly meta?: { readonly approval?: AskedApproval } }
   return meta?.approval
@@ -62,7 +65,10 @@ async function decide(service: Service, path: string, decision: string, signal: 
   await service.ask(path, await service.token(), signal, () => init)
 }
 
-/** True also if the service cannot be reached now. False if it refuses the question: the call then gets the reason. */
+/**
+ * True if the approval is pending, or if the service cannot be reached now. False if the service refuses the request. The call is
+ * then made and fails with the reason.
+ */
 async function isPending(service: Service, path: string, caller: AbortSignal): Promise<boolean> {
   const question = async (signal: AbortSignal): Promise<string> => {
     const { response } = await service.ask(path, await service.token(), signal, () => ({ method: 'GET' }))

@@ -5,31 +5,36 @@ import type { ListQuery } from './list-query.ts'
 import { pause } from './retry.ts'
 import { accepted, withNetworkErrors, type Service } from './service.ts'
 
-/** Names of tools, in their order. */
+/** The names of tools that were added, changed and removed, each list in order. */
 export type NamesChanged = {
   readonly added: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
 
-/** What a feed tells: a change, that it may have missed some (`reset`), or that the service is lost or back. */
+/**
+ * The news of a feed: a change, the possible loss of changes (`reset`), or that the connection has begun, was lost or is back.
+ */
 export type FeedNews =
   | ({ readonly type: 'changes'; readonly revision?: string | undefined } & NamesChanged)
   | { readonly type: 'begun' | 'reset' | 'back' }
   | { readonly type: 'lost'; readonly error: ServiceError }
 
 const PAUSE_MS = { again: 100, first: 500, max: 30_000 }
-/** The service writes a comment every 15 seconds, and a poll ends after 25. A connection without either is dead. */
+/**
+ * The most milliseconds without data on a connection. The service writes a comment every 15 seconds, and a poll ends after 25
+ * seconds. So a connection without data is dead.
+ */
 const SILENCE_MS = 60_000
 
-/** The parameters of a list that decide how its tools are shown, and not which of them it is about. */
+/** The parameters of a list that only affect how its tools are shown. A feed does not need them. */
 const OF_LISTS_ONLY = ['envelope', 'q', 'explain', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
 
 const ACCEPT = 'text/event-stream, application/json;q=0.9'
 
 /**
- * Follows the changes of a list until the signal is aborted. It connects again after every loss, with pauses that double, and
- * goes on from the last change. Throws the reason of the signal, TOKEN_FAILED or SERVICE_REFUSED.
+ * Follows the changes of a list until the signal is aborted. After each lost connection it connects again, with pauses that
+ * double, and continues after the last change. Throws the reason of the signal, TOKEN_FAILED or SERVICE_REFUSED.
  */
 export async function* feedOf(
   service: Service,
@@ -57,7 +62,8 @@ export async function* feedOf(
         if (news.type !== 'changes') yield news
         else if (hasNames(news)) yield { ...news, revision }
       }
-      // A stream ends with its token, or with a function's time. The next one goes on from the last change.
+      // A stream ends when its token expires, or when the time of its Cloud Function is over. The next stream continues after the
+      // last change.
       await pause(PAUSE_MS.again, signal)
     } catch (error) {
       signal.throwIfAborted()
@@ -80,8 +86,8 @@ export async function* feedOf(
 }
 
 /**
- * True if a list is older than what the feed has told. The instance that lists learns of a change within a second. A revision begins with
- * the numbers of the writes of two layers.
+ * True if a list is older than the change that the feed has reported. The instance that answers the list learns of a change
+ * within a second. A revision begins with the numbers of the writes of two layers.
  */
 export function isOlder(listed = '', told = ''): boolean {
   const writes = told.split('.', 2).map(parseFloat)
@@ -90,7 +96,7 @@ export function isOlder(listed = '', told = ''): boolean {
 
 type Answer = { readonly revision: string | undefined; readonly news: FeedNews }
 
-/** What one request is answered: the events of a stream until it ends, or one change. */
+/** The answers to one request: the events of a stream until it ends, or one change. */
 async function* answers(
   service: Service,
   parameters: URLSearchParams,
@@ -130,7 +136,7 @@ async function* answers(
   }
 }
 
-/** The events of a stream; a comment is an event without a type. */
+/** The events of a stream. A comment counts as an event without a type. */
 async function* events({ body }: Response, signal: AbortSignal, alive: () => void) {
   const reader = body?.getReader()
   const decoder = new TextDecoder()

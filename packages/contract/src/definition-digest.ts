@@ -2,10 +2,10 @@ import { canonicalJson, type JsonObject } from './json.ts'
 import { sha256Hex } from './sha256.ts'
 import { completeParameters, type ToolDefinition } from './tool-definition.ts'
 
-/** `sha256:` and 64 lower-case hex digits. */
+/** A text of `sha256:` and 64 lower-case hex digits. */
 export type Digest = `sha256:${string}`
 
-/** The digest of a definition. It changes if anything changes that a caller relies on. */
+/** The digest of a definition. It changes if anything changes that callers depend on. */
 export function definitionDigest(definition: ToolDefinition): Digest {
   return `sha256:${sha256Hex(digestedText(definition))}`
 }

@@ -1,4 +1,4 @@
-/** The meaning of an error for the program that receives it. */
+/** What an error code means for the program that receives it. */
 export type ErrorKind = {
   /** The HTTP status. It is 200 if the tool itself failed, because the service then answers with a ToolResult. */
   readonly httpStatus: number
@@ -10,7 +10,7 @@ export type ErrorKind = {
   readonly text: string
 }
 
-/** The usual Google API status for each HTTP status. An error code can have another one. */
+/** The usual Google API status for each HTTP status. An error code can have a different one. */
 const STATUS: Readonly<Record<number, string>> = {
   200: 'OK',
   202: 'OK',
@@ -29,7 +29,7 @@ const STATUS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** All error codes. Recognise an error by its code, never by its class or its text. */
+/** All error codes. Recognize an error by its code, never by its class or its text. */
 export const ERROR_CODES = {
   APPROVAL_REQUIRED: kind(202, 'The call waits for an approval; nothing was run yet.'),
   REQUEST_MALFORMED: kind(400, 'The request is not valid HTTP.'),

@@ -1,6 +1,6 @@
 import { parsedJson } from './json.ts'
 
-/** The tools that a request asks for. Each entry is a name or an alias. `@sha256:…` can follow it. */
+/** The tools that a request wants. Each entry is a name or an alias. `@sha256:…` can follow it. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
 /** The text of a fault is written after the name of the parameter: `names is not a JSON array of strings`. */
@@ -26,7 +26,7 @@ export function parseNameFilter(values: readonly string[]): NameFilter | NameFil
   return names.size === 0 && !asksForNone ? 'all' : names
 }
 
-/** Splits an entry: `a@sha256:…` asks for one version of `a`. */
+/** Splits an entry into the name and the digest: `a@sha256:…` asks for one version of `a`. */
 export function parseNameEntry(entry: string): { readonly name: string; readonly digest?: string } {
   const at = entry.indexOf('@')
   return at === -1 ? { name: entry } : { name: entry.slice(0, at), digest: entry.slice(at + 1) }

@@ -27,7 +27,7 @@ export type SchemaPath = readonly (string | number)[]
 
 /** Thrown if a schema cannot be converted to a dialect. The message is for the author of the schema. */
 export class SchemaError extends Error {
-  /** JSON Pointer into the schema. */
+  /** The place in the schema, as a JSON Pointer. */
   readonly pointer: string
 
   constructor(path: SchemaPath, message: string) {
@@ -71,7 +71,7 @@ export function subschemas(schema: JsonObject): { readonly path: SchemaPath; rea
   return found
 }
 
-/** Returns a JSON value in place of a schema. The schemas `true` and `false` are passed too. */
+/** A function that returns a JSON value in place of a schema. It also gets the schemas `true` and `false`. */
 type MapSchema = (schema: JsonValue, path: SchemaPath) => JsonValue
 
 /** Replaces each schema directly below a schema by the result of `map`. Returns the same object if nothing changes. */

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from './json.ts'
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
-/** How a tool is run. A tool without a runner runs at the client, and so does a workflow. */
+/** The kinds of runners. Without a runner, the client runs the tool. The client also runs workflows. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
 
 export type ToolRunner = {
@@ -46,11 +46,11 @@ export type ToolDefinition = {
 
 /** One element of a list without a dialect. It has the shape of an OpenAI function tool. */
 export type ListedTool = Pick<ToolDefinition, 'type' | 'function'> & {
-  /** How well the tool fits the search. Only in a list with `q` and `explain=scores`. */
+  /** The score and the twins of a found tool. Only in a list with `q` and `explain=scores`. */
   readonly 'x-toolrack'?: FoundNote
 }
 
-/** How well a tool fits a search, and the names of near-identical tools. */
+/** The score of a tool in a search, and the names of near-identical tools. */
 export type FoundNote = { readonly score: number; readonly twins: readonly string[] }
 
 /** A definition as a list without a dialect shows it. */

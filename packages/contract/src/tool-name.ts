@@ -1,6 +1,6 @@
-/** The form of a tool name, which TOOL_NAME_RULE describes. */
+/** Matches the form of a tool name, which TOOL_NAME_RULE describes. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
-/** Names of that form that are not allowed. The last kind starts and ends with two underscores, such as `__proto__`. */
+/** Matches names of this form that are reserved. The last kind starts and ends with two underscores, such as `__proto__`. */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =
@@ -24,15 +24,18 @@ export function toolNameFault(name: string): string | undefined {
   return `character ${position + 1} (U+${codePoint}) is not allowed there; ${TOOL_NAME_RULE}`
 }
 
-/** Cyrillic and Greek letters. LATIN has at the same position the ASCII letter that looks the same (Unicode TR39). */
+/** Cyrillic and Greek letters that look like ASCII letters (Unicode TR39). LATIN has the ASCII letters at the same positions. */
 const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
 const GREEK_OR_CYRILLIC = /[\u0370-\u052F]/g
 
-/** A longer text is no name. To put the marks of its letters into their usual order takes quadratic time. */
+/**
+ * The most UTF-16 code units of a text that is normalized. A longer text is not a name, and normalizing it could take quadratic
+ * time.
+ */
 const READABLE_LENGTH_MAX = 256
 
-/** Invisible characters: zero-width, direction marks, soft hyphen, byte order mark. */
+/** Matches invisible characters: zero-width characters, direction marks, soft hyphens and byte order marks. */
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
 
 /**

@@ -25,8 +25,8 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
 }
 
 /**
- * The result of a call whose tool returned this value. A string becomes the text itself, any other value becomes JSON. A
- * value that JSON cannot represent becomes a failure with the code RESULT_INVALID.
+ * The result of a call whose tool returned `returned`. A string becomes the text itself. Any other value becomes JSON. A value
+ * that JSON cannot represent becomes a failure with the code RESULT_INVALID.
  */
 export function toolResult(returned: unknown): ToolResult {
   try {
@@ -74,11 +74,11 @@ export type InvocationMeta = {
   readonly resourceUsage: ResourceUsage | null
   /** True if this is the result of an earlier call. */
   readonly replayed: boolean
-  /** The id of the artifact that holds the whole result. */
+  /** The id of the artifact with the whole result. */
   readonly artifact?: string
   /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
   readonly approval?: { readonly id: string; readonly expiresAt: string }
-  /** What the rules said of the call. Absent if there are no rules, or if no tool was found. */
+  /** The decision of the rules about the call. Absent if there are no rules, or if no tool was found. */
   readonly decision?: RuleDecision
 }
 

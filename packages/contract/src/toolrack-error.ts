@@ -38,7 +38,7 @@ export class ToolrackError extends Error {
   }
 }
 
-/** Recognises a ToolrackError by its code, because another bundle can have its own copy of the class. */
+/** Recognizes a ToolrackError by its code, because another bundle can have its own copy of the class. */
 export function isToolrackError(error: unknown): error is ToolrackError {
   return (
     error instanceof Error &&

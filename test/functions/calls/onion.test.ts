@@ -245,7 +245,7 @@ test('a step that has answered cannot start the rest any more', async () => {
 test('an outer step sees what the inner ones found out, and what they refused', async () => {
   const seen: CallOutcome[] = []
   const take = Onion.withoutSteps(noted())
-    .step('look', async (call, next) => {
+    .step('inspect', async (call, next) => {
       const outcome = await next(call)
       seen.push(outcome)
       return outcome

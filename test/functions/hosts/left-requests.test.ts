@@ -2,13 +2,13 @@ import { afterAll, afterEach, expect, jest, test } from '@jest/globals'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { STRETCH_MS } from '../../../functions/src/loop-turn.ts'
 import { CatalogView } from '../../../functions/src/catalog/views/catalog-view.ts'
-import { RungFragments } from '../../../functions/src/catalog/views/rung-fragments.ts'
+import { LevelFragments } from '../../../functions/src/catalog/views/level-fragments.ts'
 import { tool } from '../../support/definition-changes.ts'
 import { inProcess } from '../../support/in-process.ts'
 import { until } from '../../support/until.ts'
 
 /** Longer than the service may work without a turn. */
-const LOOK_MS = STRETCH_MS + 1
+const CHECK_MS = STRETCH_MS + 1
 const TOOLS = Array.from({ length: 200 }, (_, at) =>
   tool(`tool:${at}:${'n'.repeat(100)}`, `Works, ${at} times.`),
 )
@@ -34,22 +34,22 @@ const RULES = {
   rules: Array.from({ length: 10 }, () => ({ effect: 'deny', tool: '*nothing' })),
 }
 
-/** Makes each look at a tool long, so that a turn follows it, and counts the looks from now on. */
-function slowLooks(): { readonly count: () => number; readonly reach: (count: number) => Promise<void> } {
+/** Makes each check of a tool long, so that a turn follows it, and counts the checks from now on. */
+function slowChecks(): { readonly count: () => number; readonly reach: (count: number) => Promise<void> } {
   let count = 0
-  function look(): void {
+  function check(): void {
     count += 1
-    const end = performance.now() + LOOK_MS
+    const end = performance.now() + CHECK_MS
     while (performance.now() < end);
   }
   const shows = Reflect.get(CatalogView.prototype, 'shows')
   jest.spyOn(CatalogView.prototype, 'shows').mockImplementation(function (this: CatalogView, entry) {
-    look()
+    check()
     return shows.call(this, entry)
   })
-  const of = Reflect.get(RungFragments.prototype, 'of')
-  jest.spyOn(RungFragments.prototype, 'of').mockImplementation(function (this: RungFragments, ...given) {
-    look()
+  const of = Reflect.get(LevelFragments.prototype, 'of')
+  jest.spyOn(LevelFragments.prototype, 'of').mockImplementation(function (this: LevelFragments, ...given) {
+    check()
     return of.apply(this, given)
   })
   async function reach(wanted: number): Promise<void> {
@@ -75,7 +75,7 @@ test.each([
 ])('%s ends soon when its caller leaves', async (request, body) => {
   const [method = '', path = ''] = request.split(' ')
   const caller = new AbortController()
-  const looks = slowLooks()
+  const checks = slowChecks()
   const asked = fetch(`${service.url}/workflows${path}`, {
     method,
     body: body === undefined ? null : JSON.stringify(body),
@@ -83,30 +83,30 @@ test.each([
     signal: caller.signal,
   })
   const left = expect(asked).rejects.toThrow()
-  await looks.reach(5)
+  await checks.reach(5)
   caller.abort()
   await left
-  // The service has noticed it when nothing is looked at any more.
+  // The service has noticed it when nothing is checked any more.
   let before = -1
   for (let still = 0; still < 100; still += 1) {
     await nextTurn()
-    if (looks.count() !== before) still = 0
-    before = looks.count()
+    if (checks.count() !== before) still = 0
+    before = checks.count()
   }
   expect(before).toBeLessThan(TOOLS.length / 2)
 })
 
 test('a list for which two callers wait is made once, and one of them may leave', async () => {
   const caller = new AbortController()
-  const looks = slowLooks()
+  const checks = slowChecks()
   const address = `${service.url}/workflows/tools/list?dialect=openai`
   const headers = { Authorization: 'bob' }
   const leaving = expect(fetch(address, { headers, signal: caller.signal })).rejects.toThrow()
-  await looks.reach(5)
+  await checks.reach(5)
   const staying = fetch(address, { headers })
-  await looks.reach(60)
+  await checks.reach(60)
   caller.abort()
   await leaving
   expect((await staying).status).toBe(200)
-  expect(looks.count()).toBe(TOOLS.length)
+  expect(checks.count()).toBe(TOOLS.length)
 })

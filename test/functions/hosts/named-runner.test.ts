@@ -44,11 +44,11 @@ test('a service is looked up with the first call, once for calls at one time, an
   await using there = await place()
   google.services.set(PATH, there.door.url)
   const { runner } = named(ENV, google)
-  expect([google.looked, google.audiences]).toEqual([[], []])
+  expect([google.lookedUp, google.audiences]).toEqual([[], []])
   const outcomes = await Promise.all(Array.from({ length: 8 }, () => runner.invoke(CALL)))
   outcomes.push(await runner.invoke(CALL))
   expect(outcomes.map((outcome) => 'text' in outcome && outcome.text)).toEqual(Array(9).fill('cloudy'))
-  expect([google.looked, google.audiences]).toEqual([[PATH], [there.door.url]])
+  expect([google.lookedUp, google.audiences]).toEqual([[PATH], [there.door.url]])
   await runner.close()
 })
 
@@ -66,7 +66,7 @@ test('a service that has moved is lost for the call that found it gone, looked u
     error: 'The runner is not at its address; nothing was run.',
   })
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
-  expect([google.looked.length, after.instance.asked.length]).toEqual([2, 1])
+  expect([google.lookedUp.length, after.instance.asked.length]).toEqual([2, 1])
   await runner.close()
 })
 
@@ -79,7 +79,7 @@ test('a caller who goes before the runner is reached makes nobody doubt its addr
   const gone = AbortSignal.abort()
   expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'CANCELLED' })
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
-  expect([google.looked.length, google.audiences.length]).toEqual([1, 1])
+  expect([google.lookedUp.length, google.audiences.length]).toEqual([1, 1])
   await runner.close()
 })
 
@@ -141,7 +141,7 @@ test.each([
   const { runner } = named(env(new URL(instance.origin).port), google)
   expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect(instance.asked.map(({ headers }) => headers.authorization)).toEqual([shown])
-  expect([google.audiences, google.looked]).toEqual([[], []])
+  expect([google.audiences, google.lookedUp]).toEqual([[], []])
   await runner.close()
 })
 

@@ -74,10 +74,10 @@ export class WatchedService {
   }
 
   /** Has the service collect its garbage and tell what is left. Rejects when it ends instead. */
-  async look(): Promise<ProbeReport> {
+  async inspect(): Promise<ProbeReport> {
     const waiting = new AbortController()
     const { signal } = waiting
-    this.#child.send('look')
+    this.#child.send('inspect')
     try {
       return await Promise.race([
         once(this.#child, 'message', { signal }).then(([report]) => report as ProbeReport),

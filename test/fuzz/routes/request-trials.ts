@@ -62,7 +62,7 @@ export class RequestTrials implements AsyncDisposable {
   async afterRound(): Promise<readonly Fault[]> {
     const { service, honest } = this.#stage
     if (this.#isLost || !service.isAlive) return []
-    const report = await service.look()
+    const report = await service.inspect()
     const bytes = report.heapBytes + report.externalBytes
     this.#bytesAtFirst ??= bytes
     this.numbers['heap and buffers after the first round, MB'] ??= Math.round(bytes / MB)

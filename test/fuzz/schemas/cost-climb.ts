@@ -83,7 +83,7 @@ export class CostClimb implements AsyncDisposable {
 
   static async start(seed: number): Promise<CostClimb> {
     const service = await WatchedService.start({ args: ['--no-python=The fuzzer runs no module here.'] })
-    const { heapBytes, externalBytes } = await service.look()
+    const { heapBytes, externalBytes } = await service.inspect()
     return new CostClimb(service, heapBytes + externalBytes, seed)
   }
 
@@ -115,7 +115,7 @@ export class CostClimb implements AsyncDisposable {
     }
     if (!this.#service.isAlive)
       return [...faults, { kind: 'the service has ended', detail: this.#service.log.slice(-2_000) }]
-    const { heapBytes, externalBytes } = await this.#service.look()
+    const { heapBytes, externalBytes } = await this.#service.inspect()
     const kept = heapBytes + externalBytes - this.#bytesAtFirst
     this.#most('memory that the service keeps after costly schemas, MB at most', kept / MB)
     return kept > KEPT_BYTES_MAX
@@ -166,7 +166,7 @@ export class CostClimb implements AsyncDisposable {
     for (const pid of childrenOf(this.#service.pid))
       this.#most('memory of a process of checks, MB at most', peakBytes(pid) / MB)
     if (!this.#service.isAlive) return { score }
-    const { delayMsMax } = await this.#service.look()
+    const { delayMsMax } = await this.#service.inspect()
     this.#most('event loop of the service stood still during costly checks, ms at most', delayMsMax)
     return { score: score + 10 * delayMsMax }
   }

@@ -45,7 +45,7 @@ DEADLINE_MS, CHECK_DEADLINE_MS = 250, 1_000
 #: What main may hold beyond what it held after its first calls: its largest message as objects, and what an allocator keeps.
 GROWTH_BYTES_MAX = 128 << 20
 #: How many cases lie between two looks at what is left.
-LOOK_EVERY = 50
+INSPECT_EVERY = 50
 #: Requests of the suite itself, and of the calls that are being put away.
 DESCRIPTORS_SLACK = 16
 #: How many children write at once.
@@ -97,8 +97,8 @@ class Run:
                 self.together([case])
             if len(self._report.findings) == before:
                 self._add(shared, {"moment": "some together", "cases": cases})
-        if (self._report.tried + len(cases)) // LOOK_EVERY > self._report.tried // LOOK_EVERY:
-            self.look_at_the_rest(cases[-1])
+        if (self._report.tried + len(cases)) // INSPECT_EVERY > self._report.tried // INSPECT_EVERY:
+            self.inspect_the_rest(cases[-1])
         self._report.tried += len(cases)
 
     def _runner_findings(self) -> Iterator[str]:
@@ -111,7 +111,7 @@ class Run:
             yield f"the runner logged {log.removeprefix(self._logged)[:600]}"
             self._logged = log
 
-    def look_at_the_rest(self, case: Case) -> None:
+    def inspect_the_rest(self, case: Case) -> None:
         """Whether what ended cases held is given back."""
         deadline = time.monotonic() + SECONDS
         while left := self._left():
@@ -240,7 +240,7 @@ def fuzz(seed: int, budget: Budget, *, as_nobody: bool = False, case: Case | Non
         random = cases(Random(seed))
         while case is None and budget.is_left(report.tried) and not report.is_full:
             run.together(list(islice(random, TOGETHER)))
-        run.look_at_the_rest(case or {"moment": "all of them", "writes": []})
+        run.inspect_the_rest(case or {"moment": "all of them", "writes": []})
     return report
 
 

@@ -49,7 +49,7 @@ class Run:
     def past(self) -> None:
         """What was found before, each case alone."""
         for case in PAST_FINDINGS:
-            for observer, what in self._look([case])[1]:
+            for observer, what in self._inspect([case])[1]:
                 if not self._is_of_others([case], observer):
                     self._report.add(Finding(KIND, observer, what, case))
             self._report.tried += 1
@@ -59,12 +59,12 @@ class Run:
         groups = answer_cases(every=every)
         while self._goes_on and (some := list(islice(groups, BATCH // len(ASKED)))):
             cases = [case for group in some for case in group]
-            tried, found = self._look(cases)
+            tried, found = self._inspect(cases)
             self._report.tried += len(cases)
             self._judge(cases, found)
             for at, group in enumerate(some):
                 if self._may_tell(group, tried, at * len(ASKED)) and (
-                    case := telling(group, self._look(group)[0])
+                    case := telling(group, self._inspect(group)[0])
                 ):
                     self._report.add(Finding(KIND, "answers", "a child is told which process there is", case))
 
@@ -76,7 +76,7 @@ class Run:
     def many(self, cases: Iterator[Case], batch: int = BATCH) -> None:
         """Cases in batches, for as long as the budget lasts."""
         while self._goes_on and (some := list(islice(cases, batch))):
-            _, found = self._look(some)
+            _, found = self._inspect(some)
             self._report.tried += len(some)
             self._judge(some, found)
 
@@ -98,15 +98,15 @@ class Run:
         """The observers end."""
         self._observers.close()
 
-    def _look(self, cases: list[Case]) -> tuple[Tried, Found]:
+    def _inspect(self, cases: list[Case]) -> tuple[Tried, Found]:
         """Tries them once; where memory grew again, for it must grow each time to be believed."""
-        tried, found = self._look_once(cases)
+        tried, found = self._inspect_once(cases)
         for _ in range(MEASURED - 1):
             if any(observer == "memory" for observer, _ in found):
-                tried, found = self._look_once(cases)
+                tried, found = self._inspect_once(cases)
         return tried, found
 
-    def _look_once(self, cases: list[Case]) -> tuple[Tried, Found]:
+    def _inspect_once(self, cases: list[Case]) -> tuple[Tried, Found]:
         self._observers.before()
         tried = try_batch(self._world, cases)
         self._count("children", tried.children)
@@ -153,7 +153,7 @@ class Run:
         return [case]
 
     def _has(self, cases: list[Case], observer: str) -> bool:
-        return any(each == observer for each, _ in self._look(cases)[1])
+        return any(each == observer for each, _ in self._inspect(cases)[1])
 
 
 def fuzz(

@@ -71,7 +71,7 @@ def confined() -> Iterator[tuple[Canaries, Observers]]:
         yield both
 
 
-def look(both: tuple[Canaries, Observers], cases: list[Case]) -> tuple[Tried, Found]:
+def inspect(both: tuple[Canaries, Observers], cases: list[Case]) -> tuple[Tried, Found]:
     """What came of them, and what was found."""
     world, observers = both
     length = 3 + len(world.folder.name)
@@ -91,22 +91,22 @@ def look(both: tuple[Canaries, Observers], cases: list[Case]) -> tuple[Tried, Fo
 def test_without_layers_an_effect_is_found(
     unconfined: tuple[Canaries, Observers], observer: str, case: Case
 ) -> None:
-    tried, found = look(unconfined, [case])
+    tried, found = inspect(unconfined, [case])
     assert observer in {name for name, _ in found}, tried
     # What it holds of the case is put in order: the next finds nothing. Other programs' memory is a matter of several looks.
-    assert {name for name, _ in look(unconfined, [case_of(["getpid"])])[1]} <= {"memory"}
+    assert {name for name, _ in inspect(unconfined, [case_of(["getpid"])])[1]} <= {"memory"}
 
 
 def test_without_layers_an_answer_tells_of_a_process(unconfined: tuple[Canaries, Observers]) -> None:
     group = [case_of(["getsid", pid]) for pid in ASKED]
-    assert telling(group, look(unconfined, group)[0]) in group[2:]
+    assert telling(group, inspect(unconfined, group)[0]) in group[2:]
 
 
 def test_with_every_layer_none_of_it_is_found(confined: tuple[Canaries, Observers]) -> None:
     """Those that are known to be open are tried by test_syscalls.py."""
     for observer, case in SEEN:
         if observer not in ("locks", "memory"):
-            found = [each for each in look(confined, [case])[1] if each[0] != "memory"]
+            found = [each for each in inspect(confined, [case])[1] if each[0] != "memory"]
             assert (case, found) == (case, [])
 
 
@@ -120,7 +120,7 @@ def test_a_child_that_ends_is_replaced_and_its_last_case_is_known(
     before, after = case_of(["getpid"]), case_of(["getppid"])
     stops = case_of(["kill", "pid:own", 19])
     cases = [before, case_of(["exit_group", 0]), after, case_of(["kill", "pid:own", 11]), after, stops, after]
-    tried, _ = look(confined, cases)
+    tried, _ = inspect(confined, cases)
     assert sorted(tried.said) == list(range(len(cases)))
     assert [number for number, said in sorted(tried.said.items()) if said is None] == [1, 3, 5]
     assert tried.said[2] == tried.said[4] == tried.said[6]

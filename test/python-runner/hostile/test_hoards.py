@@ -70,11 +70,11 @@ def hoarded(live: LiveRunner, counter: Counter, name: str) -> tuple[list[str], i
     """What a hoard of one call was answered and got, and the most that the kernel held meanwhile, in bytes."""
     before, most, is_over = counter.kernel(), [0], threading.Event()
 
-    def look() -> None:
+    def inspect() -> None:
         while not is_over.wait(0.01):
             most[0] = max(most[0], counter.kernel() - before)
 
-    watching = threading.Thread(target=look)
+    watching = threading.Thread(target=inspect)
     watching.start()
     try:
         answer = live.invoke(SOURCE, "hoards:hoard", {"names": [name], "seconds": 0.3})

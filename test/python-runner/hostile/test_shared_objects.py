@@ -33,7 +33,7 @@ def hold(path: str) -> str:
     return "held"
 
 
-def look(path: str) -> list:
+def find_marks(path: str) -> list:
     file = os.open(path, os.O_RDONLY)
     seen = []
     for start in (1_000, 2_000):
@@ -80,7 +80,7 @@ def peers() -> list:
             pass
     return through
 """
-SHARED = upload(TOOLS, "hold", "look", "find", "itself", "peers")
+SHARED = upload(TOOLS, "hold", "find_marks", "find", "itself", "peers")
 
 
 @pytest.mark.parametrize("kind", ["a device", "a library"])
@@ -95,12 +95,12 @@ def test_a_tool_sees_nothing_of_what_another_does_to_a_file_of_both(
             assert live.invoke(SHARED, "hostile:hello", tenant=tenant)["text"] == "hello"
         holding = pool.submit(live.invoke, SHARED, "hostile:hold", {"path": path}, tenant="one")
         until(lambda: live.health()["calls"]["running"] == 1 or holding.done(), "the call that holds")
-        looks = []
+        answers = []
         while not holding.done():
-            looks.append(live.invoke(SHARED, "hostile:look", {"path": path}, tenant="another"))
+            answers.append(live.invoke(SHARED, "hostile:find_marks", {"path": path}, tenant="another"))
         assert holding.result().get("text") == "held", holding.result()
-        assert len(looks) > 1
-        assert [look.get("value", look) for look in looks] == [[True, True, 0]] * len(looks)
+        assert len(answers) > 1
+        assert [answer.get("value", answer) for answer in answers] == [[True, True, 0]] * len(answers)
 
 
 def test_no_call_tells_of_another_process(any_runner: LiveRunner) -> None:

@@ -33,16 +33,16 @@ def poison() -> None:
 """,
     "poison",
 )
-LOOKS = upload(
+INSPECTS = upload(
     """
 import math
 
 
-def look() -> list:
+def inspect() -> list:
     seen = [len([1]), math.pi > 3.1, sys.modules.get("os") is os, json.loads("1"), os.environ.get("LEFT")]
     return [*seen, sorted(os.listdir(".")), os.listdir(".cache"), os.path.exists("/dev/shm/left-behind-by-a-tool")]
 """,
-    "look",
+    "inspect",
 )
 UNHURT: list[object] = [1, True, True, 1, None, [".cache"], [], False]
 
@@ -52,7 +52,7 @@ def test_a_call_finds_nothing_of_the_one_before(any_runner: LiveRunner, tenant: 
     for _ in range(6):
         # What it answers with such a process is its own affair.
         assert any_runner.invoke(POISONS, "hostile:poison", tenant="the same")["log"]["text"] == "poisoned"
-        assert any_runner.invoke(LOOKS, "hostile:look", tenant=tenant)["value"] == UNHURT
+        assert any_runner.invoke(INSPECTS, "hostile:inspect", tenant=tenant)["value"] == UNHURT
     assert (
         not glob.glob("/dev/shm/left-behind*")
         + glob.glob("/tmp/left-behind*")
@@ -129,7 +129,7 @@ def test_no_other_process_is_seen(any_runner: LiveRunner) -> None:
 import resource
 
 
-def look() -> list:
+def inspect() -> list:
     seen = set()
     asks = (
         os.getsid,
@@ -152,9 +152,9 @@ def look() -> list:
                 pass
     return sorted(seen)
 """,
-        "look",
+        "inspect",
     )
-    assert any_runner.invoke(source, "hostile:look")["value"] == []
+    assert any_runner.invoke(source, "hostile:inspect")["value"] == []
 
 
 def test_an_honest_call_is_unhurt(any_runner: LiveRunner) -> None:

@@ -57,7 +57,7 @@ const loadTools: Builtin = ({ names }, { finder }) =>
 /** The built-in tools by which a model finds others. They are in a list only if the list is asked for them. */
 export const FINDERS: ReadonlySet<Builtin> = new Set([searchTools, loadTools])
 
-/** Their names in the service's definition files, in the order of a list. */
+/** The names of the tools of `FINDERS` in the service's definition files, in the order of a list. */
 export const FINDER_NAMES = ['load_tools', 'search_tools']
 
 /** Every built-in tool, under the name in a definition's runner: `{"kind":"builtin","builtin":"echo"}`. */

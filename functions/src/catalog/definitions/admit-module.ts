@@ -46,7 +46,8 @@ export async function admitModule(
   const turns = new Turns(signal)
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
-    // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
+    // Lets other requests run. Specs that are refused before their compilation cause no other pause, so many of them would block
+    // the event loop.
     if (turns.isDue) await turns.give()
     specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
   }
@@ -88,7 +89,10 @@ function namesMissing({ kind, message }: ModuleFault, name: string): boolean {
   return kind === 'import_not_installed' && message.includes(`'${name}'`)
 }
 
-/** Missing packages are faults, because an import inside a function would fail later, during a call. */
+/**
+ * The missing packages that no fault names, as faults. If the module imports the package inside a function, the import would fail
+ * later, during a call.
+ */
 function untoldImports({ missingImports, faults, notes }: CheckReport): ErrorDetail[] {
   const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')
   const untold = missingImports.filter((name) => !faults.some((fault) => namesMissing(fault, name)))

@@ -25,7 +25,9 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, spec.file ?? module.file)) }
 }
 
-/** The most arguments whose kinds a definition keeps. If a tool has more, rules read each of its arguments as `other`. */
+/**
+ * The most arguments whose kinds a definition keeps. If a tool has more arguments, rules read each of them as the kind `other`.
+ */
 const KINDS_MAX = 100
 
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
@@ -56,7 +58,10 @@ function atSpec<Note extends { readonly pointer: string }>(note: Note): Note {
   return { ...note, pointer: specPointer(note.pointer) }
 }
 
-/** The author knows the spec and not the definition, so pointers are converted to pointers into the spec. */
+/**
+ * Converts a pointer into the definition to a pointer into the spec. The author has written the spec and does not know the
+ * definition.
+ */
 function specPointer(pointer: string): string {
   return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
 }
@@ -73,7 +78,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file:
   }
 }
 
-/** Returns one of the kinds that `docs/reference/module-faults.md` lists. */
+/** The kind of a fault: one of the kinds in `docs/reference/module-faults.md`. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'

@@ -24,21 +24,22 @@ export type AcceptedSpec = SpecFacts & {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
-  /** Names `description` and `parameters`, if the runner read them from the handler. */
+  /** The names of the fields, `description` or `parameters`, that the runner has read from the handler. */
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null
   readonly secrets: readonly string[]
   readonly network: readonly string[]
   /**
-   * How a text is read in each argument, except in those that get the text as it is sent. Missing in the report of an older runner.
+   * For each argument, the kinds as which the handler reads its text. An argument is missing if the handler gets its text
+   * unchanged. The field is missing in the report of an older runner.
    */
   readonly kinds?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
 type SpecFacts = {
   readonly line: number | null
-  /** The file of the line, such as `weather/helpers.py`. Missing in a module of one file. */
+  /** The file that contains `line`, such as `weather/helpers.py`. Missing if the module has one file. */
   readonly file?: string | undefined
   readonly faults: readonly ModuleFault[]
   readonly notes: readonly ModuleNote[]
@@ -54,6 +55,6 @@ export type ModuleFault = ModuleNote & {
   readonly code: ErrorCode
   /** The lines of the module that led to the fault. */
   readonly traceback?: string
-  /** The place in the spec. Missing if the runner found the fault, and not the service. */
+  /** The place of the fault in the spec. Missing if the runner found the fault. Only the service knows the place. */
   readonly pointer?: string
 }

@@ -7,7 +7,10 @@ import type { DefinitionChange } from './definition-change.ts'
 /** The longest definition whose tokens are counted when it is written, in UTF-16 code units. Longer ones would make the write slow. */
 const COUNTED_LENGTH_MAX = 65_536
 
-/** The changes with the tokens of the definitions. What is not counted here is counted when a list needs it. */
+/**
+ * Adds the number of tokens to each written definition. If a definition is too long to be counted here, it is counted when a list
+ * needs the number.
+ */
 export async function withTokens<Change extends DefinitionChange>(
   changes: readonly Change[],
   turns: Turns,

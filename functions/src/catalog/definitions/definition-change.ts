@@ -2,7 +2,7 @@ import type { Digest } from '@toolrack/contract'
 import type { Precondition } from '../../precondition.ts'
 import type { LayerLimits } from './layer-totals.ts'
 
-/** What a write does if a definition with the same name exists already. */
+/** The actions of a write if a definition with the same name exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
 export type OnConflict = (typeof ON_CONFLICT)[number]
 
@@ -11,7 +11,7 @@ export type DefinitionPut = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
-  /** See `StoredDefinition`. */
+  /** The tokens of the definition, as in `StoredDefinition`. */
   readonly tokens?: string | undefined
   readonly onConflict: OnConflict
   readonly precondition?: Precondition

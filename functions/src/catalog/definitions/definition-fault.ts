@@ -22,7 +22,7 @@ export function nameFaults(view: CatalogView, name: string, pointer: string): De
   return [{ reason: 'NAME_INVALID', pointer, message: `${message}; ${alike}`, layer }]
 }
 
-/** NAME_SEALED if a layer below `layer` has sealed the name. */
+/** The fault NAME_SEALED if a layer below `layer` has sealed the name. Otherwise undefined. */
 export function sealedFault(view: CatalogView, layer: 'user' | 'global', name: string) {
   const sealing = view.below(layer, name).findLast(({ sealed }) => sealed)
   return sealing && sealedBy(sealing.layer, '')

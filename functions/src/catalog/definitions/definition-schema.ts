@@ -2,7 +2,10 @@ import { isJsonObject, RUNNER_KINDS, TOOL_CLASSES, TOOL_NAME_RULE, toolNameFault
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
-/** The limit of unknown fields. These are stored unchanged, because a later runner or client may use them. */
+/**
+ * The fault of an unknown field that is too deep or too large. Smaller unknown fields are stored unchanged, because a later
+ * runner or client may use them.
+ */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
 let schemas: Promise<ReturnType<typeof schemasWith>> | undefined

@@ -76,7 +76,8 @@ export class DefinitionWriter {
     const turns = new Turns(options.signal)
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
-      // Other requests get a turn here: if definitions are refused before their compilation, the loop waits for nothing else.
+      // Lets other requests run. Definitions that are refused before their compilation cause no other pause, so many of them
+      // would block the event loop.
       if (turns.isDue) await turns.give()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
@@ -101,7 +102,7 @@ export class DefinitionWriter {
     return must(outcome)
   }
 
-  /** Writes an older content again, as a new version. */
+  /** Writes the content of an older version again, as a new version. */
   async rollback(
     principal: Principal,
     target: WriteTarget,
@@ -136,7 +137,9 @@ export async function keptVersions(store: DefinitionStore, layer: StoredLayer, n
   return versions
 }
 
-/** Runs a write of a layer. Afterwards marks the layer as written, even after an error, because the write may have been done. */
+/**
+ * Runs a write of a layer. Afterwards the layer is marked as written, even after an error, because the write may have been done.
+ */
 export async function writeLayer<Result>(
   catalog: Catalog,
   { uid }: Principal,
@@ -155,7 +158,7 @@ export function storedLayer(layer: WritableLayer, uid: string): StoredLayer {
   return layer === 'global' ? { kind: 'global' } : { kind: 'user', uid }
 }
 
-/** True if the version has all values of the choice, for example the digest of its content, or its revision. */
+/** True if the version has all values of the choice. For example, a choice can be the digest of the content, or a revision. */
 export function isChosen<Version extends object>(
   version: Version,
   choice: { readonly [Field in keyof Version]?: unknown },
@@ -216,7 +219,7 @@ function twiceFaults(
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }
 
-/** The error of one definition. Its code is that of the first fault, and its details are all faults. */
+/** The error of one definition. It has the code of the first fault, and all faults as its details. */
 function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer

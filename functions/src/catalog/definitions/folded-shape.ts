@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '@toolrack/contract'
 /** The keys under which the original workflow engine keeps a tool, or only its schema, beside the name and the description. */
 const FOLDS = ['defs', 'spec']
 
-/** An object with one of these keys is a JSON Schema, and not the properties of one. */
+/** An object with one of these keys is a JSON Schema. An object without them can be the `properties` of a schema. */
 const SCHEMA_KEYWORDS = ['$ref', '$schema', 'allOf', 'anyOf', 'oneOf']
 
 type Path = readonly PropertyKey[]
@@ -17,8 +17,9 @@ export type Unfolded = {
 }
 
 /**
- * A tool without `defs` and `spec`. Such a key holds a tool, the JSON Schema of the arguments, or the properties of this schema.
- * If a tool is folded, and a key stands both inside and outside, the one outside counts.
+ * Moves the content of `defs` or `spec` into the tool. This content is a tool, the JSON Schema of the arguments, or the
+ * properties of this schema. If the content is a tool, and the outer object has one of its keys too, the value of the outer
+ * object counts.
  */
 export function unfold(sent: JsonObject, schemaKeys: readonly string[]): Unfolded {
   const toolKeys = ['function', ...schemaKeys]

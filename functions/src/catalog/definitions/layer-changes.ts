@@ -8,7 +8,7 @@ export type RecordKind = 'definition' | 'module'
 
 export type KeptVersion = {
   readonly revision: number
-  /** Counted by `recordBytes`. */
+  /** The size of the version, as `recordBytes` counts it. */
   readonly bytes: number
   /** The digest of a module's content. A deletion and a version of a definition have none. */
   readonly sha256?: string | null
@@ -43,7 +43,7 @@ export type RecordContent =
 export type RecordChange = {
   /** The name with all versions, including the new one. */
   readonly name: KeptName
-  /** The same name after versions were removed to make room. If no version is left, the name is removed too. */
+  /** The same name after versions were removed to make room. If all its versions are removed, the name is removed too. */
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
@@ -51,7 +51,10 @@ export type RecordChange = {
   readonly content: RecordContent | undefined
 }
 
-/** How content is removed: the names that were deleted first (`deletedAt`), or the oldest past versions (`oldest`). */
+/**
+ * The two orders in which content is removed to make room. `deletedAt` removes the names that were deleted first. `oldest`
+ * removes the oldest past versions.
+ */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
@@ -92,7 +95,10 @@ export class LayerChanges {
     this.#state = { ...this.#state, size }
   }
 
-  /** Adds names with all their versions, so that these may be removed. A known name only gets the versions that it lacks. */
+  /**
+   * Adds names with all their versions, so that the versions may be removed. A name that was added before only gets the versions
+   * that it lacks.
+   */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {
       const known = this.#names.get(keyOf(name))
@@ -155,7 +161,7 @@ export class LayerChanges {
       this.#state = { ...this.#state, floor: Math.max(this.#state.floor, deletion.revision) }
   }
 
-  /** Counts `after` in place of `before`, if the layer is counted. */
+  /** Updates the totals of the layer: `after` replaces `before`. Does nothing if the layer was never counted. */
   #replace(before: KeptName | undefined, after: KeptName): void {
     const { totals } = this.#state
     if (!totals) return
@@ -164,7 +170,7 @@ export class LayerChanges {
   }
 }
 
-/** What one name adds to the totals of its layer. */
+/** The totals that one name adds to its layer. */
 export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
   if (isDeleted && versions.length === 0) return NO_TOTALS
   return {
@@ -187,7 +193,10 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
 /** The `count` oldest versions of a name, which are removed together. Those with the lowest `revision` are removed first. */
 type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** `deletedAt`: all versions of a deleted name together, and none of another name. `oldest`: each past version alone. */
+/**
+ * Groups the versions that are removed together. `deletedAt`: all versions of a deleted name, and none of another name. `oldest`:
+ * each past version alone.
+ */
 function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))

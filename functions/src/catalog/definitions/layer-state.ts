@@ -8,8 +8,8 @@ export type LayerState = {
   /** The number of definitions. */
   readonly size: number
   /**
-   * The newest revision whose deletion record was removed. A reader with an older revision may have missed deletions,
-   * and has to read the whole layer.
+   * The revision of the newest deletion whose record was removed, or 0. A reader with an older revision may have missed
+   * deletions, and has to read the whole layer.
    */
   readonly floor: number
   /** Undefined if the layer was never counted. Then nothing is removed to make room. */
@@ -36,8 +36,8 @@ export function revisionText(revision: number, epoch: string): string {
 }
 
 /**
- * The number in the text of a reader's revision. Undefined if the reader has to read the whole layer. That is so if the revision
- * has another epoch, is newer than the layer (a database was restored from a copy), or is below the floor.
+ * The number in a reader's revision, which is `text`. Undefined if the reader has to read the whole layer, in one of three cases:
+ * the revision has another epoch, or it is newer than the layer (a database was restored from a copy), or it is below `floor`.
  */
 export function revisionNumber(text: string, { epoch, revision, floor }: LayerState): number | undefined {
   const [, digits, readEpoch] = /^(\d+)-([0-9a-f]+)$/.exec(text) ?? []

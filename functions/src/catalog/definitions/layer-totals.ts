@@ -45,7 +45,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a module: of its own record, and of its present version. */
+/** The bytes of a module: `own` of its record, and `version` of its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** The bytes of a record that contains these texts. */
@@ -53,7 +53,9 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
 }
 
-/** The bytes of a module. `kept` is its `keptText`, which counts for each version that has it, although it is stored once. */
+/**
+ * The bytes of a module. `kept` is its `keptText`. Each version with this text counts it, although a store keeps the text once.
+ */
 export function moduleBytes(module: {
   readonly kept: string
   readonly report: string

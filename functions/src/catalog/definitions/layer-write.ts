@@ -82,7 +82,10 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** The changes at the next revision. Replaced content of another program first becomes a version with a revision of its own. */
+/**
+ * The changes at the next revision. If a change replaces content of another program, that content first becomes a version. This
+ * version then has the next revision, and the changes have the revision after it.
+ */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))

@@ -21,7 +21,10 @@ const SCHEMA_KEYS = new Map([
   ['parametersJsonSchema', 'Gemini declaration'],
 ])
 
-/** The keys for the name and the description. The original workflow engine writes the other ones too; the first one that has a value counts. */
+/**
+ * The keys that may have the name or the description. The original workflow engine also writes the keys after the first one. The
+ * first key that has a value counts.
+ */
 const NAME_KEYS = ['name', 'id', 'toolName']
 const DESCRIPTION_KEYS = ['description', 'desc']
 
@@ -34,7 +37,7 @@ const LEFT_OUT = new Set(
 
 type Mutable = { [key: string]: JsonValue }
 
-/** Records a normalisation and returns `to`. */
+/** Reports a conversion to the author and returns `to`. */
 type Note = <T extends JsonValue>(path: Path, from: JsonValue, to: T) => T
 
 type Shaped = Omit<Reshaped, 'normalised'>
@@ -55,7 +58,10 @@ export function reshape(sent: JsonObject): Reshaped {
   return { definition, normalised, locate: (path) => locateSent(locate(path)) }
 }
 
-/** A tool of a definitions file. If the tool has no category, also not in a fold, the file's family becomes its category. */
+/**
+ * A tool of a definitions file, with a category. If neither the tool nor its `defs` or `spec` has a category, the category is the
+ * file's family.
+ */
 export function withFamily(tool: JsonValue, family: string): JsonValue {
   if (!isJsonObject(tool)) return tool
   const { category } = unfold(tool, [...SCHEMA_KEYS.keys()]).tool
@@ -108,7 +114,10 @@ function reshapeFlat(sent: JsonObject, note: Note): Shaped {
   }
 }
 
-/** Makes a `runner` of a `workflowName` that stands outside it. */
+/**
+ * Replaces a `workflowName` outside the runner by a workflow runner. If the tool has a runner already, only removes
+ * `workflowName`.
+ */
 function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped {
   const { workflowName, ...definition } = shaped
   if (workflowName === undefined) return { definition: shaped, locate }
@@ -122,9 +131,9 @@ function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped 
 }
 
 /**
- * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Null and
- * an empty text count only if no key has another value. Reports the keys that are left out. Also reports where the value goes,
- * unless it keeps its own name in a flat tool.
+ * Removes the keys from the tool. Returns the first key that has a value, and this value under the name of the first of all keys.
+ * Null and an empty text are values only if no key has another value. Reports to `note` the keys that are left out. It also
+ * reports where the value goes, unless the value keeps its own name in a flat tool.
  */
 function taken(tool: Mutable, keys: readonly string[], to: string | null, note: Note) {
   const [own = ''] = keys

@@ -17,7 +17,7 @@ export function mainFile(name: string, { files }: ModuleContent<unknown>): strin
   return files ? `${name}/${INIT_FILE}` : `${name}.py`
 }
 
-/** The content without other fields, with each file converted. */
+/** Converts each file of the content. The result has no other fields of the object. */
 export function mapContent<From, To>(
   { source, files }: ModuleContent<From>,
   convert: (content: From) => To,
@@ -26,7 +26,7 @@ export function mapContent<From, To>(
   return { source: convert(source) }
 }
 
-/** The content without other fields. */
+/** Returns only the content of an object that may have other fields. */
 export function contentOf(content: ModuleContent): ModuleContent {
   return mapContent<string, string>(content, (text) => text)
 }
@@ -58,7 +58,9 @@ export function contentSha256({ source, files }: ModuleContent<Uint8Array>): str
   )
 }
 
-/** The text in which the content of a module is counted: the file, or the JSON of the files. The embedded store keeps this text. */
+/**
+ * The text whose bytes count as the content of a module: the file, or the JSON of the files. The embedded store keeps this text.
+ */
 export function keptText({ source, files }: ModuleContent): string {
   return files ? JSON.stringify(files) : source
 }

@@ -6,7 +6,10 @@ export const MODULE_FILES_MAX = 64
 /** The most folders of a module. A link inside a folder that leads back to it would otherwise be followed without end. */
 export const MODULE_FOLDERS_MAX = 64
 
-/** The most bytes of all files of a module together, as in the runner. Each may take six in a request, which has at most 4 MB. */
+/**
+ * The most bytes of all files of a module together, as in the runner. Each byte may take six bytes in a request, which has at
+ * most 4 MB.
+ */
 export const MODULE_FILES_BYTES_MAX = 512 * 1024
 
 /** The most characters of a path in a module. The runner has the same limit, because faults and tracebacks show paths. */
@@ -26,7 +29,7 @@ export function isModulePath(path: string): boolean {
 
 /**
  * Throws MODULE_INVALID if there are too many files. A body has room for 100,000 empty files, and the main thread would sort and
- * hash them for seconds before the runner sees them. The message is that of the runner.
+ * hash them for seconds before the runner gets them. The runner has the same message.
  */
 export function refuseManyFiles(name: string, count: number): void {
   if (count <= MODULE_FILES_MAX) return
@@ -47,7 +50,7 @@ export function refuseLargeFiles(name: string, files: readonly ModuleFile<Uint8A
   throw new ToolrackError('MODULE_INVALID', fault.message, { details: [fault] })
 }
 
-/** The message is that of the runner. */
+/** The detail of the error for files that are too large together. The runner has the same message. */
 export function filesTooLarge(name: string, bytes: number) {
   const [size, most] = [bytes, MODULE_FILES_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
   const message = `${name}/: the files have ${size} bytes together; ${most} are allowed. Move data out of them.`

@@ -4,7 +4,7 @@ import { isChosen, storedLayer, type WritableLayer } from './definition-writer.t
 import { sentContent } from './module-content.ts'
 import type { ModulePage, ModuleStore } from './module-store.ts'
 
-/** 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
+/** Matches a name of 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
 const NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /** True if a module can have this name. Names for which it is false are never passed to a store. */
@@ -42,7 +42,10 @@ export class ModuleReader {
     return versions
   }
 
-  /** The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
+  /**
+   * The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if no such version is kept, or if it is a
+   * deletion.
+   */
   async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)
     const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256

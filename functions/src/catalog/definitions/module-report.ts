@@ -5,7 +5,10 @@ import type { CheckReport } from './check-report.ts'
 /** The most bytes of a stored report. A document of Firestore may have 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
 
-/** The report on a module, which is stored and sent. If it is too large, the prints and the results of examples are left out. */
+/**
+ * The report on a module, which is stored and sent. If it is too large, the printed lines and the results of examples are left
+ * out.
+ */
 export function moduleReport(
   { imports, notes, log }: CheckReport,
   specs: readonly AdmittedSpec[],

@@ -69,7 +69,7 @@ export interface ModuleStore {
 
   module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
 
-  /** Ordered by the code units of their names. */
+  /** The modules of a layer, ordered by the code units of their names. */
   modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]>
 
   /** The newest versions of a module, the newest first. Empty for a name that was never written. */

@@ -17,7 +17,7 @@ export function definitionsOf(change: ModuleChange, present: ModuleSummary | und
 }
 
 /**
- * Decides the outcome of a write of a module. `present` and `current` are what the transaction has read: the module, and the
+ * Decides the outcome of a write of a module. The transaction has read `present`, which is the module, and `current`, the
  * definitions that `definitionsOf` names. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
  */
 export function planModuleWrite(

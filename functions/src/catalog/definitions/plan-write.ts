@@ -63,7 +63,7 @@ function decide(
   if (change.kind === 'delete') return { outcome: 'deleted' }
   if (!current) return { outcome: 'created' }
   if (change.onConflict === 'error') return refuse('NAME_TAKEN')
-  // A document of another program becomes one of this service, even if it is the same definition.
+  // A write replaces a document of another program by a document of this service, even if the definition stays the same.
   const isOwn = current.source === undefined
   return { outcome: isOwn && current.text === change.text ? 'unchanged' : 'updated' }
 }

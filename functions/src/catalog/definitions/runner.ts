@@ -17,13 +17,16 @@ export type Runner = {
   readonly close: () => Promise<void>
 }
 
-/** A module: its name and its bytes. The name is that of its file without `.py`, or that of its folder. */
+/** A module with its name and its content. The name is the name of its file without `.py`, or the name of its folder. */
 export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & {
   readonly tenant?: string | undefined
-  /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
+  /**
+   * A signal that is aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is
+   * starting.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -71,7 +74,7 @@ export type RunnerCall = {
   /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
-  /** For the runner's log lines: the valid trace context of the caller, if there is one. */
+  /** The valid trace context of the caller, for the runner's log lines. Undefined if the caller has sent none. */
   readonly traceparent?: string | undefined
   readonly deadlineMs: number
   /** The memory that the call may use. If undefined, the runner decides. */
@@ -83,13 +86,13 @@ export type RunnerCall = {
   readonly network: readonly string[]
   /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
   readonly source: () => Promise<ModuleContent | undefined>
-  /** Aborted when nobody waits for the call. */
+  /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
   /** Receives the events of the call. Without it, the runner sends no values before the outcome. */
   readonly listen?: RunnerListener | undefined
 }
 
-/** What a tool reports while it runs. A value stays the JSON that its language wrote. */
+/** An event that a tool reports while it runs. A value is the unchanged JSON text that Python wrote. */
 export type RunnerEvent =
   | { readonly type: 'log'; readonly text: string }
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
@@ -110,7 +113,10 @@ export type RunnerReturn = ({ readonly text: string } | { readonly json: string 
   readonly log: PrintedLog
 }
 
-/** If nothing was run, there is no isolation, no usage and no log. A call that was lost can have a log without the others. */
+/**
+ * A call without a result. If the tool did not run, there is no isolation, no usage and no log. A call that was lost can have a
+ * log, but no isolation and no usage.
+ */
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string
@@ -122,7 +128,7 @@ export type RunnerFailure = {
   readonly mayHaveRun?: boolean
 }
 
-/** Used in place of a runner if there is none. */
+/** A Runner that refuses everything, for a service without a runner. `reason` says why there is none. */
 export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),

@@ -8,7 +8,7 @@ import { revisionText } from './layer-state.ts'
 export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
   readonly text: string | null
   readonly digest: Digest
-  /** See `StoredDefinition`. Missing or null if the tokens were not counted. */
+  /** The tokens of the definition, as in `StoredDefinition`. Missing or null if they were not counted. */
   readonly tokens?: string | null
 }
 

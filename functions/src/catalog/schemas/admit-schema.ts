@@ -6,7 +6,7 @@ import type { SchemaCompiler } from './schema-compilers.ts'
 import { sensitiveFaults } from '../../redaction/sensitive-keyword.ts'
 import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
-// Each bound refuses one known attack on validators.
+// Each of these limits stops one known attack on validators.
 /** The most bytes of a schema as JSON. The time to compile it grows with its size. */
 const BYTES_MAX = 32 * 1024
 /** The most levels of objects and arrays. The root is level 1. Code that visits the schema later needs stack for each. */
@@ -35,14 +35,17 @@ export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): P
   return { schema, changes, unenforced: [], faults: [faultAt(['type'], message)] }
 }
 
-/** The checks that need no compiler: size, depth, number of values, length of pointers, integers and references. */
+/**
+ * Makes the checks that need no compiler: size, depth, number of values, length of pointers, integers and references. Returns the
+ * first fault.
+ */
 export function measureSchema(schema: JsonObject): JsonFault | undefined {
   return treeFault(schema) ?? sizeFault(schema) ?? expandedWeight(schema).fault
 }
 
 type Visit = readonly [value: JsonValue, path: readonly string[]]
 
-/** Checks each value. Uses a stack of its own, because the schema may be nested too deeply for recursion. */
+/** Checks each value, with a stack instead of recursion, because the schema may be nested too deeply. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
   const stack: Visit[] = [[schema, []]]
   let values = 0

@@ -11,14 +11,16 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/** The child's side of a WorkerProcess. If `report` throws, the answer is a fault. */
+/**
+ * Answers the questions of a WorkerProcess. This function runs in the child process. If `report` throws, the answer is a fault.
+ */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   try {
     // If the machine runs out of memory, Linux then kills this process before it kills the service.
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Not Linux, or the system forbids the write. V8's own memory limit still applies.
+    // The file exists only on Linux, and the system may forbid the write. V8's own memory limit still applies.
   }
   process.on('message', (question) => {
     try {

@@ -4,12 +4,15 @@ import { nearMiss } from './near-miss.ts'
 
 /** The most sentences of one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
-/** The most characters of the author's schema that one sentence repeats, for example of an `enum`, so that it can be read. */
+/**
+ * The most characters of the author's schema that one sentence repeats, for example of an `enum`. A longer sentence is hard to
+ * read.
+ */
 const RULE_LENGTH_MAX = 300
 /** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8
 
-/** `sentButUnknown` has only the names that the schema allows: a refused name has a sentence of its own. */
+/** `sentButUnknown` leaves out names that the schema refuses, because another sentence reports each of them. */
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
 /**
@@ -51,7 +54,7 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
   }
 }
 
-/** The name that an error does not allow. */
+/** The argument name that an error refuses. */
 function extraOf({ params }: ErrorObject): string | undefined {
   const extra: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
   return typeof extra === 'string' ? extra : undefined
@@ -79,7 +82,10 @@ function sentence(error: ErrorObject, names: Names, parameters: JsonObject): str
   return `${place(error)} ${told}.`
 }
 
-/** The names that the schema knows at the place of an error. None if its path does not lead to them, as behind some references. */
+/**
+ * The names that the schema knows at the place of an error. Empty if the path of the error does not lead to a schema, for example
+ * because of a reference.
+ */
 function knownAt({ schemaPath }: ErrorObject, parameters: JsonObject): readonly string[] {
   const keys = pointerKeys(schemaPath.replace(/^#/, '')) ?? []
   const properties = valueAt(parameters, [...keys.slice(0, -1), 'properties'])

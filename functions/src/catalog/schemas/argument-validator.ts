@@ -10,8 +10,8 @@ const DEADLINE_MS = 1_000
 /** The most definitions whose number of calls is in memory. */
 const KNOWN_MAX = 1_000
 /**
- * How many calls of a definition are checked in the other process before the service compiles the schema in its own. All requests
- * wait during the compilation, and most definitions are hardly called.
+ * How many calls of a definition the other process checks before the service compiles the schema itself. All requests wait during
+ * the compilation, and most definitions are called rarely.
  */
 const CALLS_BEFORE = 2
 
@@ -20,11 +20,11 @@ type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
  * Checks arguments against the schema of their definition. Both come from strangers. A schema that compares each element with all
- * others can need minutes. A schema that finds many errors in each element fills the memory. So another process makes the check and
- * keeps the compiled schemas.
+ * others can need minutes. A schema that finds many errors in each element fills the memory. So another process makes the check
+ * and keeps the compiled schemas.
  *
- * If a definition is called often and its checks are certainly cheap (`light-work.ts`), the service makes them in its own process.
- * The exchange with the other process would take a third of the time of a call.
+ * If a definition is called often, and `light-work.ts` says that its checks are cheap, the service makes the checks in its own
+ * process. The exchange with the other process would take a third of the time of a call.
  */
 export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
@@ -34,7 +34,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
-  /** Rejects as `WorkerPool.ask` does. */
+  /** Checks the arguments of a call. Rejects with the same errors as `WorkerPool.ask`. */
   async validate(
     { digest, text }: Pick<StoredDefinition, 'digest' | 'text'>,
     args: JsonObject,
@@ -50,7 +50,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     }
   }
 
-  /** The number of values in the arguments. Undefined if the service must not check them in its own process. */
+  /** The number of values in the arguments if the service may check them in its own process. Otherwise undefined. */
   #lightValues({ digest, text, arguments: args }: ArgumentQuestion): number | undefined {
     const known = this.#known.get(digest) ?? { light: lightDefinition(text), calls: 0 }
     if (known.calls === 0) this.#known.set(digest, known)

@@ -1,5 +1,5 @@
 import { answerQuestions } from './answer-questions.ts'
 import { createValidateArguments } from './validate-arguments.ts'
 
-// A separate program, which `ArgumentValidator` starts. A question is a definition and the arguments to check against it.
+// The program of the process that `ArgumentValidator` starts. A question is a definition and the arguments to check against it.
 answerQuestions(createValidateArguments())

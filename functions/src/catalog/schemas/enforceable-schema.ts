@@ -16,8 +16,9 @@ export type CompileReport = {
 type Mutable = { [key: string]: JsonValue }
 
 /**
- * A keyword, and the keywords that refuse more values if the schema below the first keyword admits more values. For example,
- * `not` refuses every value that its schema admits. A schema from which a pattern is removed admits more values.
+ * Pairs of a keyword and the keywords that depend on its schema. If the schema of the first keyword admits more values, the other
+ * keywords refuse more values. For example, `not` refuses every value that its schema admits. A schema admits more values after
+ * one of its patterns is removed.
  */
 const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['not', ['not']],
@@ -53,7 +54,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Calls `change` for every schema directly below this one. True if one of the calls returns true. */
+  /** Calls `change` for every schema directly below `schema`. True if one of the calls returns true. */
   function anyBelow(schema: Mutable, path: SchemaPath, change: typeof dropPatterns): boolean {
     const changed = subschemas(schema).map((child) => change(child.schema, [...path, ...child.path]))
     return changed.includes(true)
@@ -89,7 +90,10 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** Removes the given keywords from every schema, because it is no longer known which values the other keywords evaluate. */
+  /**
+   * Removes the given keywords from every schema. After a pattern is removed, it is not known any more which values the other
+   * keywords evaluate.
+   */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)
@@ -105,7 +109,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
   return { schema: copy, unenforced, faults }
 }
 
-/** True if the value contains a `$ref`, whose target may have lost a pattern. */
+/** True if the value contains a `$ref`. The target of the `$ref` may have lost a pattern. */
 function hasRef(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   return '$ref' in value || Object.values(value).some((child: JsonValue) => hasRef(child))

@@ -3,7 +3,8 @@ import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contra
 import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 
 /**
- * The most JSON values after every `$ref` is replaced. Where each definition refers twice to the next, each doubles the number.
+ * The most JSON values after every `$ref` is replaced. In a chain of definitions that each refer twice to the next one, each
+ * definition doubles the number.
  */
 const WEIGHT_MAX = 10_000
 

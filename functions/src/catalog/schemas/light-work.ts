@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import { expandedWeight, schemasOf } from './expanded-weight.ts'
 
-/** The most characters of a light definition. They are enough for 600 branches, which compile in 30 ms. */
+/** The most characters of a light definition. Such a text has at most 600 branches, which compile in 30 ms. */
 const TEXT_MAX = 4_096
 /**
  * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus the

@@ -1,7 +1,7 @@
-/** The most UTF-16 code units of a name that is compared with the known names. A longer one is hardly a misspelled name. */
+/** The most UTF-16 code units of a name that is compared with the known names. A longer name is probably no misspelled name. */
 export const NEAR_LENGTH_MAX = 64
 
-/** The most steps of one search. A known name costs STEPS_PER_NAME, and each pair of characters that is compared costs one. */
+/** The most steps of one search. A known name costs STEPS_PER_NAME, and each comparison of two characters costs one step. */
 const NEAR_STEPS_MAX = 1_000_000
 
 /** The steps that a known name costs even if its characters are not compared. */
@@ -9,7 +9,7 @@ const STEPS_PER_NAME = 20
 
 /**
  * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Case, hyphens,
- * underscores, colons, dots and spaces make no difference. With very many names, only the first ones are looked at.
+ * underscores, colons, dots and spaces make no difference. If there are very many names, only the first ones are compared.
  */
 export function nearMiss(name: string, known: Iterable<string>): string | undefined {
   if (name.length > NEAR_LENGTH_MAX) return undefined
@@ -24,7 +24,7 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     steps += STEPS_PER_NAME
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
-    // The names of one family begin with the same part. This part does not make them more similar.
+    // The names of one family begin with the same part. It must not make them more similar, so it is not compared.
     // oxlint-disable-next-line toolrack/linear-texts -- Both have at most 64 characters.
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
@@ -41,15 +41,16 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
 }
 
 /**
- * How many typing errors are between two texts, or a number above `max`. A typing error is a character that was added, left out or
- * changed, or two neighbours that changed places. `steps` is the number of pairs of characters that were compared.
+ * Counts the typing errors between two texts. A typing error is a character that was added, left out or changed, or two neighbors
+ * that changed places. `slips` is a number above `max` if there are more errors than `max`. `steps` is the number of pairs of
+ * characters that were compared.
  */
 export function slipsBetween(
   a: string,
   b: string,
   max: number,
 ): { readonly slips: number; readonly steps: number } {
-  // There are never fewer errors than the difference of the lengths.
+  // The number of errors is at least the difference of the lengths.
   if (Math.abs(a.length - b.length) > max) return { slips: max + 1, steps: 0 }
   const [from, to] = withoutCommonEnds(a, b)
   const steps = from.length * Math.min(to.length, 2 * max + 1)
@@ -60,7 +61,7 @@ function folded(name: string): string {
   return name.toLowerCase().replaceAll(/[-_:. ]/g, '')
 }
 
-/** The texts without what they have in common at their start and their end, because it does not change their distance. */
+/** The two texts without their common start and their common end, which do not change their distance. */
 function withoutCommonEnds(a: string, b: string): readonly [string, string] {
   const shorter = Math.min(a.length, b.length)
   let start = 0
@@ -71,7 +72,10 @@ function withoutCommonEnds(a: string, b: string): readonly [string, string] {
   return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
 }
 
-/** True if two neighbouring characters changed places, which is one typing error: `titel` for `title`. */
+/**
+ * True if the texts differ only by two neighboring characters that changed places, which is one typing error: `titel` for
+ * `title`.
+ */
 function areSwapped(from: string, to: string): boolean {
   return from.length === 2 && to.length === 2 && from[0] === to[1] && from[1] === to[0]
 }

@@ -10,12 +10,12 @@ const DEADLINE_MS = 2_000
  */
 const REQUEST_MS_MAX = 20_000
 
-/** `compile` rejects as `WorkerPool.ask` does. */
+/** `compile` rejects with the same errors as `WorkerPool.ask`. */
 export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileReport> }
 
 export type RequestCompiler = SchemaCompiler & {
   /**
-   * To be called before each definition, with the number of definitions that are already checked. Throws SCHEMA_REJECTED if the
+   * Must be called before each definition, with the number of definitions that are already checked. Throws SCHEMA_REJECTED if the
    * time of the request is used up. Throws CANCELLED if the caller has disconnected; nobody reads this error.
    */
   readonly goOn: (checked: number, all: number) => void
@@ -23,7 +23,10 @@ export type RequestCompiler = SchemaCompiler & {
 
 /** Makes schema compilers that share processes. If a compilation takes too much time, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
-  /** For files and documents that the service reads by itself. This work takes turns with users. Any amount of it may wait. */
+  /**
+   * The compiler for files and documents that the service reads by itself. This work takes turns with the work of users. Any
+   * number of its schemas may wait.
+   */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
 
   constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {

@@ -17,14 +17,14 @@ export function draftOf({
 }
 
 /**
- * Makes an instance that compiles schemas which the meta-schema admits. An instance keeps all that it has compiled. So each
- * validator that is kept has its own instance, which takes 0.2 ms and 18 kB.
+ * Makes an instance of Ajv for schemas that are valid against their meta-schema. An instance keeps all schemas that it has
+ * compiled. So each validator that is kept has its own instance, which takes 0.2 ms and 18 kB.
  */
 export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: boolean }): Ajv {
   return newAjv(draft, { allErrors, meta: false, validateSchema: false })
 }
 
-/** An instance that also validates schemas against their meta-schema, which takes 40 ms to compile. */
+/** Makes an instance of Ajv that also validates schemas against their meta-schema, which takes 40 ms to compile. */
 export function newAjv(draft: Draft, more: Options = {}): Ajv {
   const options: Options = {
     strict: false,

@@ -18,10 +18,16 @@ export type ArgumentReport = {
   readonly faults: readonly string[]
 }
 
-/** Schema values of all kept validators: 800 ordinary schemas, or 25 MB of the costliest schemas that were found. */
+/**
+ * The most schema values of all kept validators. They are 800 ordinary schemas, or 25 MB of the most expensive schemas that were
+ * found.
+ */
 const VALUES_KEPT = 20_000
 
-/** Errors that a check may collect: 100,000 take 40 MB. If a check could have more errors, only the first one is reported. */
+/**
+ * The most errors that a check may collect: 100,000 errors take 40 MB. If a check could have more errors, only the first one is
+ * reported.
+ */
 const ERRORS_MAX = 100_000
 
 type Known = {
@@ -31,7 +37,7 @@ type Known = {
   readonly validators: { [reported in Reported]?: ValidateFunction }
 }
 
-/** Which errors a validator reports. */
+/** The errors that a validator reports. */
 type Reported = 'all' | 'first'
 
 /** Checks arguments, and compiles each schema once. A check may take minutes or never end, unless `light-work.ts` admits it. */

@@ -6,19 +6,19 @@ import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from '
 /** `nowMs` is the clock that measures the checks, in milliseconds since any moment. */
 export type PoolOptions = WorkerOptions & { readonly nowMs?: () => number }
 
-/** Values that tests replace. */
+/** The parts of a pool that tests replace. */
 export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 
 export type Asker = {
   /** The caller's uid. Null for files and documents that the service reads by itself. */
   readonly user: QueueUser
-  /** Aborted when nobody needs the answer any more. A waiting question is then not asked. */
+  /** A signal that is aborted when nobody needs the answer any more. A waiting question is then not asked. */
   readonly signal?: AbortSignal | undefined
   /** Called with the milliseconds of the check, without the time that the question waited for other questions. */
   readonly spent?: (ms: number) => void
 }
 
-/** Each user has at most one process, so one user never occupies both. */
+/** The number of processes. Each user has at most one of them, so one user never occupies both. */
 const PROCESSES = 2
 /**
  * How many questions of one user, and of all users together, may wait. The last question of a user waits up to 83 s. Each question
@@ -98,7 +98,9 @@ export function workerUrlOf(name: string): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }
 
-/** The error of a question that was not asked: a ToolrackError, because other errors are logged as failures of the service. */
+/**
+ * The error of a question that was not asked. It is a ToolrackError, because other errors are logged as failures of the service.
+ */
 function notAsked(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'As many of your checks wait as may; nothing was done. Try again.')
 }

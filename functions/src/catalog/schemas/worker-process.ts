@@ -18,7 +18,10 @@ export type WorkerOptions = {
 
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
-/** V8's heap, in MB: twice the need of the costliest schema. With memory such as RE2's, the whole process has 190 to 334 MB. */
+/**
+ * The most MB of V8's heap: twice the need of the most expensive schema. With other memory, such as that of RE2, the whole
+ * process has 190 to 334 MB.
+ */
 const HEAP_MB = 96
 /** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
 const STACK_KB = 3_900
@@ -88,7 +91,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
     return heard === 'gone' ? { end } : heard
   }
 
-  /** Tries twice, because something else may have killed the first process while it started. */
+  /** Tries twice, because another program may have killed the first process during its start. */
   async #start(): Promise<ChildProcess> {
     const first = await this.#startOnce()
     const last = typeof first === 'string' ? await this.#startOnce() : first
@@ -120,7 +123,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
       return (error as Error).message
     }
     let failure: Error | undefined
-    // Without a listener an error would end the service.
+    // Without this listener, an error would end the service.
     child.on('error', (error) => (failure = error))
     child.stdin?.on('error', () => undefined)
     child.on('exit', () => {
@@ -156,7 +159,10 @@ async function kill(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`
 }
 
-/** True if a signal from outside ended the process. SIGABRT comes from V8, which ends its own process when the heap is full. */
+/**
+ * True if a signal of another program or of the kernel ended the process. SIGABRT comes from V8, which ends its own process when
+ * the heap is full.
+ */
 function isKilled(end: string): boolean {
   return end.startsWith('SIG') && end !== 'SIGABRT'
 }
@@ -172,7 +178,10 @@ export function stopping(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }
 
-/** The next message, even if the process ended after it; `late` if none arrives in time, `gone` if the process ends first. */
+/**
+ * The next message of the child, even if the process ended after sending it. `late` if no message arrives in time, `gone` if the
+ * process ends first.
+ */
 function nextMessage<T>(child: ChildProcess, timeoutMs: number): Promise<T | 'late' | 'gone'> {
   return new Promise((resolve) => {
     // After a busy turn of the event loop, the timer may be due although a message has arrived. Then the message is read first.

@@ -5,7 +5,7 @@ import type { FoundTool } from './ranked-tools.ts'
 /** The most twins that are named beside a tool. More names help nobody to choose. */
 export const TWINS_MAX = 20
 
-/** The order of a list: the tools that stand for their groups, then their twins. Both by their scores. */
+/** The order of a list: first the tools that stand for their groups, then all twins. Both are ordered by their scores. */
 export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] {
   const twins = found
     .flatMap((one) => one.twins)
@@ -13,7 +13,7 @@ export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] 
   return [...found, ...twins].map(({ entry }) => entry)
 }
 
-/** What a list says of each found tool. A tool that stands for its group names the others, and they name it. */
+/** The note of a list on each found tool. The tool that stands for its group names its twins, and each twin names that tool. */
 export function notesOf(found: readonly FoundTool[]): ReadonlyMap<CatalogEntry, FoundNote> {
   const notes = new Map<CatalogEntry, FoundNote>()
   for (const { entry, score, twins } of found) {

@@ -4,27 +4,27 @@ import { needsOf } from './needs.ts'
 import { toolFacts, type ToolFacts } from './twins.ts'
 import { isTelling, splitWords, termsOf } from './words.ts'
 
-/** What the index keeps of one tool. */
+/** The data that the index keeps of one tool. */
 export type IndexedTool = {
   /** For each term the weight of its occurrences. `isHead` is false for a term that only the arguments have. */
   readonly terms: ReadonlyMap<string, { readonly weight: number; readonly isHead: boolean }>
   readonly facts: ToolFacts
 }
 
-/** The weight of one occurrence in each field: what is said of the arguments counts half (docs/decisions/0034-search.md). */
+/** The weight of one occurrence in each field. Texts about the arguments count half (docs/decisions/0034-search.md). */
 const FIELDS = { name: 1, description: 1, labels: 1, arguments: 0.5 } as const
 type Field = keyof typeof FIELDS
 
 /**
- * In a tool with this many terms, an occurrence counts exactly its weight. DAMPING says how much it loses in a longer tool, as in
- * BM25.
+ * In a tool with this many terms, an occurrence counts exactly its weight. In a longer tool it counts less. DAMPING says how much
+ * less, as in BM25.
  */
 const USUAL_LENGTH = 50
 const DAMPING = 0.75
 
-/** UTF-16 code units of each field that are read. Nearly all fields are shorter. */
+/** The most UTF-16 code units of each field that are read. Nearly all fields are shorter. */
 const FIELD_LENGTH_MAX = 10_000
-/** How many levels of arguments within arguments are read. Deeper ones do not say what a tool is for. */
+/** How many levels of nested arguments are read. Deeper arguments do not say what a tool is for. */
 const DEPTH_MAX = 6
 
 /** Reads the definition of a tool for the index. */
@@ -41,7 +41,7 @@ export function indexedTool(entry: CatalogEntry): IndexedTool {
   let length = 0
   for (const field of Object.keys(FIELDS) as Field[]) {
     const words = splitWords(texts[field])
-    // A name such as `who_is` has no other words, so names keep words that tell little.
+    // Names keep stop words, because a name such as `who_is` has no other words.
     const found = termsOf(field === 'name' ? words : words.filter(isTelling))
     length += found.length
     for (const term of found) {

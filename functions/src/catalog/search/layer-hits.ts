@@ -11,17 +11,17 @@ export type SearchedLayer = {
 /** A tool that fits a query. */
 export type Hit = { readonly entry: CatalogEntry; readonly facts: ToolFacts; readonly score: number }
 
-/** How fast more occurrences of a term count less. */
+/** The saturation of BM25: with a lower number, further occurrences of a term add less to the score. */
 const SATURATION = 1
 
 /** The tools of one layer that one query finds. Arrays of numbers, because common words are in thousands of tools. */
 export class LayerHits {
   readonly layer: SearchedLayer
-  /** Above 0 for a tool that is found. */
+  /** The score of each tool. A tool is found if its score is above 0. */
   readonly scores: Float64Array
-  /** 1 for a tool that has a word of the query outside its arguments. */
+  /** For each tool, 1 if it has a word of the query outside its arguments, otherwise 0. */
   readonly #heads: Uint8Array
-  /** The last look-up that has counted a family. */
+  /** For each family, the last call of `families` that has counted it. */
   readonly #counted: Uint32Array
   #lookUps = 0
 
@@ -33,7 +33,10 @@ export class LayerHits {
     this.#counted = new Uint32Array(length)
   }
 
-  /** How many families of shown tools have the term. Copies of a tool do not make its words common. */
+  /**
+   * The number of families of shown tools that have the term. Copies of a tool are one family, so they do not make its words
+   * common.
+   */
   families(term: string): number {
     const { index, shown } = this.layer
     const tools = index.of(term)?.tools
@@ -50,7 +53,7 @@ export class LayerHits {
     return count
   }
 
-  /** Adds a term to the scores. With `isHead`, a tool that has the term outside its arguments fits. */
+  /** Adds a term to the scores. With `isHead`, a tool that has the term outside its arguments is marked in `#heads`. */
   add(term: string, worth: number, isHead: boolean): void {
     const { index, shown } = this.layer
     const postings = index.of(term)
@@ -68,8 +71,8 @@ export class LayerHits {
   }
 
   /**
-   * Replaces the score of each tool that has a term, or that is one of `others`. With 0 it is not found. `isHead` is false for a tool
-   * that has words of the query only in its arguments.
+   * Replaces the score of each tool that has a term, or that is one of `others`. A tool with the new score 0 is not found.
+   * `isHead` is false for a tool that has words of the query only in its arguments.
    */
   rescore(others: ReadonlySet<CatalogEntry>, scoreOf: (hit: Hit, isHead: boolean) => number): void {
     for (const [tool, entry] of this.layer.index.entries.entries()) {

@@ -10,17 +10,19 @@ import { Vocabulary } from './vocabulary.ts'
  */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
-/** Bytes besides postings and hashes, as measured: of a term its text and its places in maps; of a tool its objects. */
+/**
+ * Bytes besides postings and hashes, as measured. A term takes them for its text and its places in maps, a tool for its objects.
+ */
 const BYTES = { term: 930, tool: 300 } as const
 
-/** The postings of a tool that the last index has are copied from there. */
+/** An empty set of terms, for a tool whose postings are copied from the last index. */
 const NOTHING_NEW: IndexedTool['terms'] = new Map()
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
 export class LayerIndex {
   readonly entries: readonly CatalogEntry[]
   readonly vocabulary: Vocabulary
-  /** For each tool the number of its family: tools whose names differ only in numbers have the same. */
+  /** For each tool, the number of its family. Tools whose names differ only in numbers have the same family. */
   readonly families: Uint32Array
   readonly bytes: number
   readonly #postings: ReadonlyMap<string, Postings>
@@ -52,7 +54,7 @@ export class LayerIndex {
     return this.#facts[tool]
   }
 
-  /** The index of a snapshot. Reads only the tools that `previous` does not have; the others are copied. */
+  /** The index of a snapshot. Reads only the tools that `previous` does not have, and copies the postings of all other tools. */
   static *after(previous: LayerIndex | undefined, snapshot: LayerSnapshot): Pieces<LayerIndex> {
     const entries = snapshot.sorted
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
@@ -86,7 +88,7 @@ export class LayerIndex {
   }
 }
 
-/** Postings while they are collected. */
+/** The postings of a term while they are collected. */
 type Growing = { readonly tools: number[]; readonly weights: number[] }
 
 function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {
@@ -96,7 +98,10 @@ function add(grown: Map<string, Growing>, term: string, tool: number, weight: nu
   one.weights.push(weight)
 }
 
-/** Copies the postings of the tools that are still there. `places` has their new numbers, and -1 for the others. */
+/**
+ * Copies the postings of the tools that the new index also has. `places` has the new number of each tool, or -1 if the new index
+ * does not have it.
+ */
 function* copyPostings(
   postings: ReadonlyMap<string, Postings>,
   places: Int32Array,

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isNumber, splitWords, termsOf } from './words.ts'
 
-/** What a tool cannot be called without: how many numbers, and whether a date. */
+/** The values that a call of a tool needs: how many numbers, and whether it needs a date. */
 export type Needs = { readonly numbers: number; readonly date: boolean }
 
-/** The part of a score that remains for each missing value, for at most MISSING_MAX of them. */
+/** The factor by which each missing value lowers a score. At most MISSING_MAX values count. */
 const MISSING = 0.8
-/** The most missing values that count. More of them say nothing more about whether a tool fits. */
+/** The most missing values that count. Further missing values say nothing more about whether a tool fits. */
 const MISSING_MAX = 3
-/** A query with fewer words is keywords, which have no values. */
+/** The fewest words of a query that is a request. A shorter query has only keywords, and keywords contain no values. */
 const REQUEST_MIN = 5
 
-/** The term that tools with a date have. */
+/** The term for a date. Tools that take a date have it. */
 export const DATE = termsOf(['date'])[0] ?? ''
 const DATE_TERMS = new Set(termsOf(['date', 'year', 'month', 'day']))
 const DAY =
@@ -27,7 +27,10 @@ export function needsOf({ properties, required }: JsonObject): Needs {
   }
 }
 
-/** The values that a query has. Undefined for keywords, and for a query in another script, whose words for days are not known here. */
+/**
+ * The values that a query has. Undefined for keywords. Also undefined for a query in another script, because its words for days
+ * are not known here.
+ */
 export function valuesIn(query: string, words: readonly string[]): Needs | undefined {
   if (words.length < REQUEST_MIN || words.some((word) => /[^\0-\x7f]/.test(word))) return undefined
   return { numbers: words.filter(isNumber).length, date: namesDay(query) }
@@ -38,7 +41,9 @@ export function namesDay(query: string): boolean {
   return DAY.test(query)
 }
 
-/** What is left of a score if a query does not have what the tool needs: 1 if it has all. */
+/**
+ * The factor for the score of a tool. It is 1 if the query has all values that the tool needs, and lower for each missing value.
+ */
 export function shareLeft(needs: Needs, values: Needs | undefined): number {
   if (!values) return 1
   const missing = Math.max(0, needs.numbers - values.numbers) + (needs.date && !values.date ? 1 : 0)

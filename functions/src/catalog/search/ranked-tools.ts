@@ -7,41 +7,42 @@ import { readQuery, type ReadQuery } from './read-query.ts'
 import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
 
-/** A tool, and how well it fits. A word that only one tool has is worth about 1. */
+/** A tool and its score. A word that only one tool has adds about 1 to the score. */
 export type ScoredTool = { readonly entry: CatalogEntry; readonly score: number }
 
-/** A tool that stands for its group. Its twins are near-identical tools that fit less. */
+/** A tool that stands for its group. Its twins are near-identical tools with lower scores. */
 export type FoundTool = ScoredTool & { readonly twins: readonly ScoredTool[] }
 
 export type Wanted = {
-  /** The most groups. */
+  /** The most groups in the result. */
   readonly limit?: number | undefined
-  /** False for a tool that must not be found. It makes no difference to the scores of others. */
+  /** False for a tool that must not be found. Such a tool still counts for the scores of others. */
   readonly only?: ((entry: CatalogEntry) => boolean) | undefined
 }
 
 /**
- * A view is searched as if it had this many more tools, none with a word of the query. Otherwise the words of a small view would
- * tell nothing.
+ * A number that is added to the number of shown tools. It stands for tools that have no word of the query. Otherwise the words of
+ * a small view would tell nothing.
  */
 const OTHER_TOOLS = 50
-/**
- * The weight of a word that only begins like a word of the query, or is nearly the same. At most NEAR_MAX of them are looked up.
- */
+/** The weight of a word that begins like a word of the query, or is nearly the same. At most NEAR_MAX such words are searched. */
 const NEAR = 0.4
-/** The most words that begin like a word of the query. Each costs a look at every tool that has it, and tells less than the word itself. */
+/**
+ * The most words that begin like a word of the query. For each word, every tool that has it must be read, and the word tells less
+ * than the word of the query.
+ */
 const NEAR_MAX = 10
-/** The weight of two neighbouring words that are in the query and in the description. */
+/** The weight of two neighboring words that are in the query and in the description. */
 const COMMON_PHRASE = 0.7
-/** The lowest score with which a tool fits that has the words of the query only in its arguments. */
+/** The lowest score with which a tool is found if only its arguments have words of the query. */
 const FITTING = 0.4
 /** The weight of the tool's exact name in the query. */
 const NAMED = 10
-/** How many of the best tools are compared with the query word by word. */
+/** How many of the best tools are also compared with the query by their phrases. */
 const REFINED = 200
 
 /**
- * The tools of a view that fit the query, the best first. Equally good tools are in the order of their names. The best of several
+ * The tools of a view that fit the query, the best first. Equally good tools are ordered by name. The best of several
  * near-identical tools stands for the others. Only tools that the view shows are counted, so the answer reveals nothing about
  * others.
  */
@@ -65,15 +66,15 @@ export function* rankedTools(
   }
 }
 
-/** BM25, with one length for all fields of a tool. Returns the most that one word can be worth. */
+/** Scores the tools by BM25, which treats all fields of a tool as one text. Returns the most that one word can be worth. */
 function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Pieces<number> {
   const tools = OTHER_TOOLS + hits.reduce((sum, { layer }) => sum + layer.shown.count, 0)
   const worth = (families: number): number => Math.log(1 + (tools - families + 0.5) / (families + 0.5))
   const used = new Set(terms.map(({ term }) => term))
 
-  /** Returns false if no shown tool has the term. */
+  /** Adds one term to the scores. Returns false if no shown tool has the term. */
   function* add(term: string, factor: number, isHead: boolean): Pieces<boolean> {
-    // With 100,000 tools, a common word takes a millisecond.
+    // A common word of 100,000 tools takes a millisecond, so other requests may run before each term.
     yield
     const families = hits.reduce((sum, layer) => sum + layer.families(term), 0)
     if (families > 0) for (const layer of hits) layer.add(term, factor * worth(families), isHead)
@@ -98,7 +99,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
   for (const { term, factor } of terms) {
     const isKnown = yield* add(term, factor, true)
     if ((yield* addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
-    // The longest part says most.
+    // Only the longest beginning is added, because it tells most.
     const isFound = yield* addNear(near('beginningOf', term).toReversed(), factor, 1)
     if (!isFound) yield* addNear(near('nearly', term), factor, NEAR_MAX)
   }
@@ -106,7 +107,10 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
   return worth(0)
 }
 
-/** Leaves out tools that the query does not mean. Puts the tools first whose names are in the query. */
+/**
+ * Leaves out tools that the query does not mean. Raises the scores of tools whose names are in the query, so that they come
+ * first.
+ */
 function keepFitting(
   view: CatalogView,
   hits: readonly LayerHits[],
@@ -114,7 +118,8 @@ function keepFitting(
   most: number,
   only: (entry: CatalogEntry) => boolean,
 ): void {
-  // Other aliases would need a map of all names. They have the words of the name too.
+  // Finds names, and the aliases in which `__` stands for `:`. For other aliases a map of all names would be necessary. A tool is
+  // also found by the words of its name.
   const exact = names.flatMap((name) => [name, name.replace('__', ':')])
   const named = new Set(exact.flatMap((name) => view.winner(name) ?? []).filter((entry) => view.shows(entry)))
   const least = terms.length > 1 ? FITTING * most : 0
@@ -128,7 +133,7 @@ function keepFitting(
     })
 }
 
-/** The best tools, sorted again with the weight of common phrases. */
+/** The tools, with the best of them sorted again by scores that include common phrases. */
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   const better = best
     .slice(0, REFINED)
@@ -136,7 +141,7 @@ function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 
-/** The best `count`, in order. Sorts only those that can be among them. */
+/** The best `count` tools in order. Sorts only the tools that can be among them. */
 function firstOf(layers: readonly LayerHits[], count: number): readonly Hit[] {
   let size = 0
   for (const { scores } of layers) size += scores.length

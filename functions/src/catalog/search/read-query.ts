@@ -1,10 +1,10 @@
 import { DATE, namesDay, valuesIn, type Needs } from './needs.ts'
 import { isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
-/** UTF-16 code units of a query that count. Requests of people in real data have at most 1,200. */
+/** The most UTF-16 code units of a query that count. Requests of people in real data have at most 1,200. */
 export const QUERY_LENGTH_MAX = 1_000
 
-/** The most different terms of a query, in the order in which it has them. Each costs a look at every tool that has it. */
+/** The most different terms of a query, in the order of the query. For each term, every tool that has it must be read. */
 const TERMS_MAX = 64
 
 /**
@@ -12,7 +12,7 @@ const TERMS_MAX = 64
  * does.
  */
 const QUOTED = 0.5
-/** At most 100 code units, so that the time for a query grows with its length only. */
+/** A quotation of at most 100 code units. The limit keeps the time for a query linear in its length. */
 const QUOTATION = /(?<![\p{L}\p{N}])(?:'[^']{1,100}'|"[^"]{1,100}"|“[^”]{1,100}”)(?![\p{L}\p{N}])/gu
 
 /** A request that names a day is probably for a tool that takes a date. */
@@ -21,15 +21,15 @@ const HINT = { term: DATE, factor: 0.5 }
 export type QueryTerm = { readonly term: string; readonly factor: number }
 
 export type ReadQuery = {
-  /** Empty for a query without words. */
+  /** The terms of the query. Empty if the query has no words. */
   readonly terms: readonly QueryTerm[]
   /** Terms that the query does not contain, but implies. */
   readonly hints: readonly QueryTerm[]
-  /** Undefined if nothing can be said of them. */
+  /** Undefined if the query does not tell whether it has values. */
   readonly values: Needs | undefined
-  /** Hashes of the pairs of neighbouring words. */
+  /** Hashes of the pairs of neighboring words. */
   readonly phrases: ReadonlySet<number>
-  /** The words, if all of them are common. Then only a tool whose name has these words can be meant. */
+  /** All words of the query if all of them are stop words. Then only a tool whose name consists of these words can be meant. */
   readonly littleTelling: ReadonlySet<string> | undefined
   /** The parts of the query that may be the name of a tool, spelled as in the query. */
   readonly names: readonly string[]
@@ -58,7 +58,7 @@ export function readQuery(whole: string): ReadQuery {
   }
 }
 
-/** The whole query, and its parts that look like a name rather than like a word. */
+/** The parts of the query that may be names: the whole query, and each part that is spelled like a name and not like a word. */
 function namesIn(query: string): readonly string[] {
   const parts = query
     .split(/\s+/)

@@ -6,15 +6,17 @@
 const CONSONANTS = '[^aeiou][^aeiouy]*'
 const VOWELS = '[aeiouy][aeiou]*'
 
-/** At least one, exactly one, and at least two pairs of vowels and consonants: Porter's m > 0, m = 1 and m > 1. */
+/**
+ * Match a word with at least one, exactly one, and at least two pairs of vowels and consonants: Porter's m > 0, m = 1 and m > 1.
+ */
 const SOME = new RegExp(`^(?:${CONSONANTS})?${VOWELS}${CONSONANTS}`)
 const ONE = new RegExp(`^(?:${CONSONANTS})?${VOWELS}${CONSONANTS}(?:${VOWELS})?$`)
 const TWO = new RegExp(`^(?:${CONSONANTS})?(?:${VOWELS}${CONSONANTS}){2}`)
 const HAS_VOWEL = new RegExp(`^(?:${CONSONANTS})?[aeiouy]`)
-/** Consonant, vowel, consonant: the end of a short word, such as `hop`. */
+/** Matches a word that ends with consonant, vowel, consonant, such as `hop`. */
 const SHORT = new RegExp(`^${CONSONANTS}[aeiouy][^aeiouwxy]$`)
 
-/** A longer ending stands before the shorter endings in it. */
+/** A longer ending comes before the shorter endings that it contains. */
 const STEP_2: readonly (readonly [ending: string, by: string])[] = [
   ['ational', 'ate'],
   ['ization', 'ize'],
@@ -94,7 +96,10 @@ function longEndings(word: string): string {
   return TWO.test(rest) ? rest : word
 }
 
-/** Beyond Porter, the last `e`, `i` or `y` of a longer stem goes too, so that `history` and `historical` have one stem. */
+/**
+ * Removes the last `e`, `i` or `y` of a longer stem, so that `history` and `historical` have one stem. Porter's algorithm has no
+ * such step.
+ */
 function lastLetters(word: string): string {
   const rest = word.slice(0, -1)
   const without =

@@ -19,7 +19,7 @@ import type { FoundTool } from './ranked-tools.ts'
 import { readQuery } from './read-query.ts'
 import type { ToolSearch } from './tool-search.ts'
 
-/** How many tools a model finds if it does not say how many. */
+/** How many tools a search returns if the model does not say how many. */
 const FOUND = 5
 
 /** The most UTF-16 code units of a description's first sentence that a model gets for a found tool. */
@@ -31,7 +31,7 @@ type Parts = {
   /** The dialect of the vendor whose model asks, if it is known. */
   readonly dialect: string | undefined
   readonly search: Pick<ToolSearch, 'find'>
-  /** Aborted when nobody waits for the call. */
+  /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
 }
 
@@ -45,7 +45,7 @@ export class ToolFinder implements Finder {
     this.#dialect = DIALECTS.find((one) => one === parts.dialect)
   }
 
-  /** The best tools for a request, with as much as a model needs to choose one. */
+  /** The best tools for a request, with the facts that a model needs to choose one. */
   async search(query: string, limit: number = FOUND): Promise<JsonObject> {
     const { view, uid, search, signal } = this.#parts
     if (readQuery(query).terms.length === 0)
@@ -79,7 +79,7 @@ export class ToolFinder implements Finder {
     }
   }
 
-  /** The definition in the dialect of the request, or as a list without a dialect has it. */
+  /** The definition in the dialect of the request. Without a dialect, the definition as in a list without a dialect. */
   #defined(entry: CatalogEntry): JsonObject {
     const definition = definitionOf(entry)
     if (this.#dialect === undefined) return { ...listedTool(definition) }

@@ -10,12 +10,15 @@ import type { SearchedLayer } from './layer-hits.ts'
 import { LayerIndex } from './layer-index.ts'
 import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 
-/** Bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers are kept besides. */
+/** The most bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers do not count. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
-/** The indexes that are made at the same time, each in turns. A new index may take a hundred MB until it is done. */
+/**
+ * How many indexes are made at the same time, each in turns of the event loop. A new index may take a hundred MB until it is
+ * done.
+ */
 const INDEXES_AT_ONCE = 16
-/** The most searches of one user that may wait for their indexes. More would only delay that user's own work. */
+/** The most searches of one user that may wait for their indexes. A longer queue would only delay that user's own work. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
 
@@ -52,7 +55,7 @@ export class ToolSearch {
     const turns = new Turns(wanted.signal)
     const layers: SearchedLayer[] = []
     for (const layer of LAYERS) {
-      const { snapshot } = view.unnarrowed.layers[layer]
+      const { snapshot } = view.withoutGrant.layers[layer]
       if (!snapshot || snapshot.byName.size === 0) continue
       const index = await this.#indexOf(snapshot, uid, wanted.signal)
       layers.push({ index, shown: await turns.run(this.#shownOf(view, index)) })
@@ -66,7 +69,7 @@ export class ToolSearch {
     return shared + this.#own.calculatedSize
   }
 
-  /** Which tools of the index the view shows. A view never changes, so they are looked up once. */
+  /** Finds out which tools of the index the view shows. The result is kept, because a view never changes. */
   *#shownOf(view: CatalogView, index: LayerIndex): Pieces<SearchedLayer['shown']> {
     const known = this.#shown.get(view) ?? new WeakMap<LayerIndex, SearchedLayer['shown']>()
     this.#shown.set(view, known)
@@ -104,7 +107,7 @@ export class ToolSearch {
         kept.set(key, { snapshot, index })
         return index
       }
-      // The shared layers are the service's own work. Each user's layer waits for that user's turn.
+      // The indexes of shared layers are work of the service itself. The index of a user's layer waits for that user's turn.
       if (isOwn) return this.#queue.run(uid, make, allLeft)
       return asPart(`the search index of the ${layer} layer`, () => this.#queue.run(null, make, allLeft))
     })

@@ -1,15 +1,24 @@
 import type { Needs } from './needs.ts'
 import { hashOf, isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
-/** What an index knows of a tool besides its terms. It depends on the tool alone, so it tells nothing of hidden ones. */
+/**
+ * The facts that an index keeps of a tool besides its terms. They depend only on the tool, so they reveal nothing about hidden
+ * tools.
+ */
 export type ToolFacts = {
-  /** A hash of the name without numbers and without a suffix that has one: the same for `get_weather` and `get_weather_2`. */
+  /**
+   * A hash of the name without its numbers, so that `get_weather` and `get_weather_2` have the same hash. A suffix with a number
+   * is left out too.
+   */
   readonly family: number
-  /** A hash of the description and the names of the arguments. 0 for a description that says too little. */
+  /** A hash of the description and of the names of the arguments. 0 if the description says too little. */
   readonly content: number
-  /** Hashes of the words of the name and of the telling words of the description, both in ascending order, and of phrases. */
+  /**
+   * Hashes of the words of the name, of the telling words of the description, and of phrases. The first two kinds are in
+   * ascending order.
+   */
   readonly hashes: Uint32Array
-  /** Where the hashes of the description and those of the phrases begin. */
+  /** The positions in `hashes` where the hashes of the description and those of the phrases begin. */
   readonly descriptionAt: number
   readonly phrasesAt: number
   readonly needs: Needs
@@ -17,11 +26,16 @@ export type ToolFacts = {
 
 /** Two tools are twins if they have at least this share of their words in common. */
 const COMMON = 0.5
-/** Many different tools may have a shorter description, such as "Calls the API". */
+/**
+ * The fewest words of a description that can make two tools twins. Many different tools have a shorter description, such as
+ * "Calls the API".
+ */
 const DESCRIPTION_MIN = 3
-/** Hashes of each kind that are kept, so that a comparison has a bound. Nearly all names and descriptions are shorter. */
+/**
+ * The most hashes of each kind that are kept, to limit the time of a comparison. Nearly all names and descriptions are shorter.
+ */
 const HASHES_MAX = 64
-/** A tool is compared with this many groups that have the same family, and with this many that have the same content. */
+/** The most groups with which a tool is compared: this many groups with the same family, and this many with the same content. */
 const GROUPS_MAX = 16
 
 /** `described` are the words of the description. */
@@ -48,7 +62,7 @@ export function toolFacts(
   }
 }
 
-/** How many of these pairs of neighbouring words the description has. */
+/** The number of the given pairs of neighboring words that the description has. */
 export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: ReadonlySet<number>): number {
   let common = 0
   for (let at = phrasesAt; at < hashes.length; at += 1) if (phrases.has(hashes[at] ?? 0)) common += 1
@@ -57,7 +71,10 @@ export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: Readonl
 
 type Group<Item> = readonly [Item, ...Item[]]
 
-/** Puts each item into the group of the first item before it that is its twin. Takes time for each item, not for each pair. */
+/**
+ * Puts each item into the group of the first earlier item that is its twin. The time grows with the number of items, not with the
+ * number of pairs.
+ */
 export function groupTwins<Item extends { readonly facts: ToolFacts }>(
   items: Iterable<Item>,
 ): readonly Group<Item>[] {
@@ -98,7 +115,7 @@ function areTwins(a: ToolFacts, b: ToolFacts): boolean {
   return share(a.hashes.subarray(0, a.descriptionAt), b.hashes.subarray(0, b.descriptionAt)) >= COMMON
 }
 
-/** The share of the numbers in two ascending lists that both have. 0 if there are none. */
+/** The share of numbers that two ascending lists have in common. 0 if both lists are empty. */
 function share(a: Uint32Array, b: Uint32Array): number {
   let common = 0
   for (let i = 0, j = 0; i < a.length && j < b.length;) {

@@ -1,21 +1,25 @@
 import { slipsBetween } from '../schemas/near-miss.ts'
 
 /**
- * The fewest letters of a word that is also found by its beginning. Too many words begin with a shorter one: `car` and `carbon`.
+ * The fewest letters of a word that also finds longer words. Too many unrelated words begin with a shorter word: `car` and
+ * `carbon`.
  */
 const PART_MIN = 4
-/** The fewest letters of a word that may be misspelled, and of a word that may have two typing errors. */
+/** The fewest letters of a word that may have one typing error, and of a word that may have two. */
 const SLIP_MIN = 5
 const TWO_SLIPS_MIN = 8
 const PREFIX = 3
 
-/** The terms of an index, by their first letters, so that words which begin like another, or are nearly the same, are found fast. */
+/**
+ * The terms of an index, grouped by their first letters. Words that begin like another word, or are nearly the same, are found
+ * fast.
+ */
 export class Vocabulary {
   readonly #byPrefix = new Map<string, string[]>()
   readonly #byLength = new Map<string, string[]>()
   readonly #all: { has(term: string): boolean }
 
-  /** `all` has the terms. Each must also be added. */
+  /** `all` has the terms. Each of them must also be passed to `add`. */
   constructor(all: { has(term: string): boolean }) {
     this.#all = all
   }
@@ -43,7 +47,7 @@ export class Vocabulary {
     return parts.filter((part) => this.#all.has(part))
   }
 
-  /** The terms that differ from a term in one letter, or from a long term in two. They have the same first letter. */
+  /** The terms that differ from a term in one letter, or from a long term in two letters. They have the same first letter. */
   nearly(term: string): readonly string[] {
     if (!isWord(term) || term.length < SLIP_MIN) return []
     const slips = term.length < TWO_SLIPS_MIN ? 1 : 2

@@ -1,6 +1,6 @@
 import { stem } from './stem.ts'
 
-/** Words that say nothing about which tool is meant: what English sentences, requests and greetings are made of. */
+/** Words that do not tell which tool is meant, such as articles, prepositions and greetings. */
 const STOP_WORDS = new Set(
   (
     'a about all am an and any are as at be been being both but by can could did do does doing for from given had has have having he ' +
@@ -15,7 +15,7 @@ const NUMBERS = new Set(
   'one two three four five six seven eight nine ten eleven twelve hundred thousand'.split(' '),
 )
 
-/** Scripts that are written without spaces: each pair of neighbouring letters counts as a word. */
+/** Letters of scripts that are written without spaces. In them, each pair of neighboring letters counts as a word. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const RUNS =
@@ -25,17 +25,19 @@ const RUNS =
 const WORD_LENGTH_MAX = 40
 
 /**
- * The first letters of a word in a script other than Latin that count. Languages such as Russian and Greek inflect the ends of
- * words, so the beginning finds the other forms too.
+ * How many first letters of a word count in a script other than Latin. Languages such as Russian and Greek inflect the ends of
+ * words, so the first letters also find the other forms.
  */
 const OTHER_SCRIPT_LENGTH = 5
 
-/** Splits a text or a name at everything that is no letter and no digit, and at capitals: `getHTTPStatus` is three words. */
+/**
+ * Splits a text or a name at all characters that are neither letters nor digits, and at capitals: `getHTTPStatus` is three words.
+ */
 export function splitWords(text: string): readonly string[] {
   const apart = text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-    // A long run of marks takes quadratic time to be put into its usual order.
+    // Long runs of marks are removed first, because their normalization takes quadratic time.
     .replace(/\p{M}+/gu, '')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -43,7 +45,7 @@ export function splitWords(text: string): readonly string[] {
   return apart.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** The terms of words: stems, beginnings, or pairs of letters, whatever fits the script. */
+/** The terms of words: stems, first letters, or pairs of letters, depending on the script. */
 export function termsOf(words: Iterable<string>): readonly string[] {
   const terms: string[] = []
   for (const word of words)
@@ -66,7 +68,7 @@ function pairsOrTerm(run: string): readonly string[] {
     : letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)
 }
 
-/** True for a word that tells tools apart. Numbers alone are mostly arguments. */
+/** True for a word that helps to tell tools apart. A number is mostly the value of an argument, so it does not help. */
 export function isTelling(word: string): boolean {
   return !STOP_WORDS.has(word) && !isNumber(word) && (word.length > 1 || !/^[a-z]$/.test(word))
 }
@@ -75,14 +77,14 @@ export function isNumber(word: string): boolean {
   return NUMBERS.has(word) || /^\p{N}+$/u.test(word)
 }
 
-/** Hashes of the pairs of neighbouring words, each once. */
+/** Hashes of the pairs of neighboring words, each once. */
 export function phrasesIn(words: readonly string[]): readonly number[] {
   return [...new Set(words.slice(1).map((word, index) => hashOf(`${words[index]} ${word}`)))]
 }
 
 const { imul } = Math
 
-/** FNV-1a, 32 bits. */
+/** The hash FNV-1a with 32 bits. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) hash = imul(hash ^ text.charCodeAt(index), 0x01000193)

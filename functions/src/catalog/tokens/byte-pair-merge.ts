@@ -1,19 +1,20 @@
-/** The longest token of o200k, in bytes. No longer pair is looked up. */
+/** The length of the longest token of o200k, in bytes. Longer pairs are not looked up. */
 const TOKEN_BYTES_MAX = 128
 
 /**
- * Positions are below this number. The product of this number and the highest rank is below 2^53, so a rank and a position fit into
- * one number.
+ * An upper limit of positions. The product of this number and the highest rank is below 2^53, so one number can contain a rank
+ * and a position.
  */
 const POSITIONS = 2 ** 32
 
-/** Pairs that are looked at between two yields, which takes a few milliseconds. */
+/** How many pairs are ranked or merged between two yields. They take a few milliseconds. */
 const STEPS = 4_096
 
 /**
- * Counts the tokens of one piece that is no token itself. It yields now and then, because a piece can have a million bytes. Joins the pair with the lowest rank, the leftmost first, until no pair
- * is a token. A heap finds the next pair, so the time grows with n log n: a search through all pairs takes minutes for
- * 100,000 equal letters. `bytes` has one character for each byte.
+ * Counts the tokens of a word that is no token itself. `bytes` has one character for each byte. Joins the pair with the lowest
+ * rank, the leftmost first, until no pair is a token. A heap finds the next pair, so the time grows with n log n. A search
+ * through all pairs takes minutes for 100,000 equal letters. The function yields now and then, because a word can have a million
+ * bytes.
  */
 export function* countMerged(
   bytes: string,
@@ -27,7 +28,7 @@ export function* countMerged(
   let parts = length
   let steps = 0
 
-  function look(at: number): void {
+  function rankPair(at: number): void {
     const middle = next[at] ?? length
     const end = middle < length ? (next[middle] ?? length) : -1
     const rank =
@@ -41,13 +42,13 @@ export function* countMerged(
     previous[at] = at - 1
   }
   for (let at = 0; at < length - 1; at += 1) {
-    look(at)
+    rankPair(at)
     if (++steps % STEPS === 0) yield
   }
   for (let lowest = pop(heap); lowest !== undefined; lowest = pop(heap)) {
     if (++steps % STEPS === 0) yield
     const at = lowest % POSITIONS
-    // Another pair is at this position by now.
+    // The heap entry is outdated: another pair is at this position now.
     if (rankAt[at] !== (lowest - at) / POSITIONS) continue
     const middle = next[at] ?? length
     const end = next[middle] ?? length
@@ -55,9 +56,9 @@ export function* countMerged(
     if (end <= length) previous[end] = at
     rankAt[middle] = Infinity
     parts -= 1
-    look(at)
+    rankPair(at)
     const before = previous[at] ?? -1
-    if (before >= 0) look(before)
+    if (before >= 0) rankPair(before)
   }
   return parts
 }

@@ -1,20 +1,26 @@
 import type { CountTokens } from './token-counter.ts'
 
 /**
- * Every fragment of a list begins with `{"` and a letter. The encoder splits a text before it joins characters to tokens, and it
- * always splits between two marks and a letter. So the tokens of a list are the sum of the tokens between these places.
+ * The beginning of every fragment of a list; a letter follows. A fragment is the JSON text of one tool. The encoder splits a text
+ * before it joins characters to tokens, and it always splits between two marks and a letter. So the tokens of a list are the sum
+ * of the tokens between these places.
  */
 export const FRAGMENT_START = '{"'
 
-/** What follows a fragment in a list, up to the next place at which the encoder splits. */
+/** The text that follows a fragment in a list, up to the next place at which the encoder splits. */
 const NEXT = `,${FRAGMENT_START}`
 
-/** The encoder also splits between one of these letters and one of these marks. Every fragment has such a place. */
+/**
+ * Matches the last place where the encoder splits between one of these letters and one of these marks. Every fragment has such a
+ * place.
+ */
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 
-/** The longest text whose count is remembered, in UTF-16 code units: the end of a fragment, which is a few brackets. */
+/**
+ * The longest text whose count is remembered, in UTF-16 code units. Such a text is the end of a fragment, mostly a few brackets.
+ */
 const REMEMBERED_LENGTH_MAX = 256
-/** The most texts whose counts are remembered, which bounds the memory of a list that is being made. */
+/** The most texts whose counts are remembered. This limits the memory for a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
 /** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
@@ -26,25 +32,28 @@ export type Joint = {
 }
 
 /**
- * A fragment in a list: the tokens that it takes if another fragment follows, and the texts that decide what it takes at the end.
+ * A fragment in a list. It has the tokens that it takes if another fragment follows, and the texts that decide how many it takes
+ * as the last one.
  */
 export type CountedFragment = {
   /** The tokens of `fragmentEnd`. */
   readonly tokens: number
-  /** See `tailOf`. */
+  /** The end of the fragment that `tailOf` returns. */
   readonly tail: string
   /** The text that replaces the last brace of the fragment, such as `,"workflowName":"w"}`. Usually there is none. */
   readonly ending?: string | undefined
 }
 
-/** What is counted for a fragment: all of it without its first two characters, and with the beginning of the next fragment. */
+/**
+ * The text that is counted for a fragment: the fragment without its first two characters, and the beginning of the next fragment.
+ */
 export function fragmentEnd(fragment: string): string {
   return fragment.slice(FRAGMENT_START.length) + NEXT
 }
 
-/** The end of a fragment, behind the last place where the encoder splits in any case. It is usually a few brackets. */
+/** The end of a fragment, after the last place where the encoder certainly splits. It is usually a few brackets. */
 export function tailOf(fragment: string): string {
-  // The place is nearly always near the end, and the rest of the fragment may be long.
+  // The end is searched first, because the place is nearly always there, and the fragment may be long.
   const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
   return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
 }
@@ -88,7 +97,10 @@ export class JoinedTokens {
     return tokens - this.#short(tail + NEXT) + this.#short(tail + close)
   }
 
-  /** The ending begins with a comma, a quote and a letter, and the encoder splits before the letter. */
+  /**
+   * The tokens of a fragment whose last brace is replaced by `ending`. The ending begins with a comma, a quote and a letter, and
+   * the encoder splits before the letter.
+   */
   #ended(tokens: number, tail: string, ending: string): number {
     const before = this.#short(tail.slice(0, -1) + ending.slice(0, 2))
     return tokens - this.#short(tail + NEXT) + before + this.#short(ending.slice(2))

@@ -2,27 +2,27 @@ import { atOnce, Turns, type Pieces } from '../../loop-turn.ts'
 import { asPart } from '../../running-work.ts'
 import { countMerged } from './byte-pair-merge.ts'
 
-/** The number of o200k tokens of a text. The names of special tokens in the text are plain text. */
+/** Counts the o200k tokens of a text. The names of special tokens count as ordinary text. */
 export type CountTokens = (text: string) => number
 
-/** A count that can also be made in steps of a few milliseconds, for texts of any length. */
+/** A counter that can also yield every few milliseconds, for texts of any length. */
 export type TokenCounter = CountTokens & { readonly steps: (text: string) => Pieces<number> }
 
 const NOT_ASCII = /[^\0-\x7F]/
 
-/** Pieces that are counted between two yields. */
+/** How many pieces of a text are counted between two yields. */
 const PIECES = 256
 
 let counter: Promise<TokenCounter> | undefined
 
 /**
- * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs it, so no other request waits for
- * it. Only the vocabulary of the package is imported. Its own encoder takes quadratic time for a long word, and remembers 100,000
- * words of any length.
+ * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs the vocabulary, so no other
+ * request waits for it. Only the vocabulary of the package is imported. The encoder of the package takes quadratic time for a
+ * long word, and remembers 100,000 words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
   return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {
-    // The next call tries again.
+    // After a failure, the next call loads the vocabulary again.
     counter = undefined
     throw error
   }))
@@ -36,13 +36,19 @@ async function load(): Promise<TokenCounter> {
   return new Turns().run(counterOf(tokens, pieces))
 }
 
-/** Reads the vocabulary: the tokens by their ranks, and the expression that splits a text before its characters are joined. */
+/**
+ * Makes a counter of a vocabulary. `tokens` are ordered by their ranks. `pieces` is the expression that splits a text before its
+ * characters are joined.
+ */
 export function* counterOf(
   tokens: readonly (string | readonly number[])[],
   pieces: RegExp,
 ): Pieces<TokenCounter> {
   const ranks = new Map<string, number>()
-  /** The ranks of tokens that are no ASCII text and not read yet. They are nearly half of all, and most texts have none of them. */
+  /**
+   * The ranks of tokens that are not ASCII, or not yet decoded. Nearly half of all tokens are such tokens, and most texts contain
+   * none of them.
+   */
   const others: number[] = []
   for (const [rank, token] of tokens.entries()) {
     if (typeof token === 'string' && !NOT_ASCII.test(token)) ranks.set(token, rank)
@@ -73,7 +79,7 @@ export function* counterOf(
   return Object.assign((text: string) => atOnce(steps(text)), { steps })
 }
 
-/** One character for each byte: of a UTF-8 text, or of these bytes. */
+/** Converts a UTF-8 text, or bytes, to a text with one character for each byte. */
 function latin1(token: string | readonly number[]): string {
   return (typeof token === 'string' ? Buffer.from(token) : Buffer.from(token)).toString('latin1')
 }

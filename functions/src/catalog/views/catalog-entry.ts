@@ -21,7 +21,7 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
-  /** What rules know of the tool, besides its name and its schema. */
+  /** The classes of the tool. Rules decide by them, by its name and by its schema. */
   readonly classes: readonly ToolClass[]
   /** The side that runs the tool. Null if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
@@ -30,11 +30,11 @@ export type CatalogEntry = {
   readonly fragment: Buffer
 }
 
-// Entries share these values, because the catalog may have 100,000 entries.
+// All entries without tags or limits share these values, because the catalog may have 100,000 entries.
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
 
-/** Lists of classes by their text. There are few different lists, because each class is one of twelve. */
+/** Lists of classes, by their text. Entries share them. There are few different lists, because each class is one of twelve. */
 const CLASSES = new Map<string, readonly ToolClass[]>()
 
 function sharedClasses(classes: readonly ToolClass[]): readonly ToolClass[] {

@@ -9,25 +9,25 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
-type Narrowing = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
+/** Limits the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
+type GrantLimit = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
 
-/** Rules that hide tools. Without rules, `owned` is empty. */
+/** Rules that may hide tools. Without rules, `owned` is empty. */
 export type HidingRules = {
   readonly owned: readonly unknown[]
-  /** False if there may be more rules, which could not be read. */
+  /** False if some rules could not be read. */
   readonly isWhole: boolean
-  /** Equal for equal rules. */
+  /** A text that is equal for equal rules. */
   readonly revision: string
-  /** The decision by which the tool is denied whatever its arguments are. */
+  /** Returns the decision that denies the tool with all arguments, or undefined if no rule does so. */
   readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
 }
 
-/** Why a list leaves out a tool that rules and grant let the principal call. */
+/** Why a list leaves out a tool that the rules and the grant let the principal call. */
 export type LeftOut = {
   readonly reason: 'OUT_OF_SCOPE' | 'NOT_SELECTED'
   readonly message: string
-  /** The scope that leaves it out: `ref:KIND/ID`, or the text in the request. */
+  /** The scope that leaves out the tool: `ref:KIND/ID` for a stored scope, or the text in the request. */
   readonly scope?: string
 }
 
@@ -36,7 +36,10 @@ export type LeftOut = {
  * means.
  */
 export type ListFilter = {
-  /** Equal for equal contents. Only a filter whose list has a revision of its own needs one. */
+  /**
+   * A text that is equal for equal contents. A filter needs a revision only if the revision of its list contains it
+   * (`listRevision`).
+   */
   readonly revision?: string
   readonly leavesOut: (entry: CatalogEntry) => LeftOut | undefined
 }
@@ -44,7 +47,7 @@ export type ListFilter = {
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** Differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
+  /** A text that differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
   readonly revision: string
   /** True if every layer and all rules could be read. */
   readonly isWhole: boolean
@@ -59,21 +62,21 @@ export class CatalogView {
   readonly #ruled = new WeakMap<HidingRules, CatalogView>()
   readonly #filtered = new WeakMap<ListFilter, CatalogView>()
   readonly #rules: HidingRules | undefined
-  readonly #narrowing: Narrowing | undefined
+  readonly #grantLimit: GrantLimit | undefined
   readonly #filter: ListFilter | undefined
 
-  constructor(layers: Layers, narrowing?: Narrowing, rules?: HidingRules, filter?: ListFilter) {
+  constructor(layers: Layers, grantLimit?: GrantLimit, rules?: HidingRules, filter?: ListFilter) {
     this.layers = layers
     this.#rules = rules
     this.#filter = filter
-    const ids = [narrowing?.grant.id, rules?.revision].filter((id) => id !== undefined)
+    const ids = [grantLimit?.grant.id, rules?.revision].filter((id) => id !== undefined)
     this.revision = [...LAYERS.map((layer) => revisionOf(layers[layer])), ...ids].join('.')
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.hasLostRules = rules?.isWhole === false
     this.isWhole = !this.hasLostRules && LAYERS.every((layer) => layers[layer].status === 'fresh')
-    this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
-    this.#changed = narrowing?.changed ?? []
-    this.#narrowing = narrowing
+    this.hasOwn = grantLimit?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
+    this.#changed = grantLimit?.changed ?? []
+    this.#grantLimit = grantLimit
   }
 
   isOf({ user, global, file }: Layers): boolean {
@@ -106,7 +109,7 @@ export class CatalogView {
     if (rules.owned.length === 0 && rules.isWhole) return this
     const known = this.#ruled.get(rules)
     if (known) return known
-    const view = new CatalogView(this.layers, this.#narrowing, rules)
+    const view = new CatalogView(this.layers, this.#grantLimit, rules)
     this.#ruled.set(rules, view)
     return view
   }
@@ -115,12 +118,12 @@ export class CatalogView {
   filteredBy(filter: ListFilter): CatalogView {
     const known = this.#filtered.get(filter)
     if (known) return known
-    const view = new CatalogView(this.layers, this.#narrowing, this.#rules, filter)
+    const view = new CatalogView(this.layers, this.#grantLimit, this.#rules, filter)
     this.#filtered.set(filter, view)
     return view
   }
 
-  /** The revision of a list of this view, which a filter changes too. */
+  /** The revision of a list of this view. It also changes with the revision of the filter. */
   get listRevision(): string {
     const by = this.#filter?.revision
     return by === undefined ? this.revision : `${this.revision}:${by}`
@@ -132,15 +135,18 @@ export class CatalogView {
     return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
   }
 
-  /** As `leftOut`, also for a tool that rules hide. */
+  /** Does the same as `leftOut`, but also for a tool that rules hide. */
   filteredOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#filter?.leavesOut(meant)
   }
 
-  /** Why a grant does not let its holder see a tool with this name or alias, whether there is one or not. */
+  /**
+   * Why the grant does not let its holder see a tool with this name or alias. The reason does not depend on whether there is such
+   * a tool.
+   */
   notGranted(nameOrAlias: string): string | undefined {
-    return whyNotCalled({ grant: this.#narrowing?.grant }, nameOrAlias)?.message
+    return whyNotCalled({ grant: this.#grantLimit?.grant }, nameOrAlias)?.message
   }
 
   /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */
@@ -165,7 +171,7 @@ export class CatalogView {
     return inUser ?? inGlobal ?? inFile
   }
 
-  /** The definitions with this name in the layers below `layer`, the uppermost first. */
+  /** The definitions with this name in the layers below `layer`, from the uppermost to the lowest. */
   below(layer: Layer, name: string): readonly CatalogEntry[] {
     const lower = LAYERS.slice(LAYERS.indexOf(layer) + 1)
     return lower.flatMap((each) => this.layers[each].snapshot?.byName.get(name) ?? [])
@@ -177,9 +183,9 @@ export class CatalogView {
     return meant && this.#shows(meant) ? meant : undefined
   }
 
-  /** The view of the same layers without the limits of a grant. Its snapshots are the same for all grants. */
-  get unnarrowed(): CatalogView {
-    return this.#narrowing?.of ?? this
+  /** The view of the same layers without a grant. All grants of a user share its snapshots. */
+  get withoutGrant(): CatalogView {
+    return this.#grantLimit?.of ?? this
   }
 
   /** True if a list of the view can have this definition. */
@@ -192,8 +198,8 @@ export class CatalogView {
   }
 
   /**
-   * The definition that a name or an alias means, also if rules or a filter hide it. A tool with exactly this name has priority over one with
-   * this alias.
+   * The definition that a name or an alias means, even if rules or a filter hide it. A tool with exactly this name has priority
+   * over a tool with this alias.
    */
   meaning(nameOrAlias: string): CatalogEntry | undefined {
     const exact = this.winner(nameOrAlias)
@@ -205,7 +211,7 @@ export class CatalogView {
     return undefined
   }
 
-  /** Reads the aliases of all definitions in pieces. Afterwards `meaning` finds any alias at once. */
+  /** Reads the aliases of all definitions, and yields now and then. Afterwards `meaning` finds any alias at once. */
   *readAliases(): Pieces<void> {
     for (const layer of LAYERS) yield* this.layers[layer].snapshot?.readAliases() ?? []
   }
@@ -215,7 +221,7 @@ export class CatalogView {
     for (const entry of this.candidates()) if (this.shows(entry)) yield entry
   }
 
-  /** As `entries`, in pieces, because rules that hide many definitions take long. */
+  /** Returns the same definitions as `entries`, but yields now and then, because rules that hide many definitions take long. */
   *shown(): Pieces<readonly CatalogEntry[]> {
     const shown: CatalogEntry[] = []
     for (const entry of this.candidates()) {
@@ -225,7 +231,10 @@ export class CatalogView {
     return shown
   }
 
-  /** The definitions of all layers, or only those after a position, in the order of the catalog. `shows` tells which are visible. */
+  /**
+   * The definitions of all layers, or only those after a position, in the order of the catalog. They may be hidden: `shows` tells
+   * whether a definition is visible.
+   */
   *candidates(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
       const sorted = this.layers[layer].snapshot?.sorted ?? []

@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
-import { RungFragments } from './rung-fragments.ts'
+import { LevelFragments } from './level-fragments.ts'
 import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
 /** The most users whose layers are in memory. The layer that was used least recently is dropped, and read again when it is needed. */
 const USER_LAYERS_MAX = 1_000
-/** Bytes of all users' layers in memory. One full layer takes at most 70 MB. */
+/** The most bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024
 
 type Sources = {
@@ -25,7 +25,7 @@ type Options = {
   readonly userLayerBytesMax?: number
 }
 
-/** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all of them. */
+/** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all tools. */
 type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
 
 /** `view` is the newest view that was made with this layer. */
@@ -35,8 +35,8 @@ type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | un
 export class Catalog {
   /** The definitions of all layers, converted to the dialects that were requested. */
   readonly fragments = new DialectFragments()
-  /** The same on every rung, with their sizes. */
-  readonly rungs = new RungFragments(this.fragments)
+  /** The JSON texts of tools at each detail level, with their sizes. */
+  readonly levelFragments = new LevelFragments(this.fragments)
   readonly #global: LayerCache
   readonly #file: LayerCache
   readonly #users: LRUCache<string, UserCatalog>
@@ -64,7 +64,7 @@ export class Catalog {
     return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
-  /** The first read of the layers that all users share. It has no deadline. Never rejects. */
+  /** Reads the layers that all users share for the first time. The read has no deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
@@ -75,7 +75,7 @@ export class Catalog {
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 
-  /** To be called after a change of a layer, so that the next list shows the change. */
+  /** Must be called after a change of a layer, so that the next list shows the change. */
   markWritten(layer: StoredLayer | { readonly kind: 'file' }): void {
     if (layer.kind === 'file') this.#file.markWritten()
     else if (layer.kind === 'global') this.#global.markWritten()
@@ -86,7 +86,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // The entry is set again, because only then the cache measures the size of the layer.
+    // The entry is set again because the cache measures the size of a layer only then.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

@@ -1,7 +1,7 @@
 import { parseNameEntry, type DialectRules } from '@toolrack/contract'
 import type { Pieces } from '../../loop-turn.ts'
 import { FRAGMENT_START, fragmentEnd, JoinedTokens, tailOf, type Joint } from '../tokens/joined-tokens.ts'
-import type { Rung } from '../tokens/rungs.ts'
+import type { DetailLevel } from '../tokens/detail-levels.ts'
 import type { CountTokens, TokenCounter } from '../tokens/token-counter.ts'
 import type { UsageRank } from './usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
@@ -10,23 +10,23 @@ import { isAliasTaken, isOmittedFrom, joinedAnswer, markOf, withSearch, workflow
 import type { ItemWorkflows, ListAnswer } from './list-answer.ts'
 import type { ListQuery } from './list-query.ts'
 import { placeTools, type PlacedTool, type SizedTool, type ToolBounds } from './place-tools.ts'
-import type { FragmentSize, RungFragments, RungSizes } from './rung-fragments.ts'
+import type { FragmentSize, LevelFragments, LevelSizes } from './level-fragments.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
-/** What a list takes, and how many tools are on each rung. */
+/** The tokens of a list, and the number of tools at each detail level. */
 export type TokenBill = { readonly used: number; readonly budget: number | undefined } & {
-  readonly [On in Rung | 'dropped']: number
+  readonly [On in DetailLevel | 'dropped']: number
 }
 
 export type CountedAnswer = ListAnswer & {
   readonly bill: TokenBill
-  /** All tools that the query asks for and the dialect admits, in the order of the ladder. Empty without a budget. */
+  /** All tools that the query wants and the dialect admits, in the order of priority. Empty without a budget. */
   readonly placed: readonly PlacedTool[]
 }
 
-/** What decides a budgeted list besides its query. */
+/** The values besides the query that decide a list with a budget. */
 export type Counting = {
-  readonly rungs: RungFragments
+  readonly levelFragments: LevelFragments
   readonly count: TokenCounter
   readonly pinned: ReadonlySet<string>
   readonly rank: UsageRank
@@ -36,8 +36,8 @@ export type Counting = {
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Makes a list whose tokens are counted. With a budget, the ladder decides on which rung each tool is; the order of the list stays
- * the same. Throws ANSWER_TOO_LARGE only without a budget.
+ * Makes a list whose tokens are counted. With a budget, `placeTools` chooses the detail level of each tool; the order of the list
+ * stays the same. Throws ANSWER_TOO_LARGE only without a budget.
  */
 export function* countedAnswer(
   view: CatalogView,
@@ -47,27 +47,27 @@ export function* countedAnswer(
   counting: Counting,
   found?: readonly CatalogEntry[],
 ): Pieces<CountedAnswer> {
-  const { rungs, count } = counting
+  const { levelFragments, count } = counting
   const isOmitted = isOmittedFrom(query, workflows)
   const select = (shape: (entry: CatalogEntry) => Listed | undefined): Pieces<Selected> =>
     selectEntries(view, query, isOmitted, shape, found)
-  const looked: CatalogEntry[] = []
+  const wanted: CatalogEntry[] = []
   yield* select((entry) => {
-    looked.push(entry)
+    wanted.push(entry)
     return { fragment: NOTHING, workflowName: undefined, callable: null }
   })
-  const measured = new Map<CatalogEntry, RungSizes | undefined>()
-  for (const entry of looked) {
+  const measured = new Map<CatalogEntry, LevelSizes | undefined>()
+  for (const entry of wanted) {
     yield
-    measured.set(entry, yield* rungs.measured(entry, dialect, count))
+    measured.set(entry, yield* levelFragments.measured(entry, dialect, count))
   }
   if (dialect?.usesAliases) yield* view.readAliases()
   const tools = new Map<Listed, SizedTool>()
   const selected = yield* select((entry) => {
     const isRefused = dialect !== undefined && isAliasTaken(view, entry, dialect)
     const sizes = isRefused ? undefined : measured.get(entry)
-    // With a budget the ladder bounds the bytes.
-    const fragment = query.budget === undefined ? rungs.of(entry, dialect, 'full') : NOTHING
+    // With a budget, `placeTools` limits the bytes of the list.
+    const fragment = query.budget === undefined ? levelFragments.of(entry, dialect, 'full') : NOTHING
     if (!sizes || !fragment) return undefined
     const ending = endingOf(entry, query, workflows)
     const listed = { fragment, workflowName: entry.workflowName, callable: entry.callable, size: sizes.full }
@@ -78,27 +78,27 @@ export function* countedAnswer(
   const placed =
     query.budget === undefined ? undefined : place(view, selected, query, dialect, tools, joined, counting)
   const numbers = { full: 0, short: 0, deferred: 0, dropped: 0 }
-  const rungOf = new Map(placed?.map(({ entry, rung }) => [entry, rung]))
+  const levelOf = new Map(placed?.map(({ entry, level }) => [entry, level]))
 
-  function* onRungs(list: readonly Listed[]): Pieces<Listed[]> {
+  function* atLevels(list: readonly Listed[]): Pieces<Listed[]> {
     const kept: Listed[] = []
     for (const one of list) {
       yield
       const tool = tools.get(one)
-      const rung = placed && tool ? rungOf.get(tool.entry) : 'full'
-      numbers[rung ?? 'dropped'] += 1
-      const fragment = rung && tool && rungs.of(tool.entry, dialect, rung)
-      if (fragment) kept.push({ ...one, fragment, size: tool.sizes[rung] })
+      const level = placed && tool ? levelOf.get(tool.entry) : 'full'
+      numbers[level ?? 'dropped'] += 1
+      const fragment = level && tool && levelFragments.of(tool.entry, dialect, level)
+      if (fragment) kept.push({ ...one, fragment, size: tool.sizes[level] })
     }
     return kept
   }
 
-  // The vendor's own search stands in for the tools by which a model finds others.
+  // If the vendor has its own search, it replaces the service's tools for finding other tools.
   const isDeferred = query.withSearch && dialect?.deferral !== undefined && selected.listed.length > 0
   const kept = {
-    listed: yield* onRungs(selected.listed),
-    loaded: yield* onRungs(selected.loaded),
-    finders: isDeferred ? [] : yield* onRungs(selected.finders),
+    listed: yield* atLevels(selected.listed),
+    loaded: yield* atLevels(selected.loaded),
+    finders: isDeferred ? [] : yield* atLevels(selected.finders),
   }
   const listed = withSearch(kept, query, dialect)
   const answer = joinedAnswer(view, query, workflows, selected, listed, dialect, found)
@@ -135,7 +135,7 @@ function place(
   const others = sized(listed, mark)
   const searchTool = deferral && sizeOf(Buffer.from(JSON.stringify(deferral.searchTool)), count)
   const open = joined.open + (searchTool ? joined.most(searchTool) : 0)
-  // A tool that the model has loaded may be in the list without being asked for.
+  // A tool that the model has loaded before is in the list even if the query does not name it.
   const byName = query.loaded.flatMap((one) => view.resolve(parseNameEntry(one).name)?.name ?? [])
   const asked = new Set([...pinned, ...byName, ...first.map(({ entry }) => entry.name)])
   const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)

@@ -6,15 +6,19 @@ import { aliasOfEntry } from './layer-snapshot.ts'
 /** Memory that a fragment takes in addition to its bytes: its key, its entry in the cache, and the Buffer object. */
 const OVERHEAD_BYTES = 400
 
-/** Bytes of fragments that an instance keeps, for all dialects and users together. One that was dropped is converted again. */
+/**
+ * The most bytes of fragments that an instance keeps, for all dialects and users together. A fragment that was dropped is made
+ * again.
+ */
 export const FRAGMENT_BYTES_MAX = 32 * 1024 * 1024
 
 /** A fragment and the text that it was made from. */
 type Known = { readonly text: string; readonly fragment: Buffer | undefined }
 
 /**
- * Keeps converted definitions, up to a bound of memory. Definitions with the same digest can differ in the order of their
- * keys. So a fragment is used only for the text that it was made from. Then equal catalogs give equal bytes.
+ * Keeps the fragments (JSON texts) of converted definitions, up to a limit of memory. Definitions with the same digest can differ
+ * in the order of their keys. So a fragment is used only for the text that it was made from. Then equal catalogs give equal
+ * bytes.
  */
 export class DialectFragments {
   readonly #known: LRUCache<`${string} ${Digest}`, Known>
@@ -23,7 +27,7 @@ export class DialectFragments {
     this.#known = new LRUCache({ maxSize: bytesMax, sizeCalculation: bytesOf })
   }
 
-  /** The bytes that are kept at present. */
+  /** The bytes of all fragments that are kept now. */
   get bytes(): number {
     return this.#known.calculatedSize
   }

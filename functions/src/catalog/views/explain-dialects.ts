@@ -40,8 +40,8 @@ export function explainDialect(
 }
 
 /**
- * The fault of a tool whose alias means another tool: one with the alias as its name, or the first one with the same alias.
- * The tool is quarantined even if the list does not contain the other tool.
+ * The fault of a tool whose alias means another tool. The other tool has the alias as its name, or it is the first tool with the
+ * same alias. The fault exists even if the list does not contain the other tool.
  */
 export function aliasFault(view: CatalogView, name: string, alias: string): DialectFault | undefined {
   const called = view.meaning(alias)

@@ -29,8 +29,8 @@ export type Explanation = {
   readonly callable: 'service' | 'client' | null
   /**
    * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does not
-   * name it. `DENIED`: the rule of `decision` denies every call. `OUT_OF_SCOPE`: the scope of `scope` leaves it out of the list, but
-   * it can be called. `NOT_SELECTED`: it is not in the selection of the session.
+   * name the tool. `DENIED`: a rule denies every call, see `decision`. `OUT_OF_SCOPE`: the scope in `scope` leaves the tool out
+   * of the list, but it can be called. `NOT_SELECTED`: the tool is not in the selection of the session.
    */
   readonly hidden:
     | LeftOut
@@ -98,7 +98,10 @@ function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerEx
   return isBelow ? 'sealed-out' : 'shadowed'
 }
 
-/** The reasons are in the order in which a call is refused. What a scope leaves out can be called, so it comes after the rules. */
+/**
+ * Why no tool is visible under the name. The reasons are checked in the order in which a call is refused. A scope comes after the
+ * rules, because a tool that it leaves out can still be called.
+ */
 function whyHidden(
   view: CatalogView,
   name: string,

@@ -18,7 +18,10 @@ export function joinFragments(ends: Ends, listed: readonly Listed[]): Buffer {
   return join(ends, listed, 0, () => NOTHING)
 }
 
-/** An item is the listed tool with one more key, `workflowName`. The key and a brace replace the fragment's closing brace. */
+/**
+ * Joins fragments to a list of items. An item is the listed tool with one more key, `workflowName`. The key and a brace replace
+ * the closing brace of the fragment.
+ */
 export function joinItems(listed: readonly Listed[], workflowOf: (one: Listed) => string): Buffer {
   const tails = new Map<string, Buffer>()
   function tailOf(one: Listed): Buffer {

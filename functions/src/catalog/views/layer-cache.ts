@@ -20,7 +20,8 @@ export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'ba
 type Options = { readonly now: () => number; readonly report: LayerReport }
 
 /**
- * Keeps one layer in memory. Asks the source for the revision once a second at most. If this fails, the last good state remains.
+ * Keeps one layer in memory. Asks the source for the revision at most once a second. If a read fails, the last good state
+ * remains.
  */
 export class LayerCache {
   readonly #layer: Layer
@@ -50,13 +51,17 @@ export class LayerCache {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /** The state, after a read if the last check is too old. Never rejects. `READ_DEADLINE_MS` begins when the source is open. */
+  /**
+   * The state of the layer. Reads the layer first if the last check is too old. Never rejects. The time of `READ_DEADLINE_MS`
+   * begins when the source is open.
+   */
   async current(): Promise<LayerState> {
     if (this.isChecked) return this.#state
     const reading = this.load()
     await this.#source.open?.()
     const deadlineMs = this.#state.snapshot ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
-    // A large layer that has arrived is parsed in turns, which takes time if other work goes on.
+    // If the source has answered, the request waits for the layer beyond the deadline. Parsing a large layer takes time, because
+    // other work runs in between.
     await withinMs(deadlineMs, reading, () =>
       this.#isAsking ? this.#lose(new Error(`the layer was not read within ${deadlineMs} ms`)) : reading,
     )
@@ -68,13 +73,16 @@ export class LayerCache {
     return (this.#reading ??= this.#readAsOwner().finally(() => (this.#reading = undefined)))
   }
 
-  /** To be called after a change of the layer, so that the next list shows the change. */
+  /** Must be called after a change of the layer, so that the next list shows the change. */
   markWritten(): void {
     this.#written += 1
     this.#checkedAt = -Infinity
   }
 
-  /** A layer that all users share is read as work of the service, and not of the user who has asked for it. */
+  /**
+   * Reads the layer. If all users share the layer, the read counts as work of the service, and not of the user who has asked for
+   * the list.
+   */
   #readAsOwner(): Promise<void> {
     return this.#layer === 'user' ? this.#read() : asPart(`the ${this.#layer} layer`, () => this.#read())
   }

@@ -3,12 +3,15 @@ import { atOnce, type Pieces } from '../../loop-turn.ts'
 import { catalogEntry, type CatalogEntry } from './catalog-entry.ts'
 import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts'
 
-/** Bytes of an entry without its texts. Measured: a small definition with its texts takes 2 KB. */
+/** The bytes of an entry without its texts, as measured. A small definition with its texts takes 2 KB. */
 const ENTRY_BYTES = 1_024
 /** Bytes of a deleted name with its revision. */
 const DELETION_BYTES = 300
 
-/** The revisions of the deletions of names, and of the newest one whose name is no longer known. */
+/**
+ * `byName` has the revisions of known deletions. `forgotten` is the revision of the newest deletion whose name is no longer
+ * known.
+ */
 type Deletions = { readonly byName: ReadonlyMap<string, string>; readonly forgotten: string | undefined }
 const NO_DELETIONS: Deletions = { byName: new Map(), forgotten: undefined }
 
@@ -20,7 +23,7 @@ export class LayerSnapshot {
   readonly skipped: readonly SkippedItem[]
   readonly deletions: Deletions
   #sorted: readonly CatalogEntry[] | undefined
-  /** The entries whose aliases were read, from the last one on. */
+  /** The entries by alias, as far as they were read. The aliases are read from the last entry to the first. */
   readonly #byAlias = new Map<string, CatalogEntry>()
   #aliasesLeft: number | undefined
 
@@ -59,13 +62,16 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /** The entries by alias, without the names that equal their alias. If two names have the same alias, the first name is used. */
+  /**
+   * The entries by alias. An entry whose name equals its alias is left out. If two names have the same alias, the first name is
+   * used.
+   */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
     if (this.#aliasesLeft !== 0) atOnce(this.readAliases())
     return this.#byAlias
   }
 
-  /** Reads the aliases for `byAlias` in pieces. Other callers need not read them again. */
+  /** Reads the aliases for `byAlias`, and yields now and then. They are read only once for all callers. */
   *readAliases(): Pieces<void> {
     const { sorted } = this
     this.#aliasesLeft ??= sorted.length
@@ -79,7 +85,7 @@ export class LayerSnapshot {
     }
   }
 
-  /** The snapshot after a read. Entries whose content is the same stay the same objects. */
+  /** The snapshot after a read. An entry with unchanged content stays the same object. */
   static *after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): Pieces<LayerSnapshot> {
     const byName = new Map(read.whole ? [] : previous?.byName)
     for (const stored of read.definitions) {
@@ -92,7 +98,7 @@ export class LayerSnapshot {
   }
 }
 
-/** The aliases of entries that need a hash, which takes some 20 µs. Entries stay the same in later snapshots. */
+/** The aliases that are hashes. A hash takes some 20 µs, and entries stay the same objects in later snapshots. */
 const HASHED = new WeakMap<CatalogEntry, string>()
 
 /** The alias of an entry's name. */
@@ -104,7 +110,10 @@ export function aliasOfEntry(entry: CatalogEntry): string {
   return alias
 }
 
-/** The same object as before if nothing was deleted. A name that is defined again stays in it, and its definition counts. */
+/**
+ * The deletions after a read. If nothing was deleted, the result is the same object as before. A name that is defined again stays
+ * in `byName`, but its definition has priority.
+ */
 function deletionsAfter(
   previous: LayerSnapshot | undefined,
   { whole, deletions = [], forgotten }: LayerRead,

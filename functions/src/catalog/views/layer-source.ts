@@ -13,25 +13,25 @@ export type SkippedItem = {
   readonly name?: string
 }
 
-/** The place of an item, as messages name it. */
+/** The place of an item as messages write it. */
 export function placeOf({ source, pointer }: Pick<SkippedItem, 'source' | 'pointer'>): string {
   return `${source}${pointer && `#${pointer}`}`
 }
 
 /** The result of reading a layer: the whole layer, or the changes since the revision that the reader has. */
 export type LayerRead = {
-  /** Opaque; equal revisions mean equal layers. */
+  /** An opaque text. Equal revisions mean equal layers. */
   readonly revision: string
   readonly whole: boolean
   readonly definitions: readonly StoredDefinition[]
   /** Names that were deleted since the revision that the reader has. Empty if `whole` is true. */
   readonly deleted: readonly string[]
   /**
-   * Deleted names, each with the layer's revision of its deletion: if `whole` is true, those that the store still knows, and otherwise
-   * those of `deleted`. Missing for a layer that numbers nothing.
+   * Deleted names, each with the layer's revision of its deletion. If `whole` is true, these are all deletions that the store
+   * still knows, otherwise those of `deleted`. Missing for a layer without numbered revisions.
    */
   readonly deletions?: readonly Deletion[]
-  /** The revision of the newest deletion that the store no longer knows. Missing if it knows all. */
+  /** The revision of the newest deletion that the store no longer knows. Missing if the store knows all deletions. */
   readonly forgotten?: string | undefined
   readonly skipped: readonly SkippedItem[]
 }
@@ -53,7 +53,7 @@ export type StoredDefinition = {
   readonly digest: Digest
   /** The layer's revision when this content was written. */
   readonly revision: string
-  /** ISO 8601, UTC. Absent in the file layer. */
+  /** The time of the last write, in ISO 8601 and UTC. Absent in the file layer. */
   readonly updatedAt?: string
   readonly updatedBy?: string
   /** The origin of a definition that this service did not write: a file with a pointer, or a document of another program. */

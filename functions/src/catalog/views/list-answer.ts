@@ -9,32 +9,32 @@ import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
-/** A list that is ready to be sent. The texts are values of headers. If a text is undefined, its header is not sent. */
+/** A list that is ready to be sent. All texts are values of headers. If a text is undefined, its header is not sent. */
 export type ListAnswer = {
   readonly body: Buffer
   /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
-  /** Names that were asked for, and whose tools the scopes or the session leave out. */
+  /** The requested names whose tools the scopes or the session leave out. */
   readonly leftOut: string | undefined
-  /** Selected tools that are not in the list because the dialect does not admit them. */
+  /** The selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
-  /** Selected tools that are not in a list of items because the service runs them and no workflow calls it. */
+  /** The selected tools that are not in a list of items. The service runs them, and no workflow calls them. */
   readonly omitted: string | undefined
   readonly nextCursor: string | undefined
 }
 
 /** The workflows that a list of items names. */
 export type ItemWorkflows = {
-  /** The `workflowName` of items whose runner names none. */
+  /** The `workflowName` of an item if its runner names no workflow. */
   readonly defaultWorkflow: string
-  /** The `workflowName` of the tools that the service runs. If it is undefined, these tools are not in lists of items. */
+  /** The `workflowName` of an item if the service runs the tool. If it is undefined, these tools are not in lists of items. */
   readonly invokeWorkflow?: string | undefined
 }
 
 /**
- * Makes a list from the fragments of definitions, which were serialised when the definitions were read. `notes` has further facts
- * about a tool, which stand under a key that no definition has.
+ * Makes a list from the fragments of definitions. A fragment is the JSON text of a listed tool, which was made when the
+ * definition was read. `notes` has further facts about tools. They stand under a key that no definition has.
  */
 export function* listAnswer(
   view: CatalogView,
@@ -70,7 +70,7 @@ export function* dialectAnswer(
   return yield* answer(view, query, workflows, found, shape, dialect)
 }
 
-/** True if the dialect does not list the tool because a call by its alias runs another one. */
+/** True if the dialect does not list the tool because a call by its alias would run another tool. */
 export function isAliasTaken(view: CatalogView, entry: CatalogEntry, dialect: DialectRules): boolean {
   return dialect.usesAliases && aliasFault(view, entry.name, aliasOfEntry(entry)) !== undefined
 }
@@ -87,7 +87,7 @@ function* answer(
   return joinedAnswer(view, query, workflows, selected, withSearch(selected, query, dialect), dialect, found)
 }
 
-/** The answer with these tools, which `withSearch` has put in order. */
+/** The answer with the tools `listed`, whose order `withSearch` has decided. */
 export function joinedAnswer(
   view: CatalogView,
   query: ListQuery,
@@ -98,7 +98,7 @@ export function joinedAnswer(
   found: readonly CatalogEntry[] | undefined,
 ): ListAnswer {
   const declarationsKey = dialect?.declarationsKey
-  // Gemini refuses a tool without declarations, so an empty list stays an empty array.
+  // An empty list stays an empty array, because Gemini refuses a tool without declarations.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
     body:
@@ -114,7 +114,7 @@ export function joinedAnswer(
   }
 }
 
-/** Says which tools are left out of a list of items. */
+/** Returns a function that tells which tools are left out of a list of items. */
 export function isOmittedFrom({ envelope }: ListQuery, { invokeWorkflow }: ItemWorkflows) {
   return ({ callable }: CatalogEntry): boolean =>
     envelope === 'items' && invokeWorkflow === undefined && callable === 'service'
@@ -130,8 +130,8 @@ export function workflowOf(
 }
 
 /**
- * The whole list. If a model may look for more tools and the vendor has its own search, this search stands first and the listed
- * tools are deferred. Otherwise, and if there is nothing to defer, the service's own search tools stand first.
+ * The whole list in its order. If the model may search for more tools and the vendor has its own search, this search comes first
+ * and the listed tools are deferred. Otherwise, or if no tool is listed, the service's own search tools come first.
  */
 export function withSearch(
   { finders, listed, loaded }: Pick<Selected, 'finders' | 'listed' | 'loaded'>,
@@ -151,7 +151,7 @@ function withEnding(one: Listed, ending: string): Listed {
   return { ...one, ending, fragment: Buffer.concat([one.fragment.subarray(0, -1), Buffer.from(ending)]) }
 }
 
-/** What replaces the last brace of a fragment that is deferred for the vendor's own search. */
+/** The text that replaces the last brace of a fragment, if the vendor's own search defers the tool. */
 export function markOf({ mark }: NonNullable<DialectRules['deferral']>): string {
   return `,${JSON.stringify(mark).slice(1)}`
 }
@@ -170,7 +170,10 @@ export function layersText(view: CatalogView): string {
 
 const NAMES_IN_HEADER = 20
 
-/** At most 20 names, then the number of names that are not shown, for example `+3`. Names that are not valid are never shown. */
+/**
+ * The text of a header with names. It has at most 20 names, then the number of the other names, for example `+3`. Names that are
+ * not valid are never shown.
+ */
 export function namesText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)

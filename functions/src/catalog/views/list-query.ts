@@ -3,16 +3,16 @@ import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
-/** Which names the items of a list have. An alias is a name that every vendor takes. */
+/** The names that the items of a list may have. Every vendor accepts an alias as a name. */
 export const ITEM_NAMES = ['canonical', 'alias'] as const
 export type ItemNames = (typeof ITEM_NAMES)[number]
 
-/** What a list has if its query does not say it. */
+/** The shape of a list if the query does not say it. */
 export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
 
-/** The most items of one page. The next page needs another request. */
+/** The most items of one page. Further items need another request. */
 export const PAGE_MAX = 1_000
-/** How many different tags, and how many different categories, one query may name. Each is compared with every tool. */
+/** How many different tags, and how many different categories, one query may name. Each of them is compared with every tool. */
 export const FILTER_VALUES_MAX = 50
 
 export type ListQuery = {
@@ -25,18 +25,18 @@ export type ListQuery = {
   readonly itemNames: ItemNames
   readonly strict: boolean
   readonly limit: number | undefined
-  /** The words that the tools must fit. The list is then in the order of how well they fit. */
+  /** The search words. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined
-  /** True if each found tool says how well it fits, and names its twins. */
+  /** True if each found tool has its score and the names of its twins. */
   readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean
-  /** Names that stand at the end of the list, in this order, whatever the other filters say. */
+  /** The names of tools that come at the end of the list, in this order, whatever the other filters are. */
   readonly loaded: readonly string[]
   readonly after: Position | undefined
-  /** The most tokens that the list may take. Undefined for a list without this bound. */
+  /** The most tokens that the list may take. Undefined for no limit. */
   readonly budget: number | undefined
-  /** True if the answer says what the list takes. Always true with a budget. */
+  /** True if the answer has the number of tokens of the list. Always true with a budget. */
   readonly countsTokens: boolean
 }
 
@@ -54,7 +54,7 @@ export function writeCursor({ layer, name }: Position): string {
   return Buffer.from(`${layer}/${name}`).toString('base64url')
 }
 
-/** Undefined for a text that `writeCursor` cannot have written. */
+/** The position in a cursor. Undefined for a text that `writeCursor` cannot have written. */
 export function readCursor(cursor: string): Position | undefined {
   const [first, name = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('/')
   const layer = LAYERS.find((known) => known === first)

@@ -1,7 +1,7 @@
 import { dialectRules, type DialectRules } from '@toolrack/contract'
 import type { ListQuery } from './list-query.ts'
 
-/** Items whose names every vendor takes. Their schemas stay as they were written. */
+/** The rules of items with aliases as names, which every vendor accepts. The schemas are not converted. */
 const ITEMS_WITH_ALIASES: DialectRules = {
   name: 'items',
   usesAliases: true,
@@ -13,7 +13,7 @@ const ITEMS_WITH_ALIASES: DialectRules = {
   }),
 }
 
-/** The rules by which a list makes its tools. Undefined for a list that has them as they were serialised. */
+/** The rules by which a list converts its tools. Undefined for a list that has the tools in their stored form. */
 export function listRules({ dialect, envelope, itemNames }: ListQuery): DialectRules | undefined {
   if (dialect !== undefined) return dialectRules(dialect)
   return envelope === 'items' && itemNames === 'alias' ? ITEMS_WITH_ALIASES : undefined

@@ -1,30 +1,30 @@
 import type { JoinedTokens } from '../tokens/joined-tokens.ts'
-import { climb, WITHOUT_DEFERRED, type RungCost, type Standing } from '../tokens/ladder.ts'
-import type { Rung } from '../tokens/rungs.ts'
+import { chooseLevels, WITHOUT_DEFERRED, type LevelCost, type LevelChoice } from '../tokens/choose-levels.ts'
+import type { DetailLevel } from '../tokens/detail-levels.ts'
 import type { UsageRank } from './usage-rank.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
-import type { RungSizes } from './rung-fragments.ts'
+import type { LevelSizes } from './level-fragments.ts'
 import { PAGE_BYTES_MAX } from './select-entries.ts'
 
-/** A tool with its size on each rung. `ending` is what replaces the last brace of its fragment. */
+/** A tool with its size at each detail level. `ending` is the text that replaces the last brace of its fragment. */
 export type SizedTool = {
   readonly entry: CatalogEntry
-  readonly sizes: RungSizes
+  readonly sizes: LevelSizes
   readonly ending: string | undefined
 }
 
-/** Why a tool has its place, the first reason first. `found` is in place of the last two in a list that is searched. */
+/** Why a tool has its priority, the highest priority first. In a list with a search, `found` replaces the last two reasons. */
 const REASONS = ['pinned', 'found', 'used', 'name'] as const
 
-/** A tool with its place in the order of the ladder. */
+/** A tool with its detail level and the reason for its priority. */
 export type PlacedTool = {
   readonly entry: CatalogEntry
   readonly because: (typeof REASONS)[number]
-  readonly rung: Rung | undefined
-  /** The smallest budget with which it is on each rung. A rung that is never used is missing. */
-  readonly needs: Standing['needs']
-  /** The most tokens that it adds to the list on each rung. */
-  readonly tokens: { readonly [On in Rung]: number }
+  readonly level: DetailLevel | undefined
+  /** The smallest budget with which the tool is listed at each detail level. A level that is never used is missing. */
+  readonly needs: LevelChoice['needs']
+  /** The most tokens that the tool adds to the list at each detail level. */
+  readonly tokens: { readonly [On in DetailLevel]: number }
 }
 
 export type ToolOrder = {
@@ -34,12 +34,13 @@ export type ToolOrder = {
   readonly search: readonly string[] | undefined
 }
 
-/** What a model can do with tools, beside the budget. */
+/** The limits of the model, besides the budget: how many tools it takes, and whether it can use tools by name only. */
 export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
 
 /**
- * Places the tools of a list. If there are more than `toolsMax`, the last in the order are dropped. `open` is the number of tokens
- * of the list without them. The result is in the order of the ladder.
+ * Orders the tools of a list by priority and chooses their detail levels. If there are more than `toolsMax`, those with the
+ * lowest priority are dropped. `open` is the number of tokens of the list without any tool. The result is in the order of
+ * priority.
  */
 export function placeTools(
   tools: readonly SizedTool[],
@@ -62,19 +63,22 @@ export function placeTools(
     .toSorted((a, b) => a.group - b.group || compare(a.at, b.at) || compare(a.entry.name, b.entry.name))
   const room = { tokens: budget, bytes: PAGE_BYTES_MAX }
   const admitted = ordered.slice(0, toolsMax)
-  const standings = climb(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
+  const choices = chooseLevels(admitted, room, open, defers ? undefined : WITHOUT_DEFERRED)
   return ordered.map(({ entry, because, costs: { full, short, deferred } }, index) => {
     const tokens = { full: full.tokens, short: short.tokens, deferred: deferred.tokens }
-    const { rung, needs = {} } = standings[index] ?? {}
-    return { entry, because, rung, needs, tokens }
+    const { level, needs = {} } = choices[index] ?? {}
+    return { entry, because, level, needs, tokens }
   })
 }
 
-function costsOf({ sizes, ending }: SizedTool, joined: JoinedTokens): { readonly [On in Rung]: RungCost } {
+function costsOf(
+  { sizes, ending }: SizedTool,
+  joined: JoinedTokens,
+): { readonly [On in DetailLevel]: LevelCost } {
   const more = ending === undefined ? 1 : Buffer.byteLength(ending)
-  const cost = (rung: Rung): RungCost => ({
-    tokens: joined.most({ ...sizes[rung], ending }),
-    bytes: sizes[rung].bytes + more,
+  const cost = (level: DetailLevel): LevelCost => ({
+    tokens: joined.most({ ...sizes[level], ending }),
+    bytes: sizes[level].bytes + more,
   })
   return { full: cost('full'), short: cost('short'), deferred: cost('deferred') }
 }

@@ -1,10 +1,13 @@
 import { ToolReadings, type JsonObject, type RuledTool, type ToolDefinition } from '@toolrack/contract'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 
-/** How each tool that was called reads its arguments. An entry that is no longer in the catalog takes its readings along. */
+/**
+ * For each tool that was called, how its arguments are read. When an entry is no longer in the catalog, its readings are freed
+ * too.
+ */
 const CALLED = new WeakMap<CatalogEntry, ToolReadings>()
 
-/** How a tool that is called reads its arguments. It is read from the definition once. */
+/** How the arguments of a called tool are read. The readings are made from the definition once. */
 export function readingsOfCalled(entry: CatalogEntry): ToolReadings {
   let readings = CALLED.get(entry)
   if (!readings) CALLED.set(entry, (readings = new ToolReadings(new EntryTool(entry)).whole()))
@@ -41,7 +44,7 @@ class EntryTool implements RuledTool {
     return this.#parsed.runner
   }
 
-  /** A list looks at many tools that nobody calls, so what it reads of them is not kept. */
+  /** The readings are not kept after a list, because a list reads many tools that nobody calls. */
   get readings(): ToolReadings {
     return (this.#readings ??= CALLED.get(this.#entry) ?? new ToolReadings(this))
   }

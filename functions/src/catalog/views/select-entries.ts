@@ -4,7 +4,7 @@ import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
-import type { FragmentSize } from './rung-fragments.ts'
+import type { FragmentSize } from './level-fragments.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
   /** The size of the fragment, without `ending`. Only in a list whose tokens are counted. */
@@ -13,7 +13,7 @@ export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'
   readonly ending?: string
 }
 
-/** See `selectEntries`. */
+/** The result of `selectEntries`, which explains each field. */
 export type Selected = {
   readonly finders: readonly Listed[]
   readonly listed: readonly Listed[]
@@ -26,16 +26,16 @@ export type Selected = {
   readonly hasMore: boolean
 }
 
-/** UTF-8 bytes that one answer may have. A list without `limit` that has more is refused, and a page ends earlier. */
+/** The most UTF-8 bytes of one answer. A larger list is refused without `limit`. With `limit`, its page ends earlier. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
-/** Bytes of an answer that a page reserves for commas and workflow names. */
+/** The bytes of an answer that a page reserves for commas and workflow names. */
 const ENVELOPE_BYTES = 1024 * 1024
 
-/** UTF-8 bytes of the fragments of one page. */
+/** The most UTF-8 bytes of the fragments of one page. */
 export const PAGE_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
 
-/** What one selection has put into the list so far, and what it had to leave out. */
+/** Collects the names that one selection leaves out, and counts the bytes that it takes. */
 class Selection {
   readonly quarantined: string[] = []
   readonly omitted: string[] = []
@@ -54,7 +54,7 @@ class Selection {
     this.#bytesMax = isPaged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX
   }
 
-  /** The listed form; undefined if the entry is left out, and `full` if it has no room. */
+  /** The listed form of an entry. Undefined if the entry is left out, and `full` if the list has no room for it. */
   take(entry: CatalogEntry): Listed | undefined | 'full' {
     if (this.#isOmitted(entry)) {
       this.omitted.push(entry.name)
@@ -69,12 +69,20 @@ class Selection {
 }
 
 /**
- * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
- * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
- * the listed form of an entry, or returns undefined to quarantine it. `found` has the entries of the query's search in their order.
- * `finders` are the tools by which a model finds others, and `loaded` those that the query wants at the end.
- * `unknown` has the requested names for which there is no visible tool, and `leftOut` those that the filter of the view leaves
- * out. `hasMore` is true if the page is full.
+ * Selects the entries of a catalog for a query. If the query has names, only these names are looked up, so the size of the
+ * catalog makes no difference.
+ *
+ * - `isOmitted` says which entries are left out before `shape` sees them.
+ * - `shape` makes the listed form of an entry, or returns undefined to quarantine it.
+ * - `found` has the entries that the query's search has found, in their order.
+ *
+ * The result has these fields:
+ *
+ * - `finders`: the tools by which a model finds other tools.
+ * - `loaded`: the tools that the query wants at the end.
+ * - `unknown`: the requested names for which there is no visible tool.
+ * - `leftOut`: the requested names whose tools the filter of the view leaves out.
+ * - `hasMore`: true if the page is full.
  */
 export function* selectEntries(
   view: CatalogView,
@@ -110,11 +118,11 @@ export function* selectEntries(
     if (one) list.push(one)
     return true
   }
-  // Pages after the first do not begin with them again.
+  // Only the first page begins with the finders.
   if (query.withSearch && query.after === undefined)
     for (const name of FINDER_NAMES) {
       const entry = resolved(view, name, missing)
-      // A definition of the operator's or the user's can have this name.
+      // A definition of the operator or of the user can have the name of a finder.
       if (entry && !isFinder(entry)) missing.unknown.push(name)
       if (!entry || !isFinder(entry)) continue
       inList.add(entry)
@@ -149,10 +157,7 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
   for (const entry of entries) if (!isFinder(entry)) yield entry
 }
 
-/**
- * The entries from which the query selects those that the view shows. A tool that is asked for by its name is in the list, also if
- * it is for finding tools.
- */
+/** The entries from which the query selects. A tool that is requested by its name is in the list, even if it is a finder. */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
     return {
@@ -172,7 +177,7 @@ export function answerTooLarge(): ToolrackError {
   )
 }
 
-/** True for an entry with one of the tags and one of the categories, after the position. */
+/** True if the entry has one of the tags and one of the categories, and comes after the position. */
 export function matches(
   entry: CatalogEntry,
   { tags, categories, after }: Pick<ListQuery, 'tags' | 'categories' | 'after'>,
@@ -195,10 +200,13 @@ export function named(view: CatalogView, names: ReadonlySet<string>) {
   return { entries: [...found].toSorted(inOrder), ...missing }
 }
 
-/** Requested names without a tool in the view, and those whose tool the filter of the view leaves out. */
+/**
+ * `unknown` has the requested names without a tool in the view. `leftOut` has those whose tools the filter of the view leaves
+ * out.
+ */
 type Missing = { readonly unknown: string[]; readonly leftOut: string[] }
 
-/** The definition that a requested name means, unless it has another digest than is requested. */
+/** The definition that a requested name means. Undefined if the definition has another digest than the requested one. */
 function resolved(
   view: CatalogView,
   requested: string,

@@ -53,7 +53,7 @@ export type AuditStore = {
 }
 
 /** The records that a page looks at for `tool` and `outcome`. If it finds too few, the next page goes on after them. */
-export const LOOKED_AT_MAX = 5_000
+export const RECORDS_READ_MAX = 5_000
 
 /** The place of a record among all records, by time. */
 export function placeOf({ at, instance, seq }: Pick<SealedRecord, 'at' | 'instance' | 'seq'>): string {

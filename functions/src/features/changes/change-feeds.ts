@@ -5,10 +5,10 @@ import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
-/** Milliseconds between two looks at the views. A layer is still read once a second at most, however many feeds there are. */
-export const LOOK_MS = 250
-/** Milliseconds between two looks after writes of this instance, so that many writes do not cost many looks. */
-const LOOK_AGAIN_MS = 20
+/** Milliseconds between two checks of the views. A layer is still read once a second at most, however many feeds there are. */
+export const CHECK_MS = 250
+/** Milliseconds between two checks after writes of this instance, so that many writes do not cost many checks. */
+const CHECK_AGAIN_MS = 20
 
 export type Bounds = { readonly perUser: number; readonly all: number }
 
@@ -19,22 +19,22 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
+/** The feeds of viewers who see the same. `checkNumber` is the number of the check that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
-  lookedAt: number
+  checkNumber: number
   readonly feeds: Set<Feed>
-  /** True as long as a look at the view is not done. */
-  isLooking: boolean
+  /** True as long as a check of the view is not done. */
+  isChecking: boolean
 }
 
-type Look = () => CatalogView | Promise<CatalogView>
+type ReadView = () => CatalogView | Promise<CatalogView>
 
 /** The place of a caller that waits for changes. */
 export class Feed {
   /** What the viewer sees now. No later view of the feed is older. */
-  readonly look: Look
+  readonly read: ReadView
   readonly endsAt: number
   readonly #present: () => CatalogView | undefined
   readonly #leave: (feed: Feed) => void
@@ -43,12 +43,12 @@ export class Feed {
   #why: ToolrackError | undefined
 
   constructor(
-    look: Look,
+    read: ReadView,
     present: () => CatalogView | undefined,
     leave: (feed: Feed) => void,
     endsAt: number,
   ) {
-    this.look = look
+    this.read = read
     this.#present = present
     this.#leave = leave
     this.endsAt = endsAt
@@ -85,8 +85,8 @@ export class Feed {
 }
 
 /**
- * Wakes all feeds that wait for changes. It looks at the view of each group of equal viewers: at once after a write of this
- * instance, and otherwise every `LOOK_MS`. Without feeds it has no timer.
+ * Wakes all feeds that wait for changes. It checks the view of each group of equal viewers: at once after a write of this
+ * instance, and otherwise every `CHECK_MS`. Without feeds it has no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
@@ -95,10 +95,10 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #byUser = new Map<string, number>()
   #open = 0
   #clock: NodeJS.Timeout | undefined
-  #isLooking = false
+  #isChecking = false
   #isWoken = false
   #isClosed = false
-  #looks = 0
+  #checks = 0
 
   constructor(parts: Parts<Sees>) {
     this.#parts = parts
@@ -127,7 +127,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     this.#byUser.set(uid, ofUser + 1)
     this.#open += 1
     if (this.#isClosed) feed.end()
-    else this.#clock ??= this.#later(LOOK_MS)
+    else this.#clock ??= this.#later(CHECK_MS)
     return feed
   }
 
@@ -135,9 +135,9 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   wake(): void {
     if (this.#open === 0 || this.#isWoken) return
     this.#isWoken = true
-    if (this.#isLooking) return
+    if (this.#isChecking) return
     clearTimeout(this.#clock)
-    this.#clock = this.#later(LOOK_AGAIN_MS)
+    this.#clock = this.#later(CHECK_AGAIN_MS)
   }
 
   /** Ends all feeds, and those that are opened later at once. */
@@ -147,46 +147,46 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   }
 
   #later(ms: number): NodeJS.Timeout {
-    return setTimeout(() => void asPart('the change feeds', () => this.#look()), ms).unref()
+    return setTimeout(() => void asPart('the change feeds', () => this.#check()), ms).unref()
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true
+  async #check(): Promise<void> {
+    this.#isChecking = true
     this.#isWoken = false
     const now = this.#parts.now()
-    const looks: Promise<void>[] = []
+    const checks: Promise<void>[] = []
     for (const group of this.#groups.values()) {
-      const look = this.#lookAt(group, now)
-      // A session or a scope that is read slowly delays only the feeds that are narrowed by it.
-      if (!group.viewer.narrowed) looks.push(look)
+      const check = this.#checkGroup(group, now)
+      // A session or a scope that is read slowly delays only the feeds that are filtered by it.
+      if (!group.viewer.filtered) checks.push(check)
     }
-    await Promise.all(looks)
-    this.#isLooking = false
-    this.#clock = this.#open > 0 ? this.#later(this.#isWoken ? LOOK_AGAIN_MS : LOOK_MS) : undefined
+    await Promise.all(checks)
+    this.#isChecking = false
+    this.#clock = this.#open > 0 ? this.#later(this.#isWoken ? CHECK_AGAIN_MS : CHECK_MS) : undefined
   }
 
-  async #lookAt(group: Group<Sees>, now: number): Promise<void> {
+  async #checkGroup(group: Group<Sees>, now: number): Promise<void> {
     for (const feed of group.feeds) if (feed.endsAt <= now) feed.end()
-    if (group.feeds.size === 0 || group.isLooking) return
-    group.isLooking = true
+    if (group.feeds.size === 0 || group.isChecking) return
+    group.isChecking = true
     try {
       await this.#see(group)
     } catch (error) {
-      // A failed read is not a change. The next look tries again.
+      // A failed read is not a change. The next check tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
     } finally {
-      group.isLooking = false
+      group.isChecking = false
     }
   }
 
-  /** Looks at the view of a group, and wakes its feeds if it is another one. A look that began earlier cannot replace it. */
+  /** Reads the view of a group, and wakes its feeds if it is another one. A check that began earlier cannot replace it. */
   async #see(group: Group<Sees>): Promise<CatalogView> {
-    this.#looks += 1
-    const look = this.#looks
+    this.#checks += 1
+    const check = this.#checks
     const view = await this.#parts.views.present(group.viewer)
     // A layer or rules that cannot be read now are no change. The feeds wait until they can be read again.
-    if (!view.isWhole || look < group.lookedAt) return view
-    group.lookedAt = look
+    if (!view.isWhole || check < group.checkNumber) return view
+    group.checkNumber = check
     if (view === group.view) return view
     group.view = view
     for (const feed of group.feeds) feed.wake()
@@ -197,7 +197,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     const key = keyOf(viewer)
     const known = this.#groups.get(key)
     if (known) return known
-    const group = { viewer, view: undefined, lookedAt: 0, feeds: new Set<Feed>(), isLooking: false }
+    const group = { viewer, view: undefined, checkNumber: 0, feeds: new Set<Feed>(), isChecking: false }
     this.#groups.set(key, group)
     return group
   }
@@ -211,15 +211,15 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     if (ofUser > 0) this.#byUser.set(uid, ofUser)
     else this.#byUser.delete(uid)
     this.#open -= 1
-    if (this.#open > 0 || this.#isLooking) return
+    if (this.#open > 0 || this.#isChecking) return
     clearTimeout(this.#clock)
     this.#clock = undefined
     this.#isWoken = false
   }
 }
 
-function keyOf({ uid, grant, workflowId = '', narrowed }: Viewer): string {
-  return [uid, grant?.id ?? '', workflowId, narrowed?.key ?? ''].join('\n')
+function keyOf({ uid, grant, workflowId = '', filtered }: Viewer): string {
+  return [uid, grant?.id ?? '', workflowId, filtered?.key ?? ''].join('\n')
 }
 
 /** True if the session or a scope of a feed does not exist any more. */

@@ -8,8 +8,8 @@ import { Turns } from '../../loop-turn.ts'
 import { layersText } from '../../catalog/views/list-answer.ts'
 import { FILTER_VALUES_MAX } from '../../catalog/views/list-query.ts'
 import { isGone, type ChangeFeeds, type Feed } from './change-feeds.ts'
-import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
-import { isRevision, type Narrowed, type PastViews } from './past-views.ts'
+import type { ViewFilter } from '../../catalog/views/view-filter.ts'
+import { isRevision, type Filtered, type PastViews } from './past-views.ts'
 import { changesBetween, feedRevision, isEmpty } from './tool-changes.ts'
 import type { FeedFilter, ToolChanges } from './tool-changes.ts'
 import { callAnswer } from '../../http/accept.ts'
@@ -23,7 +23,7 @@ import {
   askedNarrowing,
   NARROWING_PARAMETERS,
   presentNarrowing,
-  viewNarrowing,
+  viewFilter,
   type AskedNarrowing,
 } from '../list/list-narrowing.ts'
 import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
@@ -35,8 +35,8 @@ export const POLL_MS = 25_000
 
 type Parts = NarrowingParts & {
   readonly changes: {
-    readonly feeds: ChangeFeeds<Principal & Narrowed>
-    readonly views: PastViews<Principal & Narrowed>
+    readonly feeds: ChangeFeeds<Principal & Filtered>
+    readonly views: PastViews<Principal & Filtered>
   }
   /** True for a request that came through a proxy that passes on an answer only when it is whole. */
   readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
@@ -50,7 +50,7 @@ type Request = KnownRequest<'/tools/changes', Asked>
 type ChangeRequest = Request & {
   readonly feed: Feed
   readonly present: CatalogView
-  readonly viewer: Principal & Narrowed
+  readonly viewer: Principal & Filtered
   /** Aborted when the reader has left. */
   readonly gone: AbortSignal
 }
@@ -75,7 +75,7 @@ export function changesRoute(parts: Parts): Route {
       gone.addEventListener('abort', () => feed.end(), { once: true })
       if (gone.aborted) feed.end()
       try {
-        const present = await feed.look()
+        const present = await feed.read()
         refuseLost(present)
         const known = { ...request, feed, present, viewer, gone }
         if (wants === 'events' && !isBuffered) await stream(changes, known)
@@ -146,15 +146,15 @@ function viewerOf(
   parts: Parts,
   principal: Principal,
   asked: AskedNarrowing | undefined,
-): Principal & Narrowed {
+): Principal & Filtered {
   if (!asked) return principal
   const { session, scopes } = asked
   const texts = scopes.map((scope) => (isWritten(scope) ? formatScope(scope.scope) : [scope.kind, scope.id]))
   const key = JSON.stringify([session ?? null, texts])
-  async function present(): Promise<ViewNarrowing> {
-    return viewNarrowing(await presentNarrowing(parts, principal.uid, { session, scopes }))
+  async function present(): Promise<ViewFilter> {
+    return viewFilter(await presentNarrowing(parts, principal.uid, { session, scopes }))
   }
-  return { ...principal, narrowed: { key, present } }
+  return { ...principal, filtered: { key, present } }
 }
 
 function sendEvent(events: EventStream, changes: ToolChanges): Promise<void> | undefined {

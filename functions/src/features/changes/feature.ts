@@ -5,7 +5,7 @@ import type { Signal } from '../../signal.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 import { ChangeFeeds, type Bounds } from './change-feeds.ts'
 import { changesRoute } from './changes-route.ts'
-import { PastViews, type Narrowed } from './past-views.ts'
+import { PastViews, type Filtered } from './past-views.ts'
 
 type Needs = {
   readonly catalog: Catalog
@@ -21,12 +21,12 @@ type Needs = {
 export const changes = {
   name: 'changes',
   create({ catalog, store, ruleBook, now, feedBounds, signals }: Needs) {
-    const views = new PastViews<Principal & Narrowed>({
+    const views = new PastViews<Principal & Filtered>({
       catalog,
       store,
       rulesFor: (caller, session) => ruleBook.forList(caller, session),
     })
-    const feeds = new ChangeFeeds<Principal & Narrowed>({ views, now, bounds: feedBounds })
+    const feeds = new ChangeFeeds<Principal & Filtered>({ views, now, bounds: feedBounds })
     signals.written.listen(() => feeds.wake())
     return { changes: { feeds, views } }
   },

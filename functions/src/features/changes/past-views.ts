@@ -8,35 +8,35 @@ import type { LayerState } from '../../catalog/views/layer-cache.ts'
 import { LayerSnapshot } from '../../catalog/views/layer-snapshot.ts'
 import type { StoredLayer } from '../../catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
-import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+import type { ViewFilter } from '../../catalog/views/view-filter.ts'
 
 /** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
 export const PAST_NAMES_MAX = 200
 /** How many versions are read from the store at the same time, which bounds the load of one feed on it. */
 const READS_AT_ONCE = 10
-/** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
-export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
-/** The most bytes of the narrowings that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
-export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
+/** How many states of the file layer, sets of rules, and filters are remembered. No store has their past. */
+export const PAST_STATES_MAX = { file: 16, rules: 1_000, filters: 1_000 } as const
+/** The most bytes of the filters that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
+export const PAST_FILTER_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-/** A caller who has asked for a narrowed view. */
-export type Narrowed = {
-  readonly narrowed?:
+/** A caller who has asked for a filtered view. */
+export type Filtered = {
+  readonly filtered?:
     | {
         /** Equal for equal requests. */
         readonly key: string
         /**
-         * The session and the scopes that narrow the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
+         * The session and the scopes that filter the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
          * exist any more.
          */
-        readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
+        readonly present: () => ViewFilter | Promise<ViewFilter>
       }
     | undefined
 }
 
-export type Viewer = Narrowed & {
+export type Viewer = Filtered & {
   readonly uid: string
   readonly grant?: Grant | undefined
   readonly workflowId?: string | undefined
@@ -45,7 +45,7 @@ export type Viewer = Narrowed & {
 type Parts<Sees extends Viewer> = {
   readonly catalog: Pick<Catalog, 'view'>
   readonly store: Pick<DefinitionStore, 'layer' | 'versions'>
-  readonly rulesFor: (viewer: Sees, session: ViewNarrowing['session']) => HidingRules | Promise<HidingRules>
+  readonly rulesFor: (viewer: Sees, session: ViewFilter['session']) => HidingRules | Promise<HidingRules>
 }
 
 /** The views of the present, and those of the past that memory or the store still has. */
@@ -54,9 +54,9 @@ export class PastViews<Sees extends Viewer = Viewer> {
   readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
   readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
   /** By user and revision. Views are made once for each filter, so that a view stays the same object while nothing changes. */
-  readonly #narrowings = new LRUCache<string, ViewNarrowing>({
-    max: PAST_STATES_MAX.narrowings,
-    maxSize: PAST_NARROWING_BYTES_MAX,
+  readonly #filters = new LRUCache<string, ViewFilter>({
+    max: PAST_STATES_MAX.filters,
+    maxSize: PAST_FILTER_BYTES_MAX,
     sizeCalculation: ({ bytes }, key) => 1_024 + key.length + bytes,
   })
   readonly #layers = new LRUCache<string, Promise<LayerSnapshot | undefined>>({ max: PAST_LAYERS_MAX })
@@ -67,10 +67,10 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
   /** What the viewer sees now. It is the same object as before if nothing has changed. */
   async present(viewer: Sees): Promise<CatalogView> {
-    const narrowing = await viewer.narrowed?.present()
+    const viewFilter = await viewer.filtered?.present()
     const { catalog, rulesFor } = this.#parts
-    const [view, rules] = await Promise.all([catalog.view(viewer), rulesFor(viewer, narrowing?.session)])
-    return this.#seen(view, rules, viewer, narrowing)
+    const [view, rules] = await Promise.all([catalog.view(viewer), rulesFor(viewer, viewFilter?.session)])
+    return this.#seen(view, rules, viewer, viewFilter)
   }
 
   /**
@@ -79,22 +79,22 @@ export class PastViews<Sees extends Viewer = Viewer> {
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
    * - is older than the versions that are kept, or
-   * - was narrowed by a session or scopes that this instance does not remember.
+   * - was filtered by a session or scopes that this instance does not remember.
    */
   async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
-    const [whole = '', narrowedBy] = revision.split(':')
+    const [whole = '', filterRevision] = revision.split(':')
     const view = await this.#wholeAt(viewer, whole)
-    if (!view || narrowedBy === undefined) return view
-    const present = await viewer.narrowed?.present()
-    const isPresent = present?.filter.revision === narrowedBy
-    const then = isPresent ? present : this.#narrowings.get(`${viewer.uid} ${narrowedBy}`)
+    if (!view || filterRevision === undefined) return view
+    const present = await viewer.filtered?.present()
+    const isPresent = present?.filter.revision === filterRevision
+    const then = isPresent ? present : this.#filters.get(`${viewer.uid} ${filterRevision}`)
     return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
   }
 
-  /** Remembers what has narrowed a list of the user, so that a feed can go on from that list. */
-  know(uid: string, revision: string, narrowing: () => ViewNarrowing): void {
+  /** Remembers what has filtered a list of the user, so that a feed can go on from that list. */
+  know(uid: string, revision: string, viewFilter: () => ViewFilter): void {
     const key = `${uid} ${revision}`
-    if (!this.#narrowings.get(key)) this.#narrowings.set(key, narrowing())
+    if (!this.#filters.get(key)) this.#filters.set(key, viewFilter())
   }
 
   async #wholeAt(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
@@ -120,23 +120,23 @@ export class PastViews<Sees extends Viewer = Viewer> {
     view: CatalogView,
     rules: HidingRules,
     { uid, grant }: Sees,
-    narrowing: ViewNarrowing | undefined,
+    viewFilter: ViewFilter | undefined,
   ): CatalogView {
     const { snapshot } = view.layers.file
     // The layers of the view of a grant have only its tools.
     if (snapshot && !grant) this.#files.set(snapshot.revision, snapshot)
     this.#rules.set(rules.revision, rules)
     const ruled = view.ruledBy(rules)
-    return narrowing ? ruled.filteredBy(this.#remember(uid, narrowing).filter) : ruled
+    return viewFilter ? ruled.filteredBy(this.#remember(uid, viewFilter).filter) : ruled
   }
 
-  /** The narrowing, or an equal one of the same user which is remembered. */
-  #remember(uid: string, narrowing: ViewNarrowing): ViewNarrowing {
-    const key = `${uid} ${narrowing.filter.revision}`
-    const known = this.#narrowings.get(key)
+  /** The filter, or an equal filter of the same user that is remembered. */
+  #remember(uid: string, viewFilter: ViewFilter): ViewFilter {
+    const key = `${uid} ${viewFilter.filter.revision}`
+    const known = this.#filters.get(key)
     if (known) return known
-    this.#narrowings.set(key, narrowing)
-    return narrowing
+    this.#filters.set(key, viewFilter)
+    return viewFilter
   }
 
   #rulesAt([revision, ...more]: readonly string[]): HidingRules | undefined {

@@ -37,7 +37,7 @@ export const folder = {
       signals.filesNews.tell()
     })
     // The operator reads of the change now, and not with the next list.
-    signals.filesChanged.listen(() => layers.look())
+    signals.filesChanged.listen(() => layers.reportSoon())
     return { folder: layers, fileLayer: layers }
   },
   routes: folderRoutes,

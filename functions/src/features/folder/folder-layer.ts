@@ -42,7 +42,7 @@ type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
 type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
 
 /** Milliseconds from a change to its report. The operator does not notice them. */
-const LOOK_MS = 20
+const REPORT_MS = 20
 
 const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
 
@@ -53,13 +53,13 @@ export class FolderLayer implements LayerSource {
   #filesRead = NOTHING_READ
   readonly #report: (news: FolderNews) => void
   readonly #reporter = new FolderReporter()
-  #willLook = false
+  #willReport = false
   #joined: Joined | undefined
   #readLast: Sources | undefined
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
+  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `reportSoon`. */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,
@@ -106,13 +106,13 @@ export class FolderLayer implements LayerSource {
   }
 
   /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
-  look(): void {
-    if (this.#willLook) return
-    this.#willLook = true
+  reportSoon(): void {
+    if (this.#willReport) return
+    this.#willReport = true
     setTimeout(() => {
-      this.#willLook = false
+      this.#willReport = false
       void asPart('the tools folder', () => this.modules())
-    }, LOOK_MS).unref()
+    }, REPORT_MS).unref()
   }
 
   async #readFiles(): Promise<void> {

@@ -47,8 +47,8 @@ export class FolderLayers implements LayerSource {
   }
 
   /** Reports soon what has changed in the folders. */
-  look(): void {
-    for (const layer of this.layers) layer.look()
+  reportSoon(): void {
+    for (const layer of this.layers) layer.reportSoon()
   }
 
   /** Begins to watch. Resolves at the end of the first scans. Never rejects. */

@@ -17,24 +17,24 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 export type Place = { readonly root: string; readonly path: string; readonly isLink: boolean }
 
 type Gone = { readonly found: 'gone' }
-export type FileLook = { readonly found: 'file'; readonly real: string; readonly size: number } & Stamped
+export type InspectedFile = { readonly found: 'file'; readonly real: string; readonly size: number } & Stamped
 export type FileBytes = { readonly found: 'bytes'; readonly bytes: Uint8Array }
 
 /** Reads a module of one file, unless its stamp is still `stamp`. Never rejects. */
 export async function readModuleFile(folder: string, entry: Dirent, stamp = ''): Promise<FileRead> {
   const place = { root: folder, path: entry.name, isLink: entry.isSymbolicLink() }
-  const look = await lookAtFile(place)
-  if (look.found !== 'file') return look
-  if (stamp !== '' && look.stamp === stamp) return { found: 'same' }
-  const read = await readFileBytes(place, look, FILE_BYTES_MAX)
+  const file = await inspectFile(place)
+  if (file.found !== 'file') return file
+  if (stamp !== '' && file.stamp === stamp) return { found: 'same' }
+  const read = await readFileBytes(place, file, FILE_BYTES_MAX)
   if (read.found !== 'bytes') return read
   const content = { source: read.bytes }
-  const { changedMs } = look
-  return { found: 'content', ...content, sha256: contentSha256(content), stamp: look.stamp, changedMs }
+  const { changedMs } = file
+  return { found: 'content', ...content, sha256: contentSha256(content), stamp: file.stamp, changedMs }
 }
 
 /** Finds a file, without reading it. Follows a link that stays in the watched folder. Never rejects. */
-export function lookAtFile(place: Place): Promise<FileLook | FileFault | Gone> {
+export function inspectFile(place: Place): Promise<InspectedFile | FileFault | Gone> {
   return orFault(place, async () => {
     const found = await followed(place)
     if ('fault' in found) return found
@@ -45,10 +45,10 @@ export function lookAtFile(place: Place): Promise<FileLook | FileFault | Gone> {
   })
 }
 
-/** The bytes of a file that `lookAtFile` has found. Never rejects. */
+/** The bytes of a file that `inspectFile` has found. Never rejects. */
 export function readFileBytes(
   place: Place,
-  { real, stamp, changedMs }: FileLook,
+  { real, stamp, changedMs }: InspectedFile,
   bytesMax: number,
 ): Promise<FileBytes | FileFault | Gone> {
   return orFault(place, async () => {

@@ -12,8 +12,8 @@ import {
   MODULE_PATH_LENGTH_MAX,
 } from '../../catalog/definitions/module-files.ts'
 import type { FileFault, FileRead } from './folder-file.ts'
-import { faulty, followed, lookAtFile, orFault, readFileBytes } from './read-module-file.ts'
-import type { FileLook, Place } from './read-module-file.ts'
+import { faulty, followed, inspectFile, orFault, readFileBytes } from './read-module-file.ts'
+import type { InspectedFile, Place } from './read-module-file.ts'
 
 type ReadParts = {
   readonly stamp?: string | undefined
@@ -21,7 +21,7 @@ type ReadParts = {
   readonly watch: (path: string) => void
 }
 
-type Looked = { readonly place: Place; readonly look: FileLook }
+type Inspected = { readonly place: Place; readonly file: InspectedFile }
 
 /**
  * Reads the module in the folder `entry` of the watched folder `root`, with its subfolders, unless its stamp is still `stamp`. A
@@ -35,17 +35,17 @@ export async function readModuleFolder(
   const folder = placeOf(root, '', entry)
   const places = await orFault(folder, () => findFiles(folder, watch))
   if ('found' in places) return places
-  const looked: Looked[] = []
+  const inspected: Inspected[] = []
   for (const place of places) {
-    const look = await lookAtFile(place)
+    const file = await inspectFile(place)
     // A file that has just been removed causes another scan.
-    if (look.found === 'gone') return { found: 'same' }
-    if (look.found === 'fault') return look
-    looked.push({ place, look })
+    if (file.found === 'gone') return { found: 'same' }
+    if (file.found === 'fault') return file
+    inspected.push({ place, file })
   }
-  const now = stampOf(looked)
+  const now = stampOf(inspected)
   if (stamp !== '' && now.stamp === stamp) return { found: 'same' }
-  return readFiles(folder, looked, now)
+  return readFiles(folder, inspected, now)
 }
 
 /** The files of a module. Names that no file of a module can have are left out, such as temporary files of editors. */
@@ -76,15 +76,15 @@ async function findFiles(
 
 async function readFiles(
   folder: Place,
-  looked: readonly Looked[],
+  inspected: readonly Inspected[],
   now: ReturnType<typeof stampOf>,
 ): Promise<FileRead> {
-  const size = looked.reduce((sum, { look }) => sum + look.size, 0)
+  const size = inspected.reduce((sum, { file }) => sum + file.size, 0)
   if (size > MODULE_FILES_BYTES_MAX) return tooLarge(folder, size, now)
   const byPath = new Map<string, Uint8Array>()
   let bytes = 0
-  for (const { place, look } of looked) {
-    const read = await readFileBytes(place, look, MODULE_FILES_BYTES_MAX)
+  for (const { place, file } of inspected) {
+    const read = await readFileBytes(place, file, MODULE_FILES_BYTES_MAX)
     if (read.found === 'gone') return { found: 'same' }
     if (read.found === 'fault') return read
     bytes += read.bytes.length
@@ -114,10 +114,10 @@ async function isFolder(place: Place, entry: Dirent): Promise<boolean> {
 }
 
 /** Changes if a file is added, removed or changed. */
-function stampOf(looked: readonly Looked[]) {
-  const changedMs = Math.max(...looked.map(({ look }) => look.changedMs))
-  if (looked.some(({ look }) => look.stamp === '')) return { stamp: '', changedMs }
-  const all = looked.map(({ place, look }) => `${place.path} ${look.stamp}`)
+function stampOf(inspected: readonly Inspected[]) {
+  const changedMs = Math.max(...inspected.map(({ file }) => file.changedMs))
+  if (inspected.some(({ file }) => file.stamp === '')) return { stamp: '', changedMs }
+  const all = inspected.map(({ place, file }) => `${place.path} ${file.stamp}`)
   return { stamp: hash('sha256', all.join('\n')), changedMs }
 }
 

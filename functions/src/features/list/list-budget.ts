@@ -5,7 +5,7 @@ import { countedAnswer, type CountedAnswer } from '../../catalog/views/counted-a
 import type { PlacedTool, ToolBounds } from '../../catalog/views/place-tools.ts'
 import type { ListQuery } from '../../catalog/views/list-query.ts'
 import { listRules } from '../../catalog/views/list-rules.ts'
-import type { Rung } from '../../catalog/tokens/rungs.ts'
+import type { DetailLevel } from '../../catalog/tokens/detail-levels.ts'
 import { tokenCounter } from '../../catalog/tokens/token-counter.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import { invalidParameter, type Query } from '../../http/query.ts'
@@ -48,7 +48,7 @@ export async function countedAnswerOf(
 ): Promise<CountedAnswer> {
   const dialect = listRules(query)
   const counting = {
-    rungs: parts.catalog.rungs,
+    levelFragments: parts.catalog.levelFragments,
     count: await tokenCounter(),
     pinned: narrowing?.pinned ?? NOTHING_PINNED,
     rank,
@@ -57,21 +57,21 @@ export async function countedAnswerOf(
   return turns.run(countedAnswer(view, query, dialect, parts, counting, found))
 }
 
-/** Why a tool is on its rung in a list with this budget. */
+/** Why a tool has its detail level in a list with this budget. */
 export type BudgetExplanation = {
   readonly budget: number
   /** The tokens of the whole list. */
   readonly used: number
   /** Null if the list does not have the tool whatever its budget is, for example because of its dialect. */
-  readonly rung: Rung | 'dropped' | null
+  readonly rung: DetailLevel | 'dropped' | null
   readonly because?: PlacedTool['because']
-  /** The place in the order of the ladder. The first place is 1. */
+  /** The place in the order of priority. The first place is 1. */
   readonly place?: number
   readonly of?: number
-  /** The most tokens that the tool adds to the list on each rung. */
+  /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens?: PlacedTool['tokens']
   /**
-   * The smallest budget with which the tool is on each rung. It is the sum of the tokens that are used before the tool, and its
+   * The smallest budget with which the tool is listed at each detail level. It is the sum of the tokens that are used before the tool, and its
    * own.
    */
   readonly needs?: PlacedTool['needs']
@@ -101,7 +101,7 @@ export async function explainBudget(
   return {
     budget,
     used: bill.used,
-    rung: tool.rung ?? 'dropped',
+    rung: tool.level ?? 'dropped',
     ...place,
     tokens,
     needs,
@@ -117,14 +117,14 @@ const BECAUSE = {
 } as const
 
 function whyPlaced(
-  { rung, needs }: PlacedTool,
+  { level, needs }: PlacedTool,
   { because, place, of }: { because: PlacedTool['because']; place: number; of: number },
   budget: number,
 ): string {
   const where = `The tool has place ${place} of ${of}, because ${BECAUSE[because]}.`
   const larger = Object.entries(needs).filter(([, tokens]) => tokens > budget)
   const [next] = larger.toSorted(([, a], [, b]) => a - b)
-  const is = rung === undefined ? 'It is dropped' : `It is ${rung}`
+  const is = level === undefined ? 'It is dropped' : `It is ${level}`
   if (!next) return `${where} ${is}: the budget is enough for all of it.`
   return `${where} ${is}: with what comes before it, ${next[0]} needs a budget of ${next[1]}.`
 }

@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView, LeftOut, ListFilter } from '../../catalog/views/catalog-view.ts'
-import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+import type { ViewFilter } from '../../catalog/views/view-filter.ts'
 import { scopeFilter, unmatchedItems, type AppliedScope } from '../scopes/scope-filter.ts'
 import type { ScopeOwner } from '../scopes/kept-scope.ts'
 import { scopeNotFound } from '../scopes/stored-scopes.ts'
@@ -160,7 +160,7 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
 const BYTES = { name: 300, character: 50 } as const
 
 /** The narrowing as feeds remember it. */
-export function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
+export function viewFilter(narrowing: ListNarrowing): ViewFilter {
   const { session, scopes, pinned } = narrowing
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
   const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)

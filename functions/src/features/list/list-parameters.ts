@@ -26,7 +26,7 @@ const FILTERS = [
   'envelope',
   'strict',
 ] as const
-/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
+/** The parameters of a list that explain takes too, because the detail level of a tool depends on them. Its `name` is the tool. */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 export const LIST_PARAMETERS = [
   ...FILTERS,

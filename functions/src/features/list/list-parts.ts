@@ -4,7 +4,7 @@ import type { ItemWorkflows } from '../../catalog/views/list-answer.ts'
 import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
-import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
+import type { ViewFilter } from '../../catalog/views/view-filter.ts'
 import type { NarrowingParts } from './list-narrowing.ts'
 
 /** What a list is made of. */
@@ -18,7 +18,7 @@ export type ListParts = ItemWorkflows &
     /** Remembers what has narrowed a list, so that a change feed can go on from it. */
     readonly changes: {
       readonly views: {
-        readonly know: (uid: string, revision: string, narrowing: () => ViewNarrowing) => void
+        readonly know: (uid: string, revision: string, narrowing: () => ViewFilter) => void
       }
     }
     /** The envelope of a list whose query names none. */

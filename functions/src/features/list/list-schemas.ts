@@ -1,6 +1,6 @@
 import { CONVERSIONS, dialectRules, DIALECTS, type Dialect, type FoundNote } from '@toolrack/contract'
 import { z } from 'zod'
-import { RUNGS } from '../../catalog/tokens/rungs.ts'
+import { DETAIL_LEVELS } from '../../catalog/tokens/detail-levels.ts'
 import type { Explanation } from '../../catalog/views/explain-name.ts'
 import { ENVELOPES } from '../../catalog/views/list-query.ts'
 import {
@@ -203,7 +203,7 @@ const conversion = z.strictObject({
   conversion: z.enum(CONVERSIONS),
   obstacle: z.strictObject({ pointer: z.string(), reason: z.string() }).nullable(),
 })
-const onRungs = z.strictObject({
+const byLevel = z.strictObject({
   full: count.exactOptional(),
   short: count.exactOptional(),
   deferred: count.exactOptional(),
@@ -211,12 +211,12 @@ const onRungs = z.strictObject({
 const budget = z.strictObject({
   budget: count,
   used: count,
-  rung: z.enum([...RUNGS, 'dropped']).nullable(),
+  rung: z.enum([...DETAIL_LEVELS, 'dropped']).nullable(),
   because: z.enum(['pinned', 'found', 'used', 'name']).exactOptional(),
   place: count.exactOptional(),
   of: count.exactOptional(),
-  tokens: onRungs.required().exactOptional(),
-  needs: onRungs.exactOptional(),
+  tokens: byLevel.required().exactOptional(),
+  needs: byLevel.exactOptional(),
   message: z.string(),
 }) satisfies z.ZodType<BudgetExplanation>
 const explanation = z.strictObject({

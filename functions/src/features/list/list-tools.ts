@@ -28,7 +28,7 @@ import {
   narrowingOf,
   presentNarrowing,
   NARROWING_PARAMETERS,
-  viewNarrowing,
+  viewFilter,
   type ListNarrowing,
   type NarrowedList,
 } from './list-narrowing.ts'
@@ -86,7 +86,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   function viewed(request: KnownRequest, query: ListQuery, narrowing?: ListNarrowing): void | Promise<void> {
     // A feed that goes on from this list must know what has narrowed it, also after the next change.
     if (narrowing)
-      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
+      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewFilter(narrowing))
     const view = parts.listed.view(request.principal, narrowing?.session)
     return view instanceof Promise
       ? view.then((read) => ranked(request, query, read, narrowing))

@@ -16,7 +16,7 @@ import { readObject } from '../../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
 import { countedAnswerOf } from '../list/list-budget.ts'
-import { narrowingOf, narrowedList, viewNarrowing } from '../list/list-narrowing.ts'
+import { narrowingOf, narrowedList, viewFilter } from '../list/list-narrowing.ts'
 import { parseListQuery } from '../list/list-parameters.ts'
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
@@ -61,7 +61,7 @@ export function wrapRoute(parts: ListParts): Route {
   })
 }
 
-/** The tools of a prompt, with how many are on each rung. */
+/** The tools of a prompt, with how many are listed at each detail level. */
 type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 'used' | 'budget'> }
 
 /** The lists of tools, by everything that decides them. */
@@ -76,7 +76,7 @@ async function wrapped(
 ) {
   const narrowing = await narrowingOf(parts, principal, asked.narrowing)
   const { uid } = principal
-  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewNarrowing(narrowing))
+  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewFilter(narrowing))
   const whole = await parts.listed.view(principal, narrowing?.session)
   const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
   const view = narrowed?.view ?? whole
@@ -150,7 +150,7 @@ function fitted({ body, bill }: CountedAnswer, guide: string | undefined): Fitte
 
 /** The guide to the listed tools, in the order of the list. It also describes those that the list has by name only. */
 function guideOf({ placed }: CountedAnswer, dialect: Dialect | undefined): string | undefined {
-  const listed = placed.filter(({ rung }) => rung !== undefined).map(({ entry }) => entry)
+  const listed = placed.filter(({ level }) => level !== undefined).map(({ entry }) => entry)
   return guideText(
     listed.toSorted(inOrder).map((entry) => {
       const { name, description, parameters } = definitionOf(entry).function

@@ -5,7 +5,7 @@ import { openAuth } from '../../platform/firebase-auth/open-auth.ts'
 const { GOOGLE_CLOUD_PROJECT: project = '', FIREBASE_AUTH_EMULATOR_HOST: emulator } = process.env
 const TARGET = emulator ? `${project} on the emulator at ${emulator}` : project
 
-/** What to do about firebase-admin's errors. */
+/** For each error of firebase-admin, the sentence that tells the operator the cause. */
 const REMEDIES: Readonly<Record<string, string>> = {
   'auth/user-not-found': 'there is no such user. Users are created when they sign in for the first time',
   'auth/invalid-email': 'this is not a mail address',
@@ -20,8 +20,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * `npm run admin -- grant|revoke <uid or mail>`: exit code 0 if the user is what was wanted, else 1. The process exits at once,
- * because open connections would keep it alive.
+ * The program of `npm run admin -- grant|revoke <uid or mail>`. The exit code is 0 if the user then has the wanted rights, else
+ * 1. The process exits at once, because open connections would keep it alive.
  */
 const [verb, user = ''] = process.argv.slice(2)
 process.exit(await change(user, verb === 'grant'))

@@ -2,8 +2,8 @@
 const NODE_MAJOR = 24
 
 /**
- * Throws in the emulator on an older Node, on which single requests would fail: firebase-tools runs functions on the Node of the
- * shell. A deployment may be made with any Node, because its functions run on the Node of their manifest.
+ * Throws in the emulator if Node is older than NODE_MAJOR. firebase-tools runs functions on the Node of the shell, and some
+ * requests would fail on an older Node. A deployment may use any Node, because its functions run on the Node of their manifest.
  */
 export function checkNode(version = process.versions.node, env: NodeJS.ProcessEnv = process.env): void {
   if (env['FUNCTIONS_EMULATOR'] !== 'true' || Number.parseInt(version, 10) >= NODE_MAJOR) return

@@ -14,17 +14,17 @@ import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
 /**
- * `npm run import -- --from-firestore`: exit code 0 if each document of the original service is a definition now, else 1. The
- * process exits at once, because calls without an answer would keep it alive for half a minute.
+ * The program of `npm run import -- --from-firestore`. The exit code is 0 if each document of the original service is a
+ * definition now, else 1. The process exits at once, because unanswered calls would keep it alive for half a minute.
  */
 const { 'dry-run': isDryRun = false } = parseArgs({ options: { 'dry-run': { type: 'boolean' } } }).values
 const compilers = new SchemaCompilers()
 const connection = firestoreConnection()
 const store = new FirestoreDefinitionStore({ compilers, connection })
-// For missing credentials, the Firestore client throws an error that no caller can catch.
+// If credentials are missing, the Firestore client throws an error that no caller can catch.
 process.on('unhandledRejection', (error) => process.exit(notImported(error as Error)))
 const code = await importAll()
-// `exit` can cut off what a pipe has not taken yet.
+// The empty write waits until the output is written. `exit` alone can cut off output that a pipe has not yet taken.
 process.stdout.write('', () => process.exit(code))
 
 async function importAll(): Promise<number> {
@@ -45,7 +45,7 @@ async function importAll(): Promise<number> {
   return refused > 0 ? 1 : 0
 }
 
-/** Writes the documents of one layer. A layer that refuses them does not prevent the import of the other layers. */
+/** Writes the documents of one layer. If the layer refuses them, the import of the other layers goes on. */
 async function importLayer(original: OriginalLayer) {
   const { layer } = original
   const { definitions, unchanged, kept, skipped } = await readOriginals(original, compilers)

@@ -10,16 +10,16 @@ import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
 /**
- * `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. The process exits
- * at once, because calls without an answer would keep it alive for half a minute.
+ * The program of `npm run seed -- <folder>`. The exit code is 0 if the folder's definitions are in the global layer, else 1. The
+ * process exits at once, because unanswered calls would keep it alive for half a minute.
  */
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
-// For missing credentials, the Firestore client throws an error that no caller can catch.
+// If credentials are missing, the Firestore client throws an error that no caller can catch.
 process.on('unhandledRejection', (error) => process.exit(notSeeded(error as Error)))
 const code = await seed(resolve(positionals[0] ?? ''))
-// `exit` can cut off what a pipe has not taken yet.
+// The empty write waits until the output is written. `exit` alone can cut off output that a pipe has not yet taken.
 process.stdout.write('', () => process.exit(code))
 
 async function seed(folder: string): Promise<number> {

@@ -18,13 +18,13 @@ import { firestoreGovernance } from '../firestore-governance.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
 
-/** The file layer, which the build writes into this file beside the bundle. There is no such file beside the source. */
+/** The file in which the build writes the file layer, beside the bundle. Beside the source there is no such file. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
 /** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier. */
 const DEADLINE_MS_MAX = 50_000
 
-/** The change feeds of an instance, which serves 80 requests at once: most of these are kept for calls and lists. */
+/** The most change feeds of an instance. An instance serves 80 requests at once, and calls and lists need most of them. */
 const FEEDS_MAX = { perUser: 10, all: 20 } as const
 
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and TOOLRACK_REGION.'
@@ -58,7 +58,7 @@ export function cloudServices(config: Config, log: Log): Services {
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })
-  // The layers are read for the first request, which this does not keep waiting.
+  // The report reads the layers. No request waits for the report.
   if (config.operatorRules) void services.catalog.shared().then(services.reportOperatorRules)
   return services
 }

@@ -9,8 +9,8 @@ import { cloudServices } from './services.ts'
 export type Handler = (...request: Parameters<RequestListener>) => void
 
 /**
- * The handler of one function. It opens and reads nothing before the first request. A deployed service checks its environment at
- * once: with a bad environment, the deployment fails instead of the requests.
+ * Makes the handler of one function. It opens and reads nothing before the first request. In production it checks the environment
+ * at once. With a bad environment, the deployment then fails, and not the requests.
  */
 export function serving(family: Family): Handler {
   checkNode()
@@ -22,7 +22,7 @@ export function serving(family: Family): Handler {
   }
 }
 
-/** Creates the app. The layers are read while the first token is verified, because both take long in a new instance. */
+/** Creates the app. The layers are read while the first token is verified, because both tasks take long in a new instance. */
 function open(family: Family): RequestListener {
   const report = readCloudConfig()
   logNotices(report, cloudLog)

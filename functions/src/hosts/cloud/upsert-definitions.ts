@@ -4,7 +4,10 @@ import type { DefinitionStore } from '../../catalog/definitions/definition-store
 import { BULK_MAX } from '../../catalog/definitions/definition-writer.ts'
 import { LAYER_LIMITS } from '../../catalog/definitions/layer-totals.ts'
 
-/** Upserts definitions into a layer in groups as large as one request. A group is written completely or not at all. */
+/**
+ * Upserts definitions into a layer. The definitions are written in groups, each as large as one request. A group is written
+ * completely or not at all.
+ */
 export async function upsertDefinitions(
   store: DefinitionStore,
   layer: StoredLayer,
@@ -22,7 +25,7 @@ export async function upsertDefinitions(
   return outcomes
 }
 
-/** The project that the environment names, and its emulator if there is one. */
+/** Names the project in the environment, and its emulator if there is one. */
 export function database(
   { GOOGLE_CLOUD_PROJECT, FIRESTORE_EMULATOR_HOST }: NodeJS.ProcessEnv = process.env,
 ): string {

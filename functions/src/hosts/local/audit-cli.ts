@@ -8,8 +8,8 @@ import { auditFileLines } from '../../stores/sqlite/audit-file-lines.ts'
 const LINE_FEED = 10
 
 /**
- * `npm run audit -- verify <file>`: verifies an export, a file of TOOLRACK_AUDIT_LOG_PATH, or a copy of `audit.sqlite`, without a
- * server. The exit code is 0 if all is well, else 1.
+ * The program of `npm run audit -- verify <file>`. It verifies an export, a file of TOOLRACK_AUDIT_LOG_PATH, or a copy of
+ * `audit.sqlite`, without a server. The exit code is 0 if the trail is valid, else 1.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,7 +36,7 @@ function linesOf(file: string): Iterable<string> | AsyncIterable<string> {
   return textLines(createReadStream(file))
 }
 
-/** Lines end with a line feed only: a text in a record may hold other line separators. */
+/** The lines of the bytes. Only a line feed ends a line, because a text in a record may contain other line separators. */
 async function* textLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest = Buffer.alloc(0)
   for await (const chunk of bytes) {
@@ -51,7 +51,10 @@ async function* textLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> 
   if (rest.length > 0) yield textOf(rest)
 }
 
-/** A line that is no UTF-8 is damaged, so it must not become a text that was there before. */
+/**
+ * The text of a line. A line that is not UTF-8 is damaged. If it were decoded with replacement characters, it could equal a valid
+ * text.
+ */
 function textOf(line: Buffer): string {
   return isUtf8(line) ? line.toString() : 'not UTF-8'
 }

@@ -1,17 +1,20 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
 import type { Log } from '../../log.ts'
 
-/** Appends the lines of the audit trail to a file that only this account can read. A line that cannot be written is logged once. */
+/**
+ * Appends the lines of the audit trail to a file that only this account can read. If lines cannot be written, the fault is logged
+ * once.
+ */
 export function auditLogFile(path: string, log: Pick<Log, 'error'>) {
   const file = openSync(path, 'a+', 0o600)
   if (process.platform !== 'win32') fchmodSync(file, 0o600)
-  // A full disk and a power cut leave a part of a line. The next line must not be damaged by it too.
+  // A full disk or a power cut can leave a part of a line. A line feed ends this part, so that it does not damage the next line.
   let isCut = endsInLine(file)
   let isFailing = false
   return {
     copy(lines: readonly string[]): void {
       try {
-        // Unlike `writeSync`, this writes the rest after a part was written, and throws if it cannot.
+        // If only a part was written, `writeFileSync` also writes the rest, and throws if it cannot. `writeSync` does neither.
         writeFileSync(file, `${isCut ? '\n' : ''}${lines.join('\n')}\n`)
         isFailing = false
         isCut = false
@@ -26,7 +29,7 @@ export function auditLogFile(path: string, log: Pick<Log, 'error'>) {
   }
 }
 
-/** True if the last line of the file has no end. */
+/** True if the last line of the file has no line feed. */
 function endsInLine(file: number): boolean {
   const { size } = fstatSync(file)
   const last = Buffer.alloc(1)

@@ -6,11 +6,11 @@ export type Served = {
   readonly url: string
   /** The local token. Undefined if there is more than one user. */
   readonly token: string | undefined
-  /** True if the users have the tokens that `npm run users` has printed. */
+  /** True if there is a file of users. Their tokens were printed by `npm run users`. */
   readonly hasUsersFile?: boolean
-  /** The path of the file with the token that may also decide approvals and write rules. */
+  /** The path of the file with the token for deciding approvals and writing rules. */
   readonly approverFile?: string | undefined
-  /** Why Python tools cannot run here. Undefined if they can. */
+  /** Why Python tools cannot run here. Undefined if Python tools can run. */
   readonly withoutRunner?: string | undefined
   /** The paths of the watched folders of modules that exist. */
   readonly watched?: readonly string[]
@@ -21,7 +21,9 @@ const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', im
 
 const USERS = 'Users have the tokens that npm run users has printed. There is no other token.'
 
-/** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
+/**
+ * The text that `npm start` prints when the server is ready: the address, the local token, missing parts, and commands to copy.
+ */
 export function banner(
   { url, token, hasUsersFile = false, approverFile, withoutRunner, watched = [] }: Served,
   readyMs: number,
@@ -76,7 +78,7 @@ The tools of Python files in ${folders.join(' and ')} are loaded automatically. 
 `
 }
 
-/** The path, quoted for a shell. */
+/** The path, with quotes for a shell if it needs them. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

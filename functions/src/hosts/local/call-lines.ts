@@ -5,21 +5,23 @@ import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import { harmless } from '../../log.ts'
 import type { PrintedLog } from '../../catalog/definitions/runner.ts'
 
-/** The most rows of what a failed call printed. The last ones are shown, because they are closest to the failure. */
+/** The most rows of a failed call's output. The last rows are shown, because they are closest to the failure. */
 const ROWS_MAX = 20
 
-/** The most UTF-16 code units of what a call printed that are looked at: 20 rows of 200 columns. To escape 64 KB takes milliseconds. */
+/**
+ * The most UTF-16 code units of a call's output that are read: 20 rows of 200 columns. Escaping 64 KB would take milliseconds.
+ */
 const PRINTED_MAX = 4 * 1024
 
 const MARGIN = '      '
 const BEFORE_PRINTED = `${MARGIN}| `
 
-/** The terminal, as far as it is needed here. */
+/** The part of `Terminal` that is used here. */
 type Shown = { readonly columns: number; writeCall(lines: string): void }
 
 /**
- * Shows each call on the terminal as a line with its tool, outcome, milliseconds and invocationId, and never its arguments and its
- * result. If `printed`, the end of what a failed call printed follows, without the secrets that can be recognised.
+ * Shows each call on the terminal as a line with its tool, outcome, milliseconds and invocationId. The line never contains
+ * arguments or a result. If `printed` is true, the end of a failed call's output follows, without recognized secrets.
  */
 export function callLines(terminal: Shown, printed: boolean): ShowCall {
   return ({ call, result, log }, tookMs) => {
@@ -31,13 +33,16 @@ export function callLines(terminal: Shown, printed: boolean): ShowCall {
   }
 }
 
-/** The name of the tool, or the name that was asked for if it could be one. */
+/** The name of the tool. If no tool was found, the requested name, unless it is no valid name. */
 function toolOf({ entry, request }: Known): string {
   if (entry) return entry.name
   return request && isToolName(request.name) ? redactText(request.name) : '-'
 }
 
-/** What a tool printed, in rows that are narrower than the terminal: no part of a line may look like a line of the service. */
+/**
+ * The output of a tool in rows that are narrower than the terminal. A longer row would be wrapped, and its rest could look like a
+ * line of the service.
+ */
 function printedRows({ text, truncated }: PrintedLog, columns: number): readonly string[] {
   if (text === '') return []
   const width = Math.max(20, columns - BEFORE_PRINTED.length)
@@ -53,7 +58,7 @@ function printedRows({ text, truncated }: PrintedLog, columns: number): readonly
   ]
 }
 
-/** The line in rows of at most `width` columns. Outside ASCII, a character may take two columns. */
+/** Splits the line into rows of at most `width` columns. Outside ASCII, a character may take two columns. */
 function folded(line: string, width: number): readonly string[] {
   const rows: string[] = []
   let row = ''

@@ -3,22 +3,25 @@ import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from 'node:net'
 import { sendJson } from '../../http/send-json.ts'
 
-/** The milliseconds after which a connection is closed, if the client does not close it after its last answer. */
+/** The milliseconds after its last answer until a connection is closed, if the client does not close it. */
 const CLOSING_MS = 2_000
 
-/** Stricter rules for connections. By Node's own, a client could fill the memory with answers, or get an error without a body. */
+/**
+ * Stricter rules for connections than those of Node. By Node's rules, a client could fill the memory with answers, or get an
+ * error without a body.
+ */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
-  /** Connections that are not read, because one of their requests waits. */
+  /** The connections that are not read now, because one of their requests waits. */
   readonly #paused = new WeakSet<Socket>()
-  /** Connections with malformed data. Node reports the fault again for each later piece of data. */
+  /** The connections with malformed data. Node reports the fault again for all later data of a connection. */
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles each request of a connection after the answer before it is written. Node itself would handle all requests that have
-   * arrived, and keep every answer in memory until the client reads it. Here, only the requests from one read of the connection
-   * can wait. A client that waits for each answer is not slowed down.
+   * Handles each request of a connection only after the previous answer is written. Node itself would handle all requests that
+   * have arrived, and keep every answer in memory until the client reads it. Here, only the requests from one read of the
+   * connection can wait. A client that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {
@@ -27,7 +30,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the answer before this one is never sent, it never closes. In this case nobody waits for this answer either.
+      // If the previous answer is never sent, it never closes. Then nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -46,7 +49,7 @@ export class Connections {
     socket.off('resume', stayPaused).resume()
   }
 
-  /** Answers an `Expect` other than 100-continue. Node's own answer would have no body. */
+  /** Answers an `Expect` header with another value than 100-continue. Node's own answer would have no body. */
   readonly refuseExpectation = (req: IncomingMessage, res: ServerResponse): void => {
     this.#latest.set(req.socket, res)
     refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
@@ -61,7 +64,7 @@ export class Connections {
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /** Answers malformed data once for each connection, after the answer to the request before it. */
+  /** Answers malformed data once for each connection, after the answer to the previous request. */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
@@ -81,7 +84,7 @@ function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse)
   else app(req, res)
 }
 
-/** Pauses a connection again, because Node resumes it when an answer has ended. */
+/** Pauses a connection again. Node resumes it when an answer has ended. */
 function stayPaused(this: Socket): void {
   this.pause()
 }

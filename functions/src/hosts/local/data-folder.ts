@@ -23,7 +23,10 @@ export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolde
   return { path, release: () => claim.close() }
 }
 
-/** Primary result codes of SQLite (sqlite.org/rescode.html): another process has the lock, the file cannot be opened, or is no database. */
+/**
+ * Primary result codes of SQLite (sqlite.org/rescode.html). BUSY: another process has the lock. UNUSABLE: the file cannot be
+ * opened, or is no database.
+ */
 const BUSY = 5
 const UNUSABLE: ReadonlySet<number> = new Set([11, 14, 26])
 
@@ -48,7 +51,10 @@ function openClaim(path: string): DatabaseSync {
   }
 }
 
-/** The file holds no data: only its lock is used. A running server would have answered with its lock. */
+/**
+ * The error of a file that cannot be locked. If another server were running, SQLite would have reported its lock. The file
+ * contains no data.
+ */
 function damagedClaim(file: string, error: unknown): StartError {
   return new StartError(
     `${file} cannot be used (${reasonOf(error)}). Servers claim the folder with it, it holds no data, and a person or another program has changed it. Remove it and start again, unless a Toolrack server runs with this folder.`,

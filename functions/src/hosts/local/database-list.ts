@@ -8,16 +8,16 @@ import { EXIT, StartError } from './start-error.ts'
 
 const STATES = ['open', 'closed'] as const
 type State = (typeof STATES)[number]
-/** All states are written with this length, so that a change of a state needs no room on a full disk. */
+/** The length with which every state is written. A changed state then has the same length, so it needs no room on a full disk. */
 const STATE_LENGTH = 6
 
 const HEAD = '# The databases that this folder must have. To start without what one held, remove its line.'
 const LINE = /^(?<name>[\w.-]+) +(?<state>\w+)$/
 
 /**
- * The file of the data folder that names the databases which were made there. Without it, a removed database would be made again, empty,
- * and a removed write-ahead log would take the newest rules with it. The list says `open` while a server has the database open: SQLite
- * keeps the log until the database is closed.
+ * Names the databases that were made in the data folder, in a file there. Without this file, a removed database would be made
+ * again, empty. A removed write-ahead log would take the newest rules with it. The list says `open` while a server has the
+ * database open, because SQLite keeps the log until the database is closed.
  */
 export class DatabaseList {
   readonly #folder: string
@@ -32,7 +32,7 @@ export class DatabaseList {
     const read = readStates(folder)
     this.#states = read ?? presumedStates(folder, names)
     if (!read) this.#write()
-    // A sentence about a lost database names its line, so the list comes first.
+    // The list is written first, because the error about a lost database refers to a line of the list.
     for (const name of names) this.#refuseLost(name)
     if (!read && isListed(folder))
       log.warn('the list of databases was missing, and was made again', { folder })
@@ -41,13 +41,15 @@ export class DatabaseList {
   /** Notes that this process has opened these databases. */
   noteOpen(names: readonly DatabaseName[]): void {
     this.#opened = names
-    // The names of the logs are on the disk before the list says that there are logs.
+    // The folder is synced first. The names of the logs must be on the disk before the list says that there are logs.
     syncFolder(this.#folder)
     for (const name of names) this.#states.set(name, hasLog(join(this.#folder, name)) ? 'open' : 'closed')
     this.#write()
   }
 
-  /** Notes that they are about to be closed. It comes before, because SQLite then removes their logs. */
+  /**
+   * Notes that the databases will be closed now. Must be called before they are closed, because closing them removes their logs.
+   */
   noteClosing(): void {
     for (const name of this.#opened) this.#states.set(name, 'closed')
     try {
@@ -80,7 +82,7 @@ export class DatabaseList {
   }
 }
 
-/** Undefined if there is no list. Names that only other versions know stay in it. */
+/** Reads the list. Undefined if there is no list. The list may have names that only other versions know. */
 function readStates(folder: string): Map<string, State> | undefined {
   const path = join(folder, DATABASE_LIST)
   const text = textOf(path)
@@ -99,8 +101,9 @@ function readStates(folder: string): Map<string, State> | undefined {
 }
 
 /**
- * The databases that must be there if there is no list. For a new folder there are none. For a folder of an older version, they are
- * those that it has. If a version with lists has opened one of the databases, they are all that this server uses.
+ * The databases that must exist if there is no list. In a new folder there are none. In a folder of an older version, they are
+ * the databases that exist. If a version with lists has opened one of the databases, all databases that this server uses must
+ * exist.
  */
 function presumedStates(folder: string, names: readonly DatabaseName[]): Map<string, State> {
   const has = (name: string): boolean => existsSync(join(folder, name))

@@ -4,7 +4,7 @@ import type { Sealing } from '../../calls/sealing.ts'
 import { SqliteDocuments } from '../../stores/sqlite/sqlite-documents.ts'
 import type { Governance } from '../../features/host-parts.ts'
 
-/** What features keep in the embedded store. Only this process uses the data folder. */
+/** The storage of features in the embedded store. Only this process uses the data folder. */
 export function embeddedGovernance(database: DatabaseSync, sealing: Sealing): Governance {
   return {
     documents: (now) => new SqliteDocuments(database, { now }),

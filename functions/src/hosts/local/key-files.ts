@@ -7,14 +7,14 @@ import { newSealingKey, parseSealingKey, type Sealing } from '../../calls/sealin
 import { writeWholeFile } from '../../write-whole-file.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
-/** What a file holds that the first start makes, and that only this account can read. */
+/** Describes the content of a key file. The first start makes the file, and only this account can read it. */
 type Content<Value> = {
-  /** Undefined for a text that is not valid. */
+  /** Returns undefined for a text that is not valid. */
   readonly parse: (text: string) => Value | undefined
   readonly make: () => string
-  /** What the file holds, after `does not hold`. */
+  /** Names the content in a message, after `does not hold`. */
   readonly holds: string
-  /** What is lost with a new one, after `remove it for a new one`. */
+  /** Says in a message what a new file makes useless, after `remove it for a new one`. */
   readonly loss?: string
 }
 
@@ -36,7 +36,7 @@ export function openJobKeys(folder: string): JobKeys {
   })
 }
 
-/** Reads the key that seals what is kept about calls. */
+/** Reads the key that encrypts stored data about calls. */
 export function openSealing(folder: string): Sealing {
   return readOrMake(join(folder, 'sealing-key'), {
     parse: parseSealingKey,
@@ -56,7 +56,10 @@ export function openAuditKey(folder: string): AuditKey {
   })
 }
 
-/** A file that is empty or damaged is never replaced. The server itself leaves no such file: it gives a file its name when it is whole. */
+/**
+ * Reads the file, or makes it if there is none. A file that is empty or damaged is never replaced. The server itself never leaves
+ * such a file, because a new file gets its name only after it is complete.
+ */
 function readOrMake<Value>(path: string, { parse, make, holds, loss = '' }: Content<Value>): Value {
   const text = textOf(path, make)
   const value = parse(text)

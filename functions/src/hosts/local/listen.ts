@@ -50,12 +50,12 @@ export async function listen(
   return { server, url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
 }
 
-/** Stops the server. After two seconds, connections with unfinished answers are closed. */
+/** Stops the server. After two seconds, it closes connections with unfinished answers. */
 export async function stopListening({ server }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  // A connection becomes idle after its last answer, but Node has no event for that.
+  // Node has no event for a connection that becomes idle after its last answer, so idle connections are closed every 20 ms.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
   const cut = setTimeout(() => server.closeAllConnections(), 2_000)
   await closed
@@ -63,7 +63,10 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/** If more than `max` connections have sent no request, closes the oldest of these: they must not shut out other clients. */
+/**
+ * If more than `max` connections have sent no request, closes the oldest of these connections, so that they do not shut out other
+ * clients.
+ */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -75,12 +78,18 @@ function boundSilent(server: Server, max: number): void {
   server.prependListener('request', ({ socket }) => void silent.delete(socket))
 }
 
-/** Descriptors that are reserved for the stores, the files and the runner. */
+/** How many descriptors are reserved for the stores, the files and the runner. */
 const KEPT = 256
-/** The most connections at once, also where `ulimit -n` allows more, so that clients cannot use up the descriptors of the process. */
+/**
+ * The most connections at once, even if `ulimit -n` allows more. The limit prevents that clients use up the descriptors of the
+ * process.
+ */
 const CONNECTIONS_MAX = 10_000
 
-/** The most connections: the soft limit of descriptors without the reserved ones, at least half of the limit, at most 10,000. */
+/**
+ * The most connections: the soft limit of descriptors minus the reserved ones. At least half of the soft limit, and at most
+ * 10,000.
+ */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)

@@ -6,10 +6,10 @@ const FAULTS_SHOWN_MAX = 5
 
 const MARGIN = '      '
 
-/** The fewest columns of a row, also in a narrower terminal. */
+/** The fewest columns of a row, even in a narrower terminal. */
 const COLUMNS_LEAST = 20
 
-/** The terminal, as far as it is needed here. */
+/** The part of `Terminal` that is used here. */
 type Shown = { readonly columns: number; write(lines: string): void }
 
 /** Shows on the terminal what has happened to a file of the folder: a line, and a few rows for each of its first faults. */
@@ -37,8 +37,8 @@ function headline(news: FolderNews): string {
 }
 
 /**
- * The text in rows that are narrower than the terminal. A module chooses parts of the text, and no part of it may look like a line
- * of the service.
+ * The text in rows that are narrower than the terminal. A module chooses parts of the text. A longer row would be wrapped, and
+ * its rest could look like a line of the service.
  */
 function rows(text: string, columns: number): readonly string[] {
   const width = Math.max(COLUMNS_LEAST, columns - MARGIN.length)
@@ -55,7 +55,7 @@ function rows(text: string, columns: number): readonly string[] {
   return [...found, row].map((each) => MARGIN + each)
 }
 
-/** A word that is wider than the terminal, in pieces. */
+/** The parts of a word that is wider than the terminal. */
 function pieces(word: string, width: number): readonly string[] {
   return word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? ['']
 }

@@ -19,14 +19,14 @@ import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
 import { watchedUsers } from './users-file.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
-/** False for a server that keeps everything in Firestore. */
+/** True if the server has a data folder. False if it keeps everything in Firestore and uses Firebase's tokens. */
 export function hasDataFolder({ store, auth }: Config): boolean {
   return store !== 'firestore' || auth.kind !== 'firebase'
 }
 
 /**
- * Opens the stores and keys of the embedded server. With Firestore and Firebase's tokens, there is no data folder, and any number of
- * servers may run. Call `closing` before the stores are closed, and `release` after it.
+ * Opens the stores and keys of the embedded server. With Firestore and Firebase's tokens, there is no data folder, and any number
+ * of servers may run. Call `closing` before the stores are closed, and `release` afterwards.
  */
 export function openData(config: Config, log: Log) {
   if (!hasDataFolder(config)) {

@@ -11,7 +11,8 @@ import { lostDatabase, olderFolder, type DatabaseName } from './lost-database.ts
 import { makePrivateFile } from './private-files.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
-// These databases are never replaced, because what they held would be lost. Only the logs of calls are.
+// The databases of the next three functions are never replaced, because their content would be lost. Only the logs of calls are
+// replaced.
 
 export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
   return opened(folder, 'toolrack.db', (path) => new SqliteDefinitionStore(path, { bytesMax }))
@@ -42,7 +43,9 @@ function opened<Opened>(folder: string, name: DatabaseName, open: (path: string)
   }
 }
 
-/** SQLite says only that it cannot open such a file, or opens it for reading only. */
+/**
+ * Throws if the file exists but cannot be read and written. SQLite reports this less clearly, or opens the file for reading only.
+ */
 function refuseUnreadable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
@@ -61,7 +64,7 @@ export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLog
   try {
     return open()
   } catch {
-    // It is replaced below.
+    // The file is replaced below.
   }
   try {
     for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })

@@ -8,7 +8,7 @@ import { VERSION } from '../../version.ts'
 import { KEPT_ADMISSIONS } from './private-files.ts'
 
 const IS_SOURCE = import.meta.url.endsWith('.ts')
-/** The folders of the code that checks definition files, or the bundle. */
+/** The folders of the code that checks definition files. In a bundle, the bundle itself. */
 const CODE = IS_SOURCE
   ? [
       '../../stores/files/',
@@ -26,7 +26,7 @@ export function openKeptAdmissions(folder: string, log: Pick<Log, 'warn'>): Kept
 }
 
 /**
- * Identifies the running program, because another program may check definitions in another way. The version is not enough: a
+ * Identifies the running program. Another program may check definitions differently. The version is not enough, because a
  * checkout changes without a new version.
  */
 export function programDigest(): string {

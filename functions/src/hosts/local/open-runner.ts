@@ -7,13 +7,13 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** The folder of the runner, relative to the source. A bundle is never started with `--python`, so it needs no such folder. */
+/** The folder of the runner, relative to the source. A bundle is never started with `--python`, so it does not use this path. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
-/** With the local token there is only one user, who may use every slot. */
+/** With the local token there is only one user. This user may use every slot. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
 /** The path of a Python interpreter, or the reason why this machine has none. */
@@ -26,7 +26,10 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
   return { python: valueOf('--python'), missing: valueOf('--no-python') }
 }
 
-/** Returns a runner that runs elsewhere, or starts one, or returns an absent one. Does not wait until the runner is ready. */
+/**
+ * Returns a runner that runs elsewhere. If there is none, starts a runner, or without Python returns an absent one. Does not wait
+ * until the runner is ready.
+ */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
   if (named) return named
@@ -37,7 +40,10 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   return new HttpRunner({ endpoint: () => running.endpoint, started, close: () => running.stop() })
 }
 
-/** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore Python's own variables. */
+/**
+ * The command and the environment of a runner. From this process's environment the runner gets only PATH, LANG and TZ. `-I` makes
+ * Python ignore Python's own variables.
+ */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,

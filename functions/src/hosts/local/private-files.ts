@@ -9,10 +9,10 @@ import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
 
-/** What admission found for the definition files. */
+/** The file with the stored admissions of the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
 
-/** The users of the server, if it has more than one. */
+/** The file with the users of the server, if it has more than one. */
 export const USERS_FILE = 'users.json'
 
 /** The other files of the server. */
@@ -35,7 +35,9 @@ const FILES = [
   ...OTHERS.flatMap(withUnfinished),
 ]
 
-/** The names in a folder that only the server uses. `emulators` has the logs of `npm run dev`; a new disk has `lost+found`. */
+/**
+ * The names in a folder that only the server uses. `emulators` contains the logs of `npm run dev`; a new disk has `lost+found`.
+ */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
@@ -49,11 +51,11 @@ const WRITTEN_BY_ALL = 0o002
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
   tightenFolder(path, log)
-  // The files are checked after the folder, so that no other account can replace a checked file by a link.
+  // The files are checked after the folder is private. So no other account can replace a checked file by a link.
   for (const name of FILES) tightenFile(join(path, name))
 }
 
-/** Makes an empty private file, unless the file exists. SQLite gives its other files the mode of the database. */
+/** Makes an empty private file, unless the file exists. SQLite gives the files beside the database the same mode. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -65,7 +67,8 @@ export function makePrivateFile(path: string): void {
 function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
-  // The folder may be /tmp or the folder of the program, with files that other accounts need. Then its mode is not changed.
+  // If the folder has other files, its mode is not changed. It may be /tmp or the folder of a program, whose files other accounts
+  // need.
   const isShared = readdirSync(path).some((name) => !EXPECTED.has(name))
   const reason = isShared ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
@@ -89,7 +92,7 @@ function tightenFile(path: string): void {
   if (target === undefined)
     throw new StartError(`${path} is a symbolic link to nothing; remove it.`, EXIT.unwritableData)
   if (!target.isFile() || (target.mode & OF_OTHERS) === 0) return
-  // A link may point outside the folder, where modes must not be changed.
+  // The mode of a link's target is not changed, because the target may be outside the folder.
   const reason = isLink ? 'it is a symbolic link' : changeMode(path, target.mode & 0o600)
   if (reason === undefined) return
   throw new StartError(
@@ -98,7 +101,10 @@ function tightenFile(path: string): void {
   )
 }
 
-/** Returns the reason if the mode was not changed. Some file systems accept every mode, but do not store it. */
+/**
+ * Changes the mode of a file. Returns the reason if the mode was not changed. Some file systems accept every mode, but do not
+ * store it.
+ */
 function changeMode(path: string, mode: number): string | undefined {
   try {
     chmodSync(path, mode)

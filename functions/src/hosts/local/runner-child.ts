@@ -12,7 +12,7 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The same secret for every process. If undefined, each process gets a new secret. */
+  /** A secret for every process of the runner. If it is undefined, each process gets a new secret. */
   readonly secret?: string | undefined
 }
 
@@ -31,7 +31,10 @@ const LAST_LINES_MS = 200
  * the input closes and the runner ends too. The process has its own session, so a Ctrl-C at the terminal does not reach it.
  */
 export class RunnerChild {
-  /** Undefined if the process ended before it wrote its address, or if its first line was something else. */
+  /**
+   * The endpoint of the process. Undefined if the process ended before it wrote its address, or if its first line was not the
+   * address.
+   */
   readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
@@ -55,7 +58,7 @@ export class RunnerChild {
     )
   }
 
-  /** Closes the input of the process, and kills its process group if it does not end by itself within `patienceMs`. */
+  /** Closes the input of the process. If the process does not end within `patienceMs`, kills its process group. */
   async stop(patienceMs: number): Promise<void> {
     this.#child.stdin.end()
     const left = await Promise.race([this.ended, pause(patienceMs, 'patience', { ref: false })])
@@ -86,14 +89,14 @@ export class RunnerChild {
 
   #endpoint(line: string, secret: string): RunnerEndpoint | undefined {
     const { listening: url } = parseObject(line) ?? {}
-    // The address must be on this machine, because the secret is sent there.
+    // Only an address on this machine is accepted, because the secret is sent there.
     if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
     this.kill('did not write its address first')
     return undefined
   }
 }
 
-/** The most characters of a line. A longer one is passed on in pieces, so that it does not fill the memory. */
+/** The most characters of a line. A longer line is passed on in parts, so that it does not fill the memory. */
 const LINE_CHARACTERS_MAX = 65_536
 
 export function readLines(stream: Readable, onLine: (line: string) => void): void {

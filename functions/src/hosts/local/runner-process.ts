@@ -4,14 +4,14 @@ import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
-  /** The time from the start of the process to the line with its address. */
+  /** The most milliseconds from the start of the process to the line with its address. */
   readyMs: 30_000,
-  /** The time from the end of the process's input to the end of the process. */
+  /** The most milliseconds from the end of the process's input to the end of the process. */
   stopMs: 5_000,
-  /** The time before the first restart. It is doubled for each later restart, up to `againMsMax`. */
+  /** The milliseconds before the first restart. They are doubled for each later restart, up to `againMsMax`. */
   againMs: 100,
   againMsMax: 5_000,
-  /** If a process was ready for more than this time, the next wait is `againMs` again. */
+  /** If a process was ready for more than these milliseconds, the next wait is `againMs` again. */
   healthyMs: 60_000,
 }
 export type RunnerPatience = Readonly<typeof PATIENCE>
@@ -38,7 +38,7 @@ export class RunnerProcess {
     this.over = this.#keep().finally(this.#firstStart.resolve)
   }
 
-  /** The endpoint of the present process. It is the same object as long as the same process listens. */
+  /** The endpoint of the present process. It stays the same object as long as the same process runs. */
   get endpoint(): PresentEndpoint {
     return this.#endpoint
   }
@@ -68,13 +68,13 @@ export class RunnerProcess {
     this.#firstStart.resolve()
   }
 
-  /** Runs one process to its end, and measures for how long it was ready. */
+  /** Runs one process until it ends. Returns how it ended, and for how many milliseconds it was ready. */
   async #runOnce(): Promise<{ end: RunnerEnd; healthMs: number }> {
     let child: RunnerChild
     try {
       child = new RunnerChild(this.#command, this.#log)
     } catch (error) {
-      // The machine has no memory or no descriptors for another process.
+      // The machine has no memory or no descriptors left for another process.
       this.#log.error('the runner cannot be started', { reason: (error as Error).message })
       return { end: { how: 'cannot be started', isFinal: false }, healthMs: 0 }
     }
@@ -90,7 +90,10 @@ export class RunnerProcess {
   }
 }
 
-/** Returns a function that gives the milliseconds to wait before a restart, after a process that was ready for `healthMs`. */
+/**
+ * Returns a function that computes the milliseconds to wait before a restart. Its argument says for how many milliseconds the
+ * last process was ready.
+ */
 export function backoff(limits: Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>) {
   const { againMs, againMsMax, healthyMs } = limits
   let nextMs = againMs

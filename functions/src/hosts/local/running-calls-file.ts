@@ -13,16 +13,19 @@ import type { Note, RunningCalls } from '../../features/audit/running-calls.ts'
 import type { Log } from '../../log.ts'
 import { UNFINISHED } from '../../write-whole-file.ts'
 
-/** The file of the data folder with the calls and writes that run. */
+/** The file of the data folder with the calls and writes that are running. */
 export const RUNNING_CALLS = 'running-calls'
 
-/** From this length on, the file is written again with only what still runs. It has room for a few hundred calls. */
+/**
+ * If the file has more bytes than this, it is written again with only the running calls and writes. The bytes are enough for a
+ * few hundred calls.
+ */
 const BYTES_MAX = 256 * 1024
 
 /**
- * The calls and writes that run, in a file with a line for each before it runs. The ends since the line before join it. So a call
- * costs one write, which is in the page cache when it returns. A killed process loses no line, and a power cut may lose the last
- * moments.
+ * A file of the calls and writes that are running. It gets a line before each of them runs. This line also names the calls that
+ * have ended since the line before. So a call costs one write, which is in the page cache when the write returns. If the process
+ * is killed, no line is lost. A power cut may lose the last lines.
  */
 export class RunningCallsFile implements RunningCalls {
   readonly left: readonly Note[]
@@ -35,13 +38,16 @@ export class RunningCallsFile implements RunningCalls {
   #bytesMax = BYTES_MAX
   #isFailing = false
 
-  /** Throws the error of the system if the file cannot be read or written. Lines that cannot be read are left out. */
+  /**
+   * Reads the file or makes it. Throws the error of the system if the file cannot be read or written. Lines that cannot be read
+   * are left out.
+   */
   constructor(path: string, log: Pick<Log, 'error'>) {
     this.#path = path
     this.#log = log
     this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
     const bytes = readFileSync(this.#file)
-    // A killed process may have left a part of a line.
+    // An incomplete last line, which a killed process may have left, is cut off.
     this.#bytes = bytes.lastIndexOf('\n') + 1
     ftruncateSync(this.#file, this.#bytes)
     this.#running = notesIn(bytes.toString('utf8', 0, this.#bytes))
@@ -75,7 +81,7 @@ export class RunningCallsFile implements RunningCalls {
     closeSync(this.#file)
   }
 
-  /** False on a full disk, where the old file may have room for another line. */
+  /** Writes the file again. False on a full disk, where the old file may still have room for another line. */
   #isRewritten(): boolean {
     try {
       closeSync(this.#rewrite())
@@ -85,7 +91,10 @@ export class RunningCallsFile implements RunningCalls {
     }
   }
 
-  /** Writes what still runs to a new file and gives it the name of the old one. Returns the old file, which the caller closes. */
+  /**
+   * Writes the running calls and writes to a new file, which replaces the old one. Returns the descriptor of the old file. The
+   * caller must close it.
+   */
   #rewrite(): number {
     const text = [...this.#running.values()].map((note) => lineOf(note, [])).join('')
     const file = openSync(this.#path + UNFINISHED, 'w+', 0o600)
@@ -123,7 +132,7 @@ function lineOf({ id, text }: Note, ended: readonly string[]): string {
   return `{"ended":${JSON.stringify(ended)},"id":${JSON.stringify(id)},"note":${text}}\n`
 }
 
-/** What was noted without an end, in its order. */
+/** The notes without an end, in the order of their lines. */
 function notesIn(text: string): Map<string, Note> {
   const notes = new Map<string, Note>()
   for (const line of text.split('\n')) {

@@ -14,13 +14,16 @@ import { openRunner, type PythonChoice } from './open-runner.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 
-/** `stop` waits for unfinished answers, then closes everything. */
+/** A running server. `stop` waits for unfinished answers, then closes everything. */
 type Serving = Served & { readonly stop: () => Promise<void> }
 
-/** How calls and modules are shown on the terminal. Without a terminal, the log has what the operator must know. */
+/**
+ * The functions that show calls and modules on the terminal. Without a terminal, the log has everything that the operator must
+ * know.
+ */
 export type Shown = Pick<ServiceParts, 'showCall' | 'showModule'>
 
-/** Starts the embedded server: one process, one port. Rejects with a StartError. */
+/** Starts the embedded server in one process, on one port. Rejects with a StartError. */
 export async function serve(
   config: Config,
   log: Log,
@@ -72,7 +75,7 @@ export async function serve(
     releaseData()
   }
   try {
-    await Promise.all([firstLook(services.catalog, config), services.agents.files.read()])
+    await Promise.all([firstRead(services.catalog, config), services.agents.files.read()])
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
@@ -102,7 +105,10 @@ export async function serve(
 /** The longest time that the report on the operator's rules waits for the modules of the folders. */
 const FOLDER_CHECKED_MS_MAX = 60_000
 
-/** Begins to watch the folders of modules. Tells how the operator's rules read arguments, once now and once of these modules. */
+/**
+ * Begins to watch the folders of modules. Reports how the operator's rules read arguments: once now, and once after the modules
+ * of the folders were read.
+ */
 async function reportRules({ catalog, folder, reportOperatorRules }: Services): Promise<void> {
   const started = folder?.start()
   await reportOperatorRules(await catalog.shared())
@@ -112,8 +118,10 @@ async function reportRules({ catalog, folder, reportOperatorRules }: Services): 
   await reportOperatorRules(await catalog.shared())
 }
 
-/** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */
-async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
+/**
+ * Reads the layers for the first time. Firestore may never answer, so this function waits only as long as a request would wait.
+ */
+async function firstRead(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())
   if (auth.kind === 'local') await catalog.view({ uid: 'local' })

@@ -3,28 +3,28 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 
-/** The most UTF-16 code units that wait for the terminal. Beyond them, calls are left out, and a line says how many. */
+/** The most UTF-16 code units that wait for the terminal. If more wait, lines of calls are left out, and a line says how many. */
 const WAITING_CALLS_MAX = 256 * 1024
 
-/** The same for lines of the log, which are rarer and say more. */
+/** The same limit for lines of the log, which are rarer and more important. */
 const WAITING_MAX = 1024 * 1024
 
-/** The milliseconds until a terminal that took nothing is tried again. */
+/** The milliseconds until the next attempt to write, if the terminal took nothing. */
 const AGAIN_MS = 50
 
 const writeLater = promisify(write)
 
-/** The columns are those of the moment. A pipe and a file have none. */
+/** A stream with the present number of columns. A pipe or a file has no columns. */
 type Stream = { readonly fd: number; readonly columns?: number }
 
 /**
- * The terminal of the operator, or the pipe or file in its place. Writing never waits: Node's own `write` to a terminal waits
- * while somebody has stopped the terminal or its connection hangs, and the whole service would wait too.
+ * The terminal of the operator, or the pipe or file in its place. A write never blocks the service. Node's own `write` to a
+ * terminal blocks while somebody has stopped the terminal or its connection hangs, and the whole service would wait.
  */
 export class Terminal {
   readonly #stream: Stream
   readonly #fd: number
-  /** True if a write could wait. Then another thread does it. */
+  /** True if a write could block. Then another thread does the write. */
   readonly #canWait: boolean
   #waiting = ''
   /** The bytes that are being written. */
@@ -40,18 +40,18 @@ export class Terminal {
     process.once('exit', () => this.#end())
   }
 
-  /** A pipe or a file is probably read in a terminal of the usual width. */
+  /** The width of the terminal. A pipe or a file gets the usual width, because it is probably read in a terminal. */
   get columns(): number {
     return this.#stream.columns || 80
   }
 
-  /** Writes a line of the log. If too much waits, it is left out. */
+  /** Writes a line of the log. If too much text waits, the line is left out. */
   write(lines: string): void {
     if (this.#waiting.length + lines.length > WAITING_MAX) this.#leftOut += 1
     else this.#add(lines)
   }
 
-  /** Writes the lines of a call. If too much waits, calls are left out until everything is written. */
+  /** Writes the lines of a call. If too much text waits, lines of calls are left out until everything is written. */
   writeCall(lines: string): void {
     if (this.#leftOut > 0 || this.#waiting.length + lines.length > WAITING_CALLS_MAX) this.#leftOut += 1
     else this.#add(lines)
@@ -76,14 +76,16 @@ export class Terminal {
     this.#isWriting = false
   }
 
-  /** The line in place of what was left out, if anything was. */
+  /** The line that says how many lines were left out. Empty if none were. */
   #gap(): string {
     const count = this.#leftOut
     this.#leftOut = 0
     return count === 0 ? '' : `      … ${count} more entries; this terminal was too slow to show them\n`
   }
 
-  /** Returns a promise only if something has to be waited for. So a line is usually written when `write` returns. */
+  /**
+   * Writes the next bytes. Returns a promise only if the write has to wait. So a line is usually written when `write` returns.
+   */
   #writeSome(): Promise<void> | undefined {
     const bytes = this.#bytes
     if (this.#canWait)
@@ -99,37 +101,41 @@ export class Terminal {
     }
   }
 
-  /** Waits if the terminal takes nothing now. If it is gone, or the disk is full, the bytes are lost, and the service goes on. */
+  /**
+   * After an error: waits if the terminal takes nothing now. If the terminal is gone, or the disk is full, the bytes are lost,
+   * and the service goes on.
+   */
   #tryAgain(error: unknown): Promise<void> | undefined {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return pause(AGAIN_MS, undefined, { ref: false })
     this.#bytes = Buffer.alloc(0)
     return undefined
   }
 
-  /** Writes what the terminal takes at once. To be called when the process ends. */
+  /** Writes as much as the terminal takes without waiting. Must be called when the process ends. */
   #end(): void {
     if (this.#canWait) return
     try {
       writeSync(this.#fd, Buffer.concat([this.#bytes, Buffer.from(this.#waiting)]))
     } catch {
-      // It takes nothing.
+      // The terminal takes nothing, so the rest is lost.
     }
   }
 }
 
 /**
- * A descriptor of the same file whose writes do not wait, if there is one. Node has made pipes so, and a file takes everything.
- * A terminal is opened again, because other programs that share the descriptor expect that their writes wait.
+ * A descriptor of the same file whose writes do not block. `canWait` is true if there is none. Pipes of Node do not block, and
+ * writes to a file do not block either. A terminal is opened again, because other programs share its descriptor and expect writes
+ * that block.
  */
 function withoutWaiting(fd: number): { readonly fd: number; readonly canWait: boolean } {
   if (!isatty(fd)) return { fd, canWait: false }
-  // Elsewhere, the opened file would be the same as before, and the flag would have no effect.
+  // On other systems, opening the path gives the same open file, and the flag has no effect.
   if (process.platform !== 'linux') return { fd, canWait: true }
   try {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
     return { fd: openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY), canWait: false }
   } catch {
-    // The terminal belongs to another account.
+    // The terminal cannot be opened, because it belongs to another account.
     return { fd, canWait: true }
   }
 }

@@ -3,12 +3,12 @@ import { dirname, resolve } from 'node:path'
 import type { ConfigReport } from '../config.ts'
 import { ConfigError } from '../../settings/variables.ts'
 
-/** Sources of a value that do not say where it stands. */
+/** Sources of a value that have no place such as a line of a file. */
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
 
 /**
- * Throws one ConfigError with all faults of the settings and of the files and folders that they name. If only one path cannot be
- * used, that is no fault here. The part that opens it says more about it, and has an exit code of its own.
+ * Throws one ConfigError with all faults of the settings, and of the files and folders that they name. A single path that cannot
+ * be used is not reported here. The part that opens the path reports it in more detail, with its own exit code.
  */
 export function refuseUnusable(report: ConfigReport): void {
   const paths = unusablePaths(report)
@@ -54,7 +54,10 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Undefined if the path can be written. A folder that does not exist is made, with the folders above it; a file is not. */
+/**
+ * Why the path cannot be written. Undefined if it can be written. A missing folder is no fault if the server makes it, together
+ * with the folders above it. A missing file is a fault.
+ */
 function whyNotWritten(path: string, isMadeFolder: boolean): string | undefined {
   try {
     accessSync(path, constants.W_OK)

@@ -9,8 +9,8 @@ import {
 import type { Log } from '../../log.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
-/** Milliseconds between two looks at the file. */
-const LOOK_MS = 1_000
+/** Milliseconds between two checks of the file. */
+const CHECK_MS = 1_000
 
 /** The stamp of a file that does not exist. */
 const GONE = 'none'
@@ -37,16 +37,16 @@ function textOf(path: string): string {
 }
 
 /**
- * The users of a file, which is read again within a second of a change. If it cannot be used any more, the last users stay, and the log
- * says so once. Throws a StartError if it cannot be used at first.
+ * Watches the users of a file. The file is read again within a second after a change. If the file becomes unusable, the last
+ * users stay, and the log says so once. Throws a StartError if the file is unusable at the start.
  */
 export function watchedUsers(path: string, log: Pick<Log, 'info' | 'error'>, now = Date.now) {
   let users: LocalUserMap = localUserMap(readUsersFile(path))
   let stamp = stampOf(path)
-  let lookedAtMs = now()
+  let checkedAtMs = now()
   return function presentUsers(): LocalUserMap {
-    if (now() - lookedAtMs < LOOK_MS) return users
-    lookedAtMs = now()
+    if (now() - checkedAtMs < CHECK_MS) return users
+    checkedAtMs = now()
     const present = stampOf(path)
     if (present === stamp) return users
     stamp = present

@@ -7,8 +7,8 @@ import { placeOf } from '../../catalog/views/layer-source.ts'
 import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 
 /**
- * `npm run validate -- [folder]`: reads the folder exactly as the service does. The exit code is 0 if every definition of the
- * folder would be served, else 1.
+ * The program of `npm run validate -- [folder]`. It reads the folder in the same way as the service. The exit code is 0 if every
+ * definition of the folder would be served, else 1.
  */
 const folder = chosenFolder()
 const compilers = new SchemaCompilers()

@@ -6,7 +6,7 @@ import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import type { Setting, Table } from '../../settings/variables.ts'
 
-/** The names of variables with secrets. A webhook's address often has a token in it. */
+/** Matches the names of variables with secrets. The address of a webhook often contains a token. */
 const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/
 
 export function isSecret(variable: string): boolean {
@@ -22,7 +22,7 @@ export function fileKey(variable: string): string {
   return first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** Reads the file that TOOLRACK_CONFIG names. Its keys are those of the table's variables; a null is the same as no value. */
+/** Reads the file that TOOLRACK_CONFIG names. Its keys are those of the table's variables. A null counts as a missing value. */
 export function readConfigFile(table: Table, path: string | undefined): Found {
   if (path === undefined) return NOTHING
   const file = readSettingsFile('TOOLRACK_CONFIG', path)
@@ -40,7 +40,7 @@ export function readConfigFile(table: Table, path: string | undefined): Found {
     else if (value !== null) {
       const text = TEXT_OF[read.fileType ?? 'text'](value, dirname(path))
       if (text === undefined) faults.push(`${place} must be ${aType(read.fileType)}`)
-      // An empty text is the same as none, as in the environment.
+      // An empty text counts as a missing value, as in the environment.
       else if (text !== '') settings.push({ name, text, from: place, place })
     }
   }

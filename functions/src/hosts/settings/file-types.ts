@@ -3,12 +3,12 @@ import { resolve } from 'node:path'
 import type { FileType } from '../../settings/variables.ts'
 import { isObject } from './json-settings.ts'
 
-/** A type with its article, for a sentence. */
+/** The name of a type with its article, for a sentence. */
 export function aType(type: FileType = 'text'): string {
   return type === 'object' ? 'an object' : `a ${type}`
 }
 
-/** The text that the environment would have for a value of the type. Undefined if the value is of another type. */
+/** Converts a value of the file to the text that the environment would have. Returns undefined if the value has another type. */
 type TextOf = (value: JsonValue, folder: string) => string | undefined
 
 const textOf: TextOf = (value) => (typeof value === 'string' ? value : undefined)
@@ -19,7 +19,7 @@ export const TEXT_OF: Readonly<Record<FileType, TextOf>> = {
   'whole number': numberOf,
   'number or text': (value, folder) => textOf(value, folder) ?? numberOf(value, folder),
   path: (value, folder) => (typeof value === 'string' ? value && resolve(folder, value) : undefined),
-  // In the environment, commas separate the texts.
+  // The text of a list has commas between its elements, as in the environment.
   'list of texts': (value) =>
     Array.isArray(value) && value.every((each) => typeof each === 'string' && !each.includes(','))
       ? value.join(',')

@@ -1,9 +1,9 @@
 import type { Setting } from '../../settings/variables.ts'
 
-/** Something that the operator should know about the settings, although they can be used. */
+/** A notice for the operator about a setting. The setting can be used nevertheless. */
 export type Notice = { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
 
-/** What one source of settings has. */
+/** The settings of one source, and their faults. */
 export type Found = {
   readonly settings: readonly Setting[]
   readonly faults: readonly string[]

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readJson } from '../../json/read-json.ts'
 import { ConfigError } from '../../settings/variables.ts'
 
-/** The most levels of objects and lists in the file. A right one has 4. */
+/** The most levels of objects and lists in the file. A correct file has 4 levels. */
 const LEVELS_MAX = 8
 
 /** Reads the operator's rules for everybody from the file at `path`. Throws a ConfigError that names every fault. */

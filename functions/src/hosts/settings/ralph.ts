@@ -5,7 +5,7 @@ import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import { isObject, readSettings, readSettingsFile, type JsonSettings } from './json-settings.ts'
 import type { Setting, Table } from '../../settings/variables.ts'
 
-/** What a key means here: a variable of this service, or why the key has no effect. */
+/** The meaning of a key for this service: a variable, or the reason why the key has no effect. */
 type Meaning = { readonly variable: string } | { readonly why: string }
 type Section = { readonly [key: string]: Meaning }
 
@@ -20,7 +20,7 @@ const CALL_LIMITS: Section = {
   memory_limit_mb: { variable: 'TOOLRACK_CALL_MEMORY_MB' },
 }
 
-/** The keys of a TOOL_CONFIG. */
+/** The keys in the configuration file of Ralph's tools. */
 const TOOL_CONFIG: { readonly [section: string]: Section } = {
   file_operations: {
     max_file_size_mb: NO_FILE_TOOLS,
@@ -35,14 +35,14 @@ const TOOL_CONFIG: { readonly [section: string]: Section } = {
   },
 }
 
-/** The keys of RALPH_RESOURCE_LIMITS. */
+/** The keys of the variable RALPH_RESOURCE_LIMITS. */
 const RESOURCE_LIMITS: Section = {
   ...CALL_LIMITS,
   max_file_size_mb: NO_FILE_TOOLS,
   max_response_size_mb: NO_WEB_TOOLS,
 }
 
-/** The level of a strict sandbox: the highest one that the runner can reach. */
+/** The isolation level for a strict sandbox: the highest level that the runner can reach. */
 const STRICT = 'L3'
 const STRICT_TEXTS = new Set(['strict', 'true', '1', 'on', 'yes'])
 const LAX_TEXTS = new Set(['false', '0', 'off', 'no', 'none', 'relaxed', 'permissive'])
@@ -54,7 +54,7 @@ export const RALPH_VARIABLES: readonly string[] = [
   'RALPH_AUDIT_LOG_PATH',
 ]
 
-/** Reads the variables of Ralph's tools. They have priority in the order of this list, the last one the highest. */
+/** Reads the variables of Ralph's tools. If several of them set the same value, the last variable of this list counts. */
 export function readRalph(table: Table, env: NodeJS.ProcessEnv): Found {
   const {
     RALPH_TOOLS_CONFIG: path,
@@ -128,7 +128,10 @@ class RalphReader implements Found {
     else this.settings.push({ name, text, from: place, place })
   }
 
-  /** The file may have keys of other programs. A key that is nearly equal to a known one is probably mistyped. */
+  /**
+   * Reports an unknown key. The file may have keys of other programs, so only a key that is nearly equal to a known key is a
+   * fault: it is probably mistyped.
+   */
   #unknown(key: string, place: string, known: readonly string[]): void {
     const near = nearMiss(key, known)
     if (near === undefined) this.#withoutEffect(place, 'it is not known')

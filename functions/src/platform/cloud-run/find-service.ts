@@ -6,7 +6,7 @@ type ServiceName = { readonly projectId: string; readonly region: string; readon
 /** The options of Cloud Run's client. Tests replace the address. */
 export type CloudRunEndpoint = NonNullable<ConstructorParameters<typeof v2.ServicesClient>[0]>
 
-/** A service was not found. The message is a sentence for the operator. */
+/** The service was not found. The message is a sentence for the operator. */
 export class ServiceNotFoundError extends Error {
   /** True if there is no such service, false if Cloud Run did not answer. */
   readonly isGone: boolean
@@ -17,15 +17,15 @@ export class ServiceNotFoundError extends Error {
   }
 }
 
-const LOOK_MS = 8_000
+const LOOK_UP_MS = 8_000
 
 const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
 
 /**
  * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client library takes 200 ms
- * to load, so it is loaded only here. Each lookup makes a new client, because a client that found no credentials never looks for
- * them again.
+ * to load, so it is loaded only here. Each lookup makes a new client, because a client that has found no credentials never
+ * searches for them again.
  */
 export function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
   return lookUp(name, endpoint).catch((error: unknown) => {
@@ -35,15 +35,16 @@ export function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}):
 
 async function lookUp({ projectId, region, service }: ServiceName, endpoint: CloudRunEndpoint) {
   const { v2 } = await import('@google-cloud/run')
-  // The client uses REST. With gRPC it would take 80 ms more to make, and keep a connection open for a single request.
+  // The client uses REST. With gRPC, making the client would take 80 ms more, and a connection would stay open for a single
+  // request.
   const client = new v2.ServicesClient({ fallback: true, projectId, ...endpoint })
   try {
-    // Credentials are looked up first. If getService itself found no credentials, it would throw an error that cannot be caught
-    // and that would end the process.
-    await withinMs(LOOK_MS, client.auth.getClient())
+    // Credentials are looked up before the request. If getService itself found no credentials, it would throw an error that
+    // cannot be caught and that would end the process.
+    await withinMs(LOOK_UP_MS, client.auth.getClient())
     const path = client.servicePath(projectId, region, service)
-    const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })
-    const [{ uri }] = await withinMs(LOOK_MS, asked)
+    const asked = client.getService({ name: path }, { timeout: LOOK_UP_MS, maxRetries: 0 })
+    const [{ uri }] = await withinMs(LOOK_UP_MS, asked)
     if (!uri || !/^https:\/\/[^/]+$/.test(uri)) throw new Error('it has no address yet')
     return uri
   } finally {

@@ -4,14 +4,14 @@ import { withinMs } from '../../within-ms.ts'
 type Held = { readonly client: IdTokenClient; asking: Promise<string> | undefined }
 
 /**
- * ID tokens of the account that this service runs as. There is one client for each audience. A client keeps its token until shortly
- * before the token ends. google-auth-library is loaded with the first token.
+ * Provides ID tokens of the account that this service runs as. There is one client for each audience. A client keeps its token
+ * until shortly before the token expires. google-auth-library is loaded for the first token.
  */
 export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()
   readonly #deadlineMs: number
 
-  /** `deadlineMs` is the longest time for one token. Without it, the library could wait for ever in a deployed service. */
+  /** `deadlineMs` is the longest time for one token. Without a deadline, the library could wait forever in a deployed service. */
   constructor({ deadlineMs = 3_000 } = {}) {
     this.#deadlineMs = deadlineMs
   }
@@ -32,7 +32,7 @@ export class IdTokens {
     if (known) return known
     const made = makeClient(audience, this.#deadlineMs).then((client) => ({ client, asking: undefined }))
     this.#clients.set(audience, made)
-    // Credentials that are missing now may exist at the next call.
+    // After a failure, the next call makes a new client, because credentials may exist then.
     made.catch(() => this.#clients.delete(audience))
     return made
   }
@@ -61,7 +61,7 @@ async function makeClient(audience: string, deadlineMs: number): Promise<IdToken
   }
 }
 
-/** The library's message is only logged, because the caller of a tool cannot correct credentials. */
+/** The message of the library is only logged, because the caller of a tool cannot correct credentials. */
 function noToken(cause: Error): Error {
   return new Error('this service gets no ID token from Google to show it', { cause })
 }

@@ -4,14 +4,14 @@ import { ADMIN_CLAIM } from '../../access/claims.ts'
 export type AdminChange = {
   readonly uid: string
   readonly email: string | undefined
-  /** False if the user had the wanted state before. */
+  /** False if the user already had the wanted state. */
   readonly isChanged: boolean
 }
 
 /**
- * Gives a user the claim of an admin, or removes it. All other claims of the user stay. The user is a uid or a mail address: no
- * uid that the service accepts contains an `@`. Anyone can sign up with the address of somebody else, so a grant by mail needs
- * a verified address, except in the emulator.
+ * Gives a user the claim of an admin, or removes it. All other claims of the user stay. `user` is a uid or a mail address, which
+ * differ because no uid that the service accepts contains an `@`. Anyone can sign up with the mail address of somebody else. So a
+ * grant by mail needs a verified address, except in the emulator.
  */
 export async function changeAdminClaim(
   auth: Auth,

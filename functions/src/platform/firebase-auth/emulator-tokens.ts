@@ -4,7 +4,7 @@ import { tokenInvalid } from '../../access/authenticate.ts'
 import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims, type VerifyToken } from '../../access/claims.ts'
 import { openAuth } from './open-auth.ts'
 
-/** firebase-admin's error codes for faults of a token, and of its user. */
+/** firebase-admin's error codes for faults of a token or of its user. */
 const TOKEN_FAULT =
   /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
 

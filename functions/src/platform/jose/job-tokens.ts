@@ -6,7 +6,7 @@ import { jwtVerifier } from './jwt-verifier.ts'
 
 const ALGORITHM = 'ES256'
 
-/** Signs job tokens with the first of the keys. */
+/** Makes a function that signs job tokens with the first of the keys. */
 export function jobTokenSigner([key]: JobKeys): SignJobToken {
   let imported: Promise<CryptoKey> | undefined
   return async function sign(claims) {
@@ -20,7 +20,7 @@ export function jobTokenSigner([key]: JobKeys): SignJobToken {
   }
 }
 
-/** Verifies job tokens with all of the keys. */
+/** Makes a function that verifies job tokens with all of the keys. */
 export function jobTokens(keys: JobKeys, now: () => number): VerifyToken {
   const rules = {
     algorithm: ALGORITHM,

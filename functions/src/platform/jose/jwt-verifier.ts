@@ -4,13 +4,13 @@ import { tokenInvalid } from '../../access/authenticate.ts'
 import { CLOCK_TOLERANCE_SECONDS, GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
 import type { VerifyToken } from '../../access/claims.ts'
 
-/** Public keys, or the address that publishes them. */
+/** Public keys, or the address where they are published. */
 export type KeySource = { readonly url: string } | { readonly keys: JSONWebKeySet['keys'] }
 
-/** The rules for a token. Nothing in the token changes them. */
+/** The rules for a token. The content of a token cannot change them. */
 type JwtRules = {
   readonly algorithm: 'RS256' | 'ES256'
-  /** The allowed values of `typ`. Undefined allows a header without `typ`. */
+  /** The allowed values of `typ` in the header. Undefined allows a header without `typ`. */
   readonly types: readonly (string | undefined)[]
   readonly issuers: readonly string[]
   readonly audiences: readonly string[]
@@ -20,7 +20,10 @@ type JwtRules = {
 /** The only accepted spelling of a token. jose would also read base64 with padding. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** Verifies tokens of one kind. jose is loaded with the first token, so that a service without tokens never loads it. */
+/**
+ * Makes a function that verifies tokens of one kind. jose is loaded with the first token, so a service without tokens never loads
+ * it.
+ */
 export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => number): VerifyToken {
   let keys: Promise<JWTVerifyGetKey> | undefined
   return async function verify(token) {
@@ -50,7 +53,7 @@ const KEYS_MS = 60 * 60 * 1_000
 const FETCH_MS = 3_000
 
 /**
- * Returns a function that finds the key that a token's header names. A missing or unknown `kid` is a fault of the token, every
+ * Makes a function that finds the key that a token's header names. A missing or unknown `kid` is a fault of the token. Every
  * other error is KEYS_UNAVAILABLE. For an unknown `kid` the keys are fetched again, at most once in 30 seconds, which is jose's
  * default.
  */
@@ -76,7 +79,7 @@ function keysUnavailable(cause: unknown): ToolrackError {
   return new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause })
 }
 
-/** Google writes `typ: JWT`, but does not guarantee it. */
+/** The rules for tokens of Google. Google writes `typ: JWT`, but does not guarantee it. */
 const GOOGLE = {
   algorithm: 'RS256',
   types: ['JWT', undefined],

@@ -6,20 +6,23 @@ import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/defi
 
 export const EVENTS_TYPE = 'application/x-ndjson'
 
-/** The most bytes of one line. The longest is an outcome, which is as long as an answer without events can be. */
+/** The most bytes of one line. The longest line is an outcome, which can be as long as an answer without events. */
 const LINE_BYTES_MAX = 2_097_152
 
-/** The most bytes of all lines other than progress. Nothing keeps them: the limit is against a runner that never ends. */
+/** The most bytes of all lines except progress. The lines are not kept. The limit stops a runner that never ends its answer. */
 const EVENTS_BYTES_MAX = 16_777_216
 
-/** The most bytes of printed lines that are kept for a call without an outcome. A runner's log has at most as many. */
+/** The most bytes of printed lines that are kept for a call without an outcome. The log of a runner has the same limit. */
 const PRINTED_BYTES_MAX = 65_536
 
 const NEW_LINE = 0x0a
 
 const THE_OUTCOME = 'the outcome'
 
-/** Reads the lines of a runner's answer with events, in pieces of any size. Throws for an answer that is not valid. */
+/**
+ * Reads the lines of a runner's answer with events. The bytes may arrive in parts of any size. Throws for an answer that is not
+ * valid.
+ */
 export class EventReader {
   readonly #listen: RunnerListener | undefined
   #parts: Buffer[] = []
@@ -37,7 +40,7 @@ export class EventReader {
     this.#listen = listen
   }
 
-  /** What the tool has printed until now. Undefined if it printed nothing. */
+  /** The text that the tool has printed until now. Undefined if it has printed nothing. */
   get log(): PrintedLog | undefined {
     return this.#printed === '' ? undefined : { text: this.#printed, truncated: this.#isCut }
   }
@@ -56,7 +59,10 @@ export class EventReader {
     return waiting
   }
 
-  /** The outcome: an answer without events, with the field `event` besides. Throws if the runner has sent none. */
+  /**
+   * The text of the outcome. It has the same fields as an answer without events, and the field `event`. Throws if the runner has
+   * sent no outcome.
+   */
   end(): string {
     if (this.#lineBytes > 0) throw invalid('it ends in the middle of a line')
     if (this.#outcome === undefined) throw invalid('it has no outcome')
@@ -109,7 +115,7 @@ function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
     : undefined
 }
 
-/** The message follows the words "The runner". */
+/** The error of an answer that is not valid. Its message follows the words "The runner". */
 function invalid(fault: string): Error {
   return new Error(`sent an answer that is not valid (${fault})`)
 }

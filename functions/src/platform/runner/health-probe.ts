@@ -3,11 +3,11 @@ import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../cata
 import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connection.ts'
 
 export const HEALTH_PATIENCE = {
-  /** The time for one answer. */
+  /** The most milliseconds for one answer. */
   deadlineMs: 500,
-  /** For how long an answer is used. */
+  /** For how many milliseconds an answer is used. */
   freshMs: 1_000,
-  /** How long a new runner may give no answer, because it first measures its isolation. */
+  /** For how many milliseconds a new runner may give no answer, because it first measures its isolation. */
   startingMs: 30_000,
 }
 export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
@@ -61,12 +61,12 @@ export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience):
   }
 }
 
-/** If a timer is late by more than this fraction of its time, this server's own event loop was blocked. */
+/** The event loop of this server counts as blocked if a timer is late by more than this fraction of its time. */
 const LATE = 1 / 3
 
 /**
- * Aborts a request after `deadlineMs` milliseconds. If this server's own event loop was blocked meanwhile, perhaps the request
- * was not sent or its answer was not read. Then the request gets the same time once more.
+ * Aborts a request after `deadlineMs` milliseconds. If this server's own event loop was blocked meanwhile, the request may not
+ * have been sent, or its answer not read. Then the request gets the same time once more.
  */
 function startDeadline(deadlineMs: number): Disposable & { readonly signal: AbortSignal } {
   const aborter = new AbortController()
@@ -81,7 +81,7 @@ function startDeadline(deadlineMs: number): Disposable & { readonly signal: Abor
   return { signal: aborter.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Reads the runner's health from its answer. `refusal` is the reason of a refusal, in words that follow "The runner". */
+/** Reads the runner's health from its answer. `refusal` is the meaning of a 401 or 403. It follows the words "The runner". */
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)
@@ -93,7 +93,7 @@ function readHealth(httpStatus: number, text: string, refusal: string): RunnerHe
   return { status: 'ready', ...facts, isolation }
 }
 
-/** `how` follows the words "The runner". */
+/** A runner that cannot be reached. `how` says why, and follows the words "The runner". */
 function unreachable(how: string): RunnerAway {
   return { status: 'unreachable', reason: `The runner ${how}.` }
 }

@@ -19,15 +19,18 @@ import { cancelled, readOutcome, unavailable, uncertain, WANTS_SOURCE } from './
 import { RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
 
-/** The endpoint to which requests go now, or the reason why there is no runner. */
+/** The endpoint that gets the requests now, or the reason why there is no runner. */
 export type PresentEndpoint = RunnerEndpoint | RunnerAway
 
 type HttpRunnerOptions = {
-  /** Returns the same object for the same runner. Returns a promise, which never rejects, if the endpoint has to be looked up. */
+  /**
+   * Returns the present endpoint, and the same object as long as the runner is the same. Returns a promise, which never rejects,
+   * if the endpoint has to be looked up.
+   */
   readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
-  /** Resolves when a runner that is `starting` has started, has failed to start, or was stopped. Never rejects. */
+  /** Resolves when a `starting` runner has started, has failed to start, or was stopped. Never rejects. */
   readonly started?: Promise<void>
-  /** Called with an endpoint that has no runner, or whose runner refuses this service. */
+  /** Called with an endpoint where no runner answers, or whose runner refuses this service. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<typeof PATIENCE>
@@ -39,11 +42,17 @@ const START_WAIT_MS_MAX = 10_000
 const PATIENCE = {
   ...HEALTH_PATIENCE,
   startMs: START_WAIT_MS_MAX,
-  /** Added to the deadline of a call, for the network and the runner's queue. The runner itself enforces the deadline. */
+  /**
+   * Milliseconds that are added to the deadline of a call, for the network and the runner's queue. The runner itself enforces the
+   * deadline.
+   */
   graceMs: 3_000,
-  /** The time for a check and its queue. A runner allows less for the import and the examples. Hosting waits for more time. */
+  /**
+   * The most milliseconds for a check and its wait in the queue. A runner allows less time for the import and the examples.
+   * Hosting waits longer.
+   */
   checkMs: 45_000,
-  /** The time for a request that makes the runner forget a module. Nobody waits for this request. */
+  /** The most milliseconds for a request that makes the runner forget a module. Nobody waits for this request. */
   forgetMs: 5_000,
 }
 
@@ -61,7 +70,7 @@ export class HttpRunner implements Runner {
 
   async health(): Promise<RunnerHealth> {
     const found = Promise.resolve(this.#options.endpoint())
-    // A question about health gets its answer soon, even while the endpoint is being looked up.
+    // The answer comes soon, even while the endpoint is being looked up.
     const endpoint = await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP)
     if ('status' in endpoint) return endpoint
     if (this.#probe?.endpoint !== endpoint) this.#probe = healthProbe(endpoint, this.#patience)
@@ -71,8 +80,8 @@ export class HttpRunner implements Runner {
   }
 
   /**
-   * Sends the call without the source of the module. Only if the runner answers that it needs the source and ran nothing, sends a
-   * second request with the source. The time of the call begins when the runner has started.
+   * Sends the call without the source of the module. If the runner answers that it needs the source, it has run nothing. Only
+   * then a second request is sent, with the source. The time of the call begins when the runner has started.
    */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
     await this.#waitForStart(signal)
@@ -108,7 +117,7 @@ export class HttpRunner implements Runner {
     await this.#options.close?.()
   }
 
-  /** Waits while the runner is starting, at most `startMs`, or until the caller has gone. */
+  /** Waits while the runner is starting, for at most `startMs`, or until the caller disconnects. */
   async #waitForStart(signal: AbortSignal | undefined): Promise<void> {
     const { endpoint, started } = this.#options
     if (!started) return
@@ -140,7 +149,7 @@ export class HttpRunner implements Runner {
     const request = { path: '/invoke', body, deadlineMs, signal, events } as const
     const answer = await this.#connections.post(endpoint, request)
     const outcome = withLog(outcomeOf(answer), events)
-    // If the caller disconnected before the runner was reached, the endpoint may still be good.
+    // If the caller disconnected before the runner was reached, the endpoint may still work, so it is not reported as failed.
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
   }
@@ -154,12 +163,12 @@ function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANT
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** A call that was lost keeps the lines that it has printed until then. */
+/** Adds the lines that the tool printed to the outcome of a call that was lost. */
 function withLog(outcome: RunnerOutcome | typeof WANTS_SOURCE, { log }: EventReader): typeof outcome {
   return outcome === WANTS_SOURCE || outcome.log || !log ? outcome : { ...outcome, log }
 }
 
-/** True if the runner was not reached, or if something answered that may not be this service's runner. */
+/** True if the runner was not reached, or if the answer may come from another program. */
 function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
 }

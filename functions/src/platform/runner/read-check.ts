@@ -13,7 +13,7 @@ import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 /** The longest name that a runner reads. Every valid module name is shorter. */
 const NAME_CHARACTERS_MAX = 128
 
-/** The body of a request for a check. Bytes that are not UTF-8 are sent in base64, and the runner reports their fault. */
+/** The body of a request for a check. Files that are not UTF-8 are sent in base64, and the runner then reports the fault. */
 export function checkBody({ name, tenant, ...module }: ModuleCheck): string {
   return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...checkedContent(module), tenant })
 }
@@ -42,7 +42,8 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
-    // The runner's own message is used, because the runner knows whose checks use its places. A proxy's message is not useful.
+    // The runner's own message is used if there is one, because it says whose checks use the places. The message of a proxy is
+    // not useful.
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many checks as it takes'
     throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
   }
@@ -51,7 +52,7 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   throw unavailable(isOk ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`)
 }
 
-/** A check writes nothing, so nothing is lost if it fails. `how` follows the words "The runner". */
+/** The error of a check that got no report. A check writes nothing, so nothing is lost. `how` follows the words "The runner". */
 function unavailable(how: string): ToolrackError {
   return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
 }

@@ -4,7 +4,7 @@ import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../catalog/definitions/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
-/** The runner needs the source of the module. Nothing was run. */
+/** Returned in place of an outcome if the runner needs the source of the module. Then nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>

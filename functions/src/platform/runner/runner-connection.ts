@@ -4,12 +4,14 @@ import { http, https } from '../../node-http.ts'
 import { marked } from '../../running-work.ts'
 import { EVENTS_TYPE, type EventReader } from './event-reader.ts'
 
-/** The address of a runner, and how requests prove that they come from this service. */
+/** The address of a runner, and the credentials of requests to it. */
 export type RunnerEndpoint = {
   readonly url: string
-  /** The secret that the runner got at its start. It is sent with every request. */
+  /** The secret that the runner got at its start. Every request contains it. */
   readonly secret?: string | undefined
-  /** Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows "because". */
+  /**
+   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows the word "because".
+   */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
@@ -25,7 +27,7 @@ export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promis
   }
 }
 
-/** The meaning of a 401 or 403 from this endpoint, in words that follow "The runner". */
+/** The meaning of a 401 or 403 from this endpoint. The text follows the words "The runner". */
 export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): string {
   if (!idToken) return 'refuses the secret of this service'
   return httpStatus === 401
@@ -48,18 +50,18 @@ export const ANSWER_BYTES_MAX = {
 } as const
 
 /**
- * How long an idle connection is kept, in milliseconds. The runner closes an idle connection after five seconds. A call that is
- * sent at that moment would fail.
+ * For how many milliseconds an idle connection is kept. The runner closes an idle connection after five seconds, and a call that
+ * is sent at that moment would fail.
  */
 const IDLE_MS = 4_000
 
 type RunnerRequest = {
   readonly path: keyof typeof ANSWER_BYTES_MAX
   readonly body: string
-  /** The time from now to the last byte of the answer. */
+  /** The most milliseconds from now to the last byte of the answer. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
-  /** Reads the answer if the runner answers with events. */
+  /** Reads the answer. If it is missing, the runner answers without events. */
   readonly events?: EventReader
 }
 
@@ -67,13 +69,13 @@ export type RunnerAnswer = {
   readonly httpStatus: number
   readonly text: string
   readonly retryAfterSeconds: number | undefined
-  /** The meaning of a 401 or 403, in words that follow "The runner". */
+  /** The meaning of a 401 or 403. The text follows the words "The runner". */
   readonly refusal: string
 }
 
 /**
- * There is no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". `isCancelled` is true if
- * the caller has disconnected.
+ * The request got no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". `isCancelled`
+ * is true if the caller has disconnected.
  */
 export type NoAnswer = {
   readonly wasSent: boolean
@@ -106,7 +108,7 @@ export class RunnerConnections {
     })
     const wasSent = watchSending(sent)
     const clock = answerClock(sent, request)
-    // Node's own `signal` option is not used, because it would also watch the streams of the request.
+    // Node's `signal` option is not used, because it also watches the streams of the request.
     const stop = (): void => void sent.destroy(request.signal?.reason as Error)
     request.signal?.addEventListener('abort', stop)
     try {
@@ -122,7 +124,7 @@ export class RunnerConnections {
       return { httpStatus, text, retryAfterSeconds, refusal: refusalBy(endpoint, httpStatus) }
     } catch (error) {
       sent.destroy()
-      // When the caller disconnects, `stop` ends the request at once, whatever its error is.
+      // If the caller has disconnected, `stop` has ended the request, so the error has no other meaning.
       const why = request.signal?.aborted ? STOPPED : { how: whyNoAnswer(error as NodeJS.ErrnoException) }
       return { wasSent: wasSent(), ...why }
     } finally {
@@ -137,7 +139,9 @@ export class RunnerConnections {
   }
 }
 
-/** Returns a function that tells whether the request got a connection. If it got none, no part of it has reached the runner. */
+/**
+ * Returns a function that tells whether the request got a connection. Without a connection, no part of it has reached the runner.
+ */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
@@ -148,10 +152,13 @@ function watchSending(sent: ClientRequest): () => boolean {
   return () => isConnected
 }
 
-/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline: as long as for any answer. */
+/**
+ * The milliseconds that a slow caller gets after the deadline, to read what the call has sent before the deadline. They are the
+ * same for every answer.
+ */
 const SLOW_READER_MS_MAX = 30_000
 
-/** Ends a request that is not answered in time. The time is longer once if the runner had to wait for a slow reader. */
+/** Ends a request that is not answered in time. If the runner had to wait for a slow reader, the request gets more time once. */
 function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest): { stop(): void } {
   let isLonger = false
   let timer = setTimeout(end, deadlineMs)
@@ -164,7 +171,7 @@ function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest)
   return { stop: () => clearTimeout(timer) }
 }
 
-/** Reads an answer with events. While their listener waits, nothing more is read, so that the runner waits too. */
+/** Reads an answer with events. While the listener of the events waits, nothing more is read, so the runner waits too. */
 function readEvents(answer: IncomingMessage, events: EventReader): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const take = (piece: Buffer): void => {
@@ -189,7 +196,7 @@ function readEvents(answer: IncomingMessage, events: EventReader): Promise<strin
   return promise
 }
 
-/** Reads by events, because iterating a stream takes a tenth of a call's time. */
+/** Reads an answer with the events of its stream. Iterating a stream would take a tenth of a call's time. */
 function readText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const parts: Buffer[] = []

@@ -6,15 +6,15 @@ import type { Log } from '../../log.ts'
 /** The address that gets messages about new approvals, and the secret that signs them. */
 export type WebhookTarget = { readonly url: string; readonly secret: string }
 
-/** The pauses before each repetition of a request that failed, in milliseconds. */
+/** The milliseconds before each new attempt of a request that failed. */
 const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
 
 /** The time for one request, in milliseconds. A webhook that never answers must not hold a connection. */
 const REQUEST_DEADLINE_MS = 5_000
 
 /**
- * The most messages that are under way at the same time, of one user and of all. The others are lost, because nothing may wait for a
- * webhook. A user who asks again and again must not take the places of others.
+ * The most messages that are being sent at the same time, for one user and for all users. Further messages are lost, because
+ * nothing may wait for a webhook. The limit for one user keeps places for others.
  */
 const MESSAGES_MAX = { perUser: 20, all: 100 } as const
 
@@ -49,12 +49,12 @@ export class ApprovalWebhook {
     void this.#deliver(id, body).finally(() => this.#ended(uid))
   }
 
-  /** Gives up the messages that are under way. */
+  /** Gives up the messages that are being sent. */
   close(): void {
     this.#closed.abort()
   }
 
-  /** Never rejects. */
+  /** Sends a message, and tries again after a failure. Never rejects. */
   async #deliver(id: string, body: string): Promise<void> {
     let fault = await this.#send(body)
     try {
@@ -69,7 +69,10 @@ export class ApprovalWebhook {
     if (fault !== undefined) this.#lost(id, fault)
   }
 
-  /** Why the message was not accepted; undefined if it was. The time is part of what is signed, so an old message can be recognised. */
+  /**
+   * Sends a message once. Returns why the message was not accepted, or undefined if it was. The signature includes the time, so
+   * an old message can be recognized.
+   */
   async #send(body: string): Promise<string | undefined> {
     const { url, secret } = this.#target
     const seconds = Math.floor(this.#now() / 1_000)

@@ -9,7 +9,7 @@ export async function editorSchemaText(): Promise<string> {
   return `${JSON.stringify({ title: 'Toolrack tool definitions', ...schema }, null, 2)}\n`
 }
 
-/** `npm run editor-schema`, for use in a checkout after the shape of a definition has changed. */
+/** Runs as `npm run editor-schema`, in a checkout, after the shape of a definition has changed. */
 if (import.meta.main) {
   const file = new URL('../../../workflows/tools/tool-definitions.schema.json', import.meta.url)
   writeFileSync(file, await editorSchemaText())

@@ -8,7 +8,7 @@ import { ALL_FILES, findFiles } from './find-files.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
-/** The files that are read at the same time, so that not all files of a large folder are open at once. */
+/** How many files are read at the same time. Without this limit, all files of a large folder would be open at once. */
 const FILES_AT_ONCE = 64
 
 /** `stamp` is undefined for a file that must be read again. */
@@ -16,11 +16,14 @@ type StampedFile = { readonly stamp?: string | undefined; readonly content: Defi
 
 type Options = {
   readonly kept?: KeptAdmissions | undefined
-  /** The folder of the service's own definitions. They are in the layer whichever folder is read, unless it defines their names. */
+  /**
+   * The folder of the service's own definitions. They are in the layer too, unless the folder that is read defines the same
+   * names.
+   */
   readonly ownFolder?: string
 }
 
-/** Stands before the names of the service's own files. */
+/** The prefix of the names of the service's own files. */
 const OWN = 'toolrack:'
 
 /** The file layer: the `*.json` files of one folder and its subfolders. A file is read again if its size, times or inode have changed. */
@@ -108,7 +111,7 @@ function nameOf({ definition }: FiledDefinition): string {
   return definition.function.name
 }
 
-/** The fault of a folder without a definition that can be served, because this is hardly what its owner wants. */
+/** Reports a folder without a definition that can be served, because its owner probably expects tools. */
 function nothingServed(definitions: number, files: number): readonly SkippedItem[] {
   if (definitions > 0) return []
   const message =
@@ -125,7 +128,7 @@ function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly S
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 
-/** The revision of a definition is the hash of its own text, so it does not change with other definitions. */
+/** The revision of a definition is the hash of the definition's text, so it does not change with other definitions. */
 function stored(filed: FiledDefinition): StoredDefinition {
   const { digest, text, definition } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)

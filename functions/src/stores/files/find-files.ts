@@ -3,9 +3,15 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SkippedItem } from '../../catalog/views/layer-source.ts'
 
-/** The most definition files of a folder. A folder with more is probably the wrong one. The first by path are read. */
+/**
+ * The most definition files of a folder. A folder with more files is probably the wrong folder. Only the first files by path are
+ * read.
+ */
 const FILES_MAX = 5_000
-/** The most folders. They are read again every second while lists are asked for, so a whole disk must not be searched by mistake. */
+/**
+ * The most folders. The folders are read again every second while lists are requested, so a whole disk must not be searched by
+ * mistake.
+ */
 const FOLDERS_MAX = 1_000
 
 /** The source of an item that is about many files. */
@@ -18,15 +24,15 @@ export type FoundFiles = {
 }
 
 /**
- * Finds the `*.json` files of a folder and of its subfolders, also behind links. Hidden files and folders are ignored. A subfolder that
- * cannot be read is skipped. Rejects if the folder itself cannot be read.
+ * Finds the `*.json` files of a folder and of its subfolders. Follows links. Hidden files and folders are ignored. A subfolder
+ * that cannot be read is skipped. Rejects if the folder itself cannot be read.
  */
 export async function findFiles(root: string): Promise<FoundFiles> {
   const files: string[] = []
   const skipped: SkippedItem[] = []
   const known = new Set<string>()
   const folders = ['']
-  // Read last, so that a folder that is reached in two ways has its own path and not that of the link.
+  // Links are read last. A folder that is also reached without a link then has its own path, and not that of the link.
   const links: string[] = []
   for (let at = folders.shift(); at !== undefined; at = folders.shift() ?? links.shift()) {
     if (known.size >= FOLDERS_MAX) {
@@ -48,7 +54,10 @@ export async function findFiles(root: string): Promise<FoundFiles> {
   return { files: files.toSorted((a, b) => (a < b ? -1 : 1)).slice(0, FILES_MAX), skipped }
 }
 
-/** The entries of a folder without the hidden ones, by name. There are none if the folder is `known` by another path. */
+/**
+ * The entries of a folder without the hidden ones. Empty if `known` has the folder already, because it was reached by another
+ * path.
+ */
 async function readFolder(
   root: string,
   at: string,
@@ -68,10 +77,10 @@ async function readFolder(
   }
 }
 
-/** Codes for too many open files of the process or of the system, and for a lack of some other resource. */
+/** The error codes for too many open files of the process or of the system, and for a lack of another resource. */
 const MAY_PASS = new Set(['EMFILE', 'ENFILE', 'EAGAIN'])
 
-/** Why a file or folder cannot be read. Undefined for a fault that may pass, for example if too many files are open. */
+/** Why a file or folder cannot be read. Undefined for a temporary fault, for example if too many files are open. */
 export function lastingFault({ code }: NodeJS.ErrnoException): string | undefined {
   if (code === 'EACCES' || code === 'EPERM')
     return 'cannot be read: permission denied; let the service read it'

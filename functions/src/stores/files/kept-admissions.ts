@@ -6,12 +6,12 @@ import { keptFile, readKeptFile } from './kept-file.ts'
 import { readBytes } from './read-bytes.ts'
 import type { DefinitionFile } from './read-definition-file.ts'
 
-/** The most bytes that are kept: room for about 40,000 definitions. Files beyond it are checked at every start. */
+/** The most bytes that are kept, which are about 40,000 definitions. Other files are checked at every start. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 type Options = {
   readonly path: string
-  /** Identifies the program. Admissions that another program has kept are not used. */
+  /** Identifies the program. Admissions that another program has stored are not used. */
   readonly program: () => string
   readonly log: Pick<Log, 'warn'>
   readonly bytesMax?: number
@@ -20,15 +20,16 @@ type Options = {
 const NOTHING: ReadonlyMap<string, unknown> = new Map()
 
 /**
- * What admission found for the definition files, kept from one start to the next, so that a start does not compile every schema
- * again. It is only a copy: a file that is missing, damaged, too large or of another program is ignored, and written again.
+ * Stores the admitted definitions of the definition files from one start to the next. Then a start does not compile every schema
+ * again. The stored file is only a copy. If it is missing, damaged, too large, or written by another program, it is ignored and
+ * written again.
  */
 export class KeptAdmissions {
   readonly #options: Options & { readonly bytesMax: number }
   #program: string | undefined
-  /** What was kept at an earlier start. Undefined until it is needed. */
+  /** The admissions that an earlier start has stored. Undefined until they are needed. */
   #earlier: ReadonlyMap<string, unknown> | undefined
-  /** The keys of what is kept now. */
+  /** The keys of the admissions that are stored now. */
   #keys = new Set<string>()
   #writing = Promise.resolve()
 
@@ -36,7 +37,10 @@ export class KeptAdmissions {
     this.#options = { bytesMax: KEPT_BYTES_MAX, ...options }
   }
 
-  /** What admission found at an earlier start for the file with this key. Undefined if it is not known, or not credible. */
+  /**
+   * The admission of the file with this key from an earlier start. Undefined if it was not stored, or if the stored data breaks a
+   * rule.
+   */
   find(key: string, source: string): DefinitionFile | undefined {
     this.#earlier ??= this.#read()
     const kept = this.#earlier.get(key)
@@ -47,7 +51,7 @@ export class KeptAdmissions {
     return undefined
   }
 
-  /** Keeps what was found for the files of the folder, and nothing else. Writes only if other files were kept until now. */
+  /** Stores the admissions of these files and no others. Writes only if the stored file has other keys. */
   keep(files: readonly DefinitionFile[]): void {
     const present = new Map(files.flatMap((file) => (file.key === undefined ? [] : [[file.key, file]])))
     this.#earlier = NOTHING
@@ -56,7 +60,7 @@ export class KeptAdmissions {
     this.#writing = this.#writing.then(() => this.#write(present))
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is running. */
   async written(): Promise<void> {
     await this.#writing
   }
@@ -91,7 +95,7 @@ export class KeptAdmissions {
 
   #bodyOf(files: ReadonlyMap<string, DefinitionFile>): string {
     const entries: string[] = []
-    // Leaves room for the head.
+    // 1,024 bytes are reserved for the first line.
     let bytes = 1_024
     for (const [key, file] of files) {
       const entry = `"${key}":${JSON.stringify(keptFile(file))}`
@@ -102,7 +106,7 @@ export class KeptAdmissions {
     return `{${entries.join(',')}}`
   }
 
-  /** The first line. It has a digest of the rest, because a damaged file may still be valid JSON. */
+  /** The first line. It has a digest of the rest, because a damaged file can still be valid JSON. */
   #headOf(body: string): string {
     this.#program ??= this.#options.program()
     return `toolrack definition files ${this.#program} ${createHash('sha256').update(body).digest('hex')}`

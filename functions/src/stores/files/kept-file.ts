@@ -14,7 +14,7 @@ type KeptDefinition = Omit<FiledDefinition, 'definition' | 'source'>
 type KeptSkip = Omit<SkippedItem, 'source'>
 type KeptFile = { readonly definitions: readonly KeptDefinition[]; readonly skipped: readonly KeptSkip[] }
 
-/** The part of a file's admission that is kept. The rest follows from it and from the name of the file. */
+/** The part of a file's admission that is stored. The rest can be made again from this part and the name of the file. */
 export function keptFile({ definitions, skipped }: DefinitionFile): KeptFile {
   return {
     definitions: definitions.map(({ definition: _definition, source: _source, ...kept }) => kept),
@@ -23,8 +23,9 @@ export function keptFile({ definitions, skipped }: DefinitionFile): KeptFile {
 }
 
 /**
- * A file's admission from what was kept. Undefined if it breaks a rule that protects the service: the shape of a definition, its
- * name, the limits of its schema, its digest. Only the compilation of the schema is not repeated, because it takes much time.
+ * Makes a file's admission from the stored part. Undefined if the part breaks a rule that protects the service: the shape of a
+ * definition, its name, the limits of its schema, or its digest. Only the compilation of the schema is not repeated, because it
+ * takes much time.
  */
 export function readKeptFile(kept: unknown, source: string): DefinitionFile | undefined {
   if (!isKeptFile(kept)) return undefined
@@ -34,7 +35,7 @@ export function readKeptFile(kept: unknown, source: string): DefinitionFile | un
     if (!definition) return undefined
     definitions.push({ definition, text, digest, normalised, unenforced, source, pointer })
   }
-  // In the order in which admission writes the keys, because the revision of the layer is a hash of this JSON.
+  // The keys have the order in which the admission writes them, because the revision of the layer is a hash of this JSON.
   return { definitions, skipped: kept.skipped.map((item) => ({ source, ...item })) }
 }
 
@@ -44,7 +45,7 @@ function admissible(text: string, digest: Digest): ToolDefinition | undefined {
   const { name, parameters } = definition.function
   const { type = 'object' } = parameters
   const isWithinLimits = isToolName(name) && type === 'object' && measureSchema(parameters) === undefined
-  // `definitionDigest` would take twice the time, because the contract's sha256 also runs where Node does not.
+  // `definitionDigest` would take twice the time, because the contract's sha256 cannot use Node's `hash`.
   const isDigestOf = isWithinLimits && digest === `sha256:${hash('sha256', digestedText(definition))}`
   return isDigestOf ? definition : undefined
 }
@@ -53,7 +54,7 @@ const isMissing: Test<undefined> = (value) => value === undefined
 const isFlag: Test<boolean> = (value) => typeof value === 'boolean'
 const isAny = (_value: unknown): _value is JsonValue => true
 const isDigest = isText as Test<Digest>
-/** Fields that are not checked further have the same bounds as in a definition that is admitted. */
+/** Objects whose fields are not checked one by one have the same limits as in a definition that is admitted. */
 const isSmallObject = (value: unknown): value is JsonObject => isJsonObject(value) && isShallow(value)
 
 const isDefinition = object<ToolDefinition>({

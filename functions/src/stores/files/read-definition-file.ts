@@ -16,15 +16,15 @@ export const FILE_BYTES_MAX = 4 * 1024 * 1024
 export type DefinitionFile = {
   readonly definitions: readonly FiledDefinition[]
   readonly skipped: readonly SkippedItem[]
-  /** Identifies the name and the content of the file. Undefined if another look at this content may have another result. */
+  /** Identifies the name and the content of the file. Undefined if another check of this content may have another result. */
   readonly key?: string
 }
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
 /**
- * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file in its
- * folder of definition files. Its definitions are admitted, unless `kept` has what admission found for
- * this name and content. Never rejects: `skipped` has the faults of the file and of its items.
+ * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file in
+ * its folder of definition files. Admits its definitions, unless `kept` already has the admission of this name and content. Never
+ * rejects: `skipped` has the faults of the file and of its items.
  */
 export async function readDefinitionFile(
   path: string,

@@ -4,7 +4,7 @@ import { placeOf } from '../../catalog/views/layer-source.ts'
 import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
-/** A step of the build: reads and admits the file layer once, so that a cold start only loads the result. */
+/** A program of the build. It reads and admits the file layer once, so that a cold start only loads the result. */
 const functions = join(import.meta.dirname, '../../..')
 const compilers = new SchemaCompilers()
 const tools = join(functions, 'workflows/tools')

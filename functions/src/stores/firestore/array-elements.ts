@@ -5,7 +5,7 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** The most bytes of one object. The JSON of the largest possible document in Firestore has fewer. */
+/** The most bytes of one object. The JSON of the largest possible document in Firestore is smaller. */
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**
@@ -26,7 +26,7 @@ export class ArrayElements {
     return this.#isComplete
   }
 
-  /** Reads the next piece of the text. Returns the objects that end in it. */
+  /** Reads the next part of the text. Returns the objects that end in this part. */
   push(piece: Buffer): unknown[] {
     const objects: unknown[] = []
     let from = 0

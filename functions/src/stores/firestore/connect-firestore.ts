@@ -3,14 +3,17 @@ import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** The deadlines of calls, in milliseconds. The catalog stops waiting earlier, so they also end calls that nobody waits for. */
+/**
+ * The deadlines of calls, in milliseconds. The catalog stops waiting for reads earlier, so the deadlines also end calls that
+ * nobody waits for.
+ */
 export const STORE_DEADLINES = {
-  /** For a read of a layer's revision, or of its changes. */
+  /** The deadline for reading a layer's revision, or its changes. */
   readMs: 5_000,
   wholeReadMs: 30_000,
   /** How long a write waits for earlier writes of the same process. After this time the write is refused without an attempt. */
   turnMs: 30_000,
-  /** For all attempts of a write together. The wait for the write's turn is not included. */
+  /** The deadline for all attempts of a write together. The wait for the write's turn does not count. */
   writeMs: 10_000,
 }
 export type StoreDeadlines = Readonly<typeof STORE_DEADLINES>
@@ -32,7 +35,8 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
     BatchGetDocuments: { timeout_millis: readMs },
     RunQuery: { timeout_millis: wholeReadMs },
     RunAggregationQuery: { timeout_millis: readMs },
-    // A commit alone is not repeated. Only the repeated transaction can find out whether an unanswered commit was done.
+    // A commit is not repeated alone. Only the repetition of the whole transaction can find out whether an unanswered commit was
+    // done.
     Commit: { timeout_millis: writeMs, retry_codes_name: 'none' },
     Rollback: { timeout_millis: readMs, retry_codes_name: 'none' },
   }
@@ -50,16 +54,17 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
 
 /** Makes the client without firebase-admin. To load firebase-admin would take a quarter more time. */
 async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
-  // The emulator needs no credentials. Without this setting, the client looks for a metadata server and warns that there is none.
+  // The emulator needs no credentials. Without this setting, the client searches for a metadata server and warns that there is
+  // none.
   if (env['FIRESTORE_EMULATOR_HOST']) env['METADATA_SERVER_DETECTION'] ??= 'none'
   const { Firestore } = await import('@google-cloud/firestore')
   return new Firestore(firestoreSettings())
 }
 
 /**
- * Access by REST, if this service can find the credentials itself. It can for the emulator, and on Cloud Run (which Cloud Functions
- * use too), where the instance has a service account. Undefined for other credentials, such as a file of keys, which only the
- * client can find.
+ * Access by REST, if this service can find the credentials itself. This is possible for the emulator. It is also possible on
+ * Cloud Run, which Cloud Functions use too, because the instance has a service account there. Undefined for other credentials,
+ * such as a file of keys, which only the client can find.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

@@ -7,15 +7,18 @@ import { Turns } from './turns.ts'
 /** The field for the id of the change that wrote a document last. */
 const WRITE_ID = 'writeId'
 
-/** A field for the document that `act` writes, so that a repeated attempt recognises its own write. */
+/** A field of the document that `act` writes. By this field a repeated attempt recognizes its own write. */
 export type WriteMark = { readonly [WRITE_ID]: string }
 
-/** The most attempts of one transaction, because instances compete for its documents. After the last: STORE_BUSY. */
+/**
+ * The most attempts of one transaction. Attempts fail because other instances change the same documents. After the last attempt,
+ * the change rejects with STORE_BUSY.
+ */
 const ATTEMPTS_MAX = 20
 
 /**
- * Changes of documents, each in a transaction. The changes of one document by this process happen one after the other. Otherwise
- * transactions would fail because of each other, and then wait a second and more before their next attempt.
+ * Changes documents, each in a transaction. The changes of one document by this process happen one after the other. Otherwise
+ * transactions would fail because of each other, and wait for a second or more before their next attempt.
  */
 export class DocumentChanges {
   readonly #connection: FirestoreConnection
@@ -26,9 +29,10 @@ export class DocumentChanges {
   }
 
   /**
-   * The result of `act`, whose changes are all committed, or none. `act` runs again if another instance was faster, or if the
-   * answer to the commit was lost and the document does not have `mark`. `ms` is the deadline of the wait for the turn, and then of
-   * all attempts together. Rejects with STORE_BUSY, STORE_FAILED, or what `act` throws.
+   * Runs `act` in a transaction and returns its result. Either all of its changes are committed, or none. `act` runs again if
+   * another instance was faster. It also runs again if the answer to the commit was lost and the document does not have `mark`.
+   * `ms` is the deadline of the wait for the turn, and then of all attempts together. Rejects with STORE_BUSY, STORE_FAILED, or
+   * the error of `act`.
    */
   async change<Result>(
     ms: number,
@@ -55,7 +59,7 @@ export class DocumentChanges {
   }
 }
 
-/** Begins no attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
+/** Begins no new attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
 export function inTransaction<Result>(
   firestore: Firestore,
   signal: AbortSignal,

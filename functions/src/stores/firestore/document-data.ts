@@ -6,15 +6,15 @@ import { documentJson } from './foreign-documents.ts'
 
 export type Data = Readonly<Record<string, unknown>>
 
-/** The fields of a document that has one JSON text, and that are read without its body and its earlier versions. */
+/** The fields that are read of a document with a JSON text, if neither its body nor its earlier versions are needed. */
 export const HEAD_FIELDS = ['text', 'version', 'expiresAt']
 
-/** True for a document whose fields are plain, because other programs know them. */
+/** True if the fields of a collection's documents are stored as separate fields, because other programs read them. */
 export function isPlain({ firestore }: Collection): boolean {
   return firestore?.read !== undefined
 }
 
-/** By default a document is in `tools/{name}/kept/{key}`, below its owner. */
+/** The path of a document below its owner. By default it is `tools/{name}/kept/{key}`. */
 export function segmentsOf(owner: string, { of, key }: Ref): readonly string[] {
   const place = of.firestore?.path(key) ?? ['tools', of.name, 'kept', key]
   return owner === EVERYBODY ? place : ['users', owner, ...place]
@@ -33,7 +33,9 @@ export function collectionOf(firestore: Firestore, owner: string, of: Collection
   return documentAt(firestore, segmentsOf(owner, { of, key: 'any' })).parent
 }
 
-/** Throws for a document without a text, because nothing must go on as if there were no document. */
+/**
+ * The stored document in the data. Throws if the data has no text, because a caller must not treat a damaged document as missing.
+ */
 export function storedIn({ of, key }: Ref, data: Data | undefined): StoredDocument | undefined {
   if (!data) return undefined
   if (of.firestore?.read) {
@@ -53,7 +55,7 @@ export function storedIn({ of, key }: Ref, data: Data | undefined): StoredDocume
   }
 }
 
-/** The fields of a document in Firestore. What is undefined is left out. */
+/** The fields of a document in Firestore. Undefined values are left out. */
 export function dataOf(of: Collection, fields: object, document: StoredDocument, nowMs: number): Data {
   if (isPlain(of)) return { ...fields }
   const { text, version, body, past, bytes, expiresAtMs, place } = document
@@ -78,7 +80,7 @@ function plainJson(data: Data): JsonObject {
   )
 }
 
-/** The milliseconds of a time of Firestore. */
+/** A time of Firestore in milliseconds since 1970. */
 function msOf(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('toMillis' in value)) return undefined
   return (value as { toMillis(): number }).toMillis()

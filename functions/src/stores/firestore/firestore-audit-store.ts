@@ -4,7 +4,7 @@ import type { CollectionReference, DocumentSnapshot, Firestore, Query } from 'fi
 import {
   ERASED_FIELDS,
   erasedPlace,
-  LOOKED_AT_MAX,
+  RECORDS_READ_MAX,
   markedText,
   pageOf,
   placeOf,
@@ -17,15 +17,15 @@ import type { ChainHead, ChainName, SealedRecord } from '../../features/audit/re
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
-/** The most milliseconds of a commit or a read, so that a lost Firestore does not hold calls. */
+/** The most milliseconds of a commit or a read, so that calls do not wait long if Firestore does not answer. */
 const DEADLINE_MS = 5_000
 /** The most milliseconds of an erasure or a removal of old days, which need many reads and writes. */
 const LONG_DEADLINE_MS = 60_000
-/** The writes of one commit. Firestore takes 500. */
+/** The most writes of one commit. Firestore allows 500. */
 const WRITES_AT_ONCE = 400
-/** After every place and every day. */
+/** A text that sorts after every place and every day. */
 const NO_END = '~'
-/** The id of a document in a query. The ids of chains and records begin with their day. */
+/** The name of the id of a document in a query. The ids of chains and records begin with their day. */
 const ID = '__name__'
 
 /**
@@ -42,7 +42,10 @@ export class FirestoreAuditStore implements AuditStore {
     this.instance = instance
   }
 
-  /** An instance has a new name at each start, so it has records only after a commit whose answer was lost. */
+  /**
+   * The head of this instance's chain. An instance has a new name at each start, so it has records only after a commit whose
+   * answer was lost.
+   */
   head = (): Promise<ChainHead | undefined> =>
     this.#within(async (firestore) => {
       const chains = await chainsOf(firestore).where('instance', '==', this.instance).get()
@@ -59,7 +62,7 @@ export class FirestoreAuditStore implements AuditStore {
         const kept = { instance, day, seq, kind, uid, tool, outcome, text, place: placeOf(record) }
         batch.create(recordsOf(firestore).doc(idOf(record)), kept)
       }
-      // Of each day, the last record is the head of the chain.
+      // The last record of each day is the head of the chain.
       for (const { instance, day, seq, hash } of new Map(
         records.map((record) => [record.day, record]),
       ).values())
@@ -78,7 +81,7 @@ export class FirestoreAuditStore implements AuditStore {
   }: AuditQuery): Promise<AuditPage> =>
     this.#within(async (firestore) => {
       const end = before !== undefined && before < until ? before : until
-      const most = tool !== undefined || outcome !== undefined ? LOOKED_AT_MAX : limit + 1
+      const most = tool !== undefined || outcome !== undefined ? RECORDS_READ_MAX : limit + 1
       const records = recordsOf(firestore)
       const own: Query = uid === undefined ? records : records.where('uid', '==', uid)
       const found = await own
@@ -109,7 +112,8 @@ export class FirestoreAuditStore implements AuditStore {
       const chains = await chainsOf(firestore).where('day', '==', day).get()
       const heads = chains.docs.map((chain) => {
         const head = chain.data() as ChainHead
-        // A document under another name would stay behind when its chain grows. No record has an empty hash.
+        // The head counts only if the document has the id of its chain. Otherwise the document would not change when the chain
+        // grows. An empty hash, which no record has, reports the fault.
         return chain.id === `${day}.${head.instance}` ? head : { ...head, hash: '' }
       })
       return heads.toSorted((a, b) => (a.instance < b.instance ? -1 : 1))
@@ -117,12 +121,12 @@ export class FirestoreAuditStore implements AuditStore {
 
   texts = ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
-      // No document can have such an id, so a changed chain names records that do not exist.
+      // No document can have an id with a slash. So a changed chain names records that do not exist.
       if (idOf({ instance, day, seq }).includes('/')) return []
       const places = Array.from({ length: limit }, (_, index) => ({ instance, day, seq: seq + index + 1 }))
       const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))
       const end = found.findLastIndex((record) => record.exists)
-      // A record that is missing between others shows in its place, so that the reader goes on after it.
+      // A missing record between others gets an entry too, so that the reader continues with the next record.
       return found.slice(0, end + 1).map(checkedText)
     })
 
@@ -188,8 +192,8 @@ export class FirestoreAuditStore implements AuditStore {
     })
 
   /**
-   * The heads of the chains are removed first. A removal that is interrupted leaves records without a chain, which the next removal
-   * finds.
+   * The heads of the chains are removed first. If the removal is interrupted, it leaves records without a chain. The next removal
+   * finds these records.
    */
   removeBefore = (day: string): Promise<void> =>
     this.#within(async (firestore) => {
@@ -208,7 +212,10 @@ export class FirestoreAuditStore implements AuditStore {
   }
 }
 
-/** The text of a record. If a copy beside it was changed, which searches and erasures use, the text says so. */
+/**
+ * The text of a record. Searches and erasures use copies of parts of the text, in other fields. If one of these copies was
+ * changed, the returned text says so.
+ */
 function checkedText(document: DocumentSnapshot): string {
   const text = String(document.get('text') ?? '')
   const value = parsedJson(text)
@@ -227,7 +234,10 @@ function checkedText(document: DocumentSnapshot): string {
   return isSame ? text : markedText(text)
 }
 
-/** Removes what the query finds, as long as it finds something. So the work is that of the documents that exist. */
+/**
+ * Removes the documents that the query finds, in batches, until it finds none. So the work depends only on the documents that
+ * exist.
+ */
 async function removeAll(firestore: Firestore, query: Query): Promise<void> {
   for (;;) {
     const { docs } = await query.select().limit(WRITES_AT_ONCE).get()

@@ -6,9 +6,11 @@ import type { FirestoreRest } from './firestore-rest.ts'
 /** How long `close` waits for calls that have not ended, in milliseconds. */
 const CLOSE_MS = 5_000
 
-/** The service's only connection to Firestore. REST, if it is configured, reads layers. The client makes all other calls. */
+/**
+ * The service's only connection to Firestore. If REST is configured, layers are read by REST. The client makes all other calls.
+ */
 export class FirestoreConnection {
-  /** Reads layers. If it is undefined, the client reads them. */
+  /** Reads layers by REST. If it is undefined, the client reads them. */
   readonly rest: FirestoreRest | undefined
   /** Every call must be tracked here, so that the client is not closed before the call has ended. */
   readonly calls = new CallsUnderWay()
@@ -22,7 +24,7 @@ export class FirestoreConnection {
     this.rest = rest
   }
 
-  /** Always the same client. Rejects with the error of `connect`; the next call then runs `connect` again. */
+  /** Returns the same client each time. Rejects with the error of `connect`; the next call then runs `connect` again. */
   client(): Promise<Firestore> {
     return (this.#client ??= this.#connect().catch((error: unknown) => {
       this.#client = undefined
@@ -46,13 +48,15 @@ export class FirestoreConnection {
 }
 
 /**
- * The calls to Firestore that have not ended, even if nobody waits for them any more. If the client is closed during a call that
- * the client would repeat, the client raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
+ * Tracks the calls to Firestore that have not ended, even if nobody waits for them any more. If the client is closed during a
+ * call that it would repeat, it raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
  */
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
-  /** The result of the call. If the call takes more than `ms`, aborts the call's signal and rejects with STORE_FAILED. */
+  /**
+   * Waits for the result of the call. If the call takes more than `ms`, aborts the call's signal and rejects with STORE_FAILED.
+   */
   async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const aborter = new AbortController()
     return withinMs(ms, this.track(call(aborter.signal)), () => {

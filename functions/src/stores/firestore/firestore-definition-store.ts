@@ -64,7 +64,7 @@ export class FirestoreDefinitionStore extends RecordStore {
         return inTransaction(document.firestore, signal, (transaction) => begun.attempt(transaction))
       })
     try {
-      // The writes of one layer wait for each other. This costs less than transactions that fail because of each other.
+      // The writes of one layer run one after the other. This costs less than transactions that fail because of each other.
       return await this.#turns.take(layerSegments(layer).join('/'), turnMs, act)
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)

@@ -43,15 +43,19 @@ import { firestoreError } from './firestore-error.ts'
 import { OldestAbove } from './oldest-above.ts'
 import { restData } from './rest-data.ts'
 
-/** How many expired documents are erased when a quota has no room. Firestore itself deletes them some time after their end. */
+/**
+ * How many expired documents are erased when a quota has no room. Firestore itself deletes them later, some time after they
+ * expire.
+ */
 const ERASED_AT_ONCE = 200
 
 /** A write that fits into its quota. */
 type Ready = { readonly write: Write; readonly next: StoredDocument | undefined }
 
 /**
- * The documents of all features, below the document of their owner (`segmentsOf`). They are read by REST where layers are. The sums of
- * a quota are counted before a write and not in its transaction, so simultaneous writes can exceed the quota.
+ * The documents of all features, below the document of their owner (`segmentsOf`). If layers are read by REST, these documents
+ * are too. The sums of a quota are counted before a write and not in its transaction, so simultaneous writes can exceed the
+ * quota.
  */
 export class FirestoreDocuments implements Documents {
   readonly #connection: FirestoreConnection
@@ -106,7 +110,7 @@ export class FirestoreDocuments implements Documents {
     }
   }
 
-  /** Without turns: of many callers with one key only the first one writes, and the others only read. */
+  /** Claims run without turns. If many callers claim one key, only the first one writes, and the others only read. */
   claim = <Fields extends object>(
     owner: string,
     to: Ref<Fields>,
@@ -164,7 +168,7 @@ export class FirestoreDocuments implements Documents {
             continue
           }
           const data = dataOf(write.to.of, write.fields, next, this.#now())
-          // Fields of other programs stay in the document. Each of ours is replaced as a whole, not merged.
+          // Fields of other programs stay in the document. Each field of this service is replaced as a whole, not merged.
           if (isPlain(write.to.of)) transaction.set(document, data, { mergeFields: Object.keys(data) })
           else transaction.set(document, { ...data, ...(document.path === first.path && mark) })
         }
@@ -196,7 +200,7 @@ export class FirestoreDocuments implements Documents {
     }
   }
 
-  /** Counts a body that was kept, and drops older ones if there are too many bytes. */
+  /** Counts a body that was stored, and drops older bodies if there are too many bytes. */
   async #countBody(owner: string, of: Collection, next: StoredDocument | undefined): Promise<void> {
     const { quota } = of
     if (next?.body === undefined || !quota?.dropsOldest) return
@@ -209,7 +213,7 @@ export class FirestoreDocuments implements Documents {
         documentsOf: async (uid) => collectionOf(await this.#connection.client(), uid, of),
         order: 'bodyAt',
         fields,
-        // The document without its body.
+        // Writes the document without its body.
         drop: (batch, document) =>
           void batch.set(document.ref, Object.fromEntries(fields.map((name) => [name, document.get(name)]))),
       })
@@ -217,7 +221,7 @@ export class FirestoreDocuments implements Documents {
     await oldest.count(owner, next.bytes)
   }
 
-  /** Erases expired documents of the collections that have a quota. True if there were any. */
+  /** Erases expired documents of the collections that have a quota. Returns true if it has erased any. */
   async #erase(owner: string, refs: readonly Ref[]): Promise<boolean> {
     const collections = new Set(refs.map(({ of }) => of).filter((of) => of.quota && of.expires))
     return this.#within(waitOf(refs).change, async () => {
@@ -261,7 +265,7 @@ export class FirestoreDocuments implements Documents {
     return refs.map((ref, at) => unexpired(storedIn(ref, data[at]), nowMs))
   }
 
-  /** The data of the documents, in their order. Only a history needs the earlier versions. */
+  /** The data of the documents, in the order of `refs`. Earlier versions are read only for a history. */
   async #data(
     owner: string,
     refs: readonly Ref[],
@@ -298,7 +302,7 @@ export class FirestoreDocuments implements Documents {
   }
 }
 
-/** The shortest time that one of the collections allows. */
+/** The time limits for these documents: those of the first collection that has time limits, otherwise the usual ones. */
 function waitOf(refs: readonly Ref[]): { readonly read: number; readonly change: number } {
   const usual = { read: STORE_DEADLINES.readMs, change: STORE_DEADLINES.writeMs }
   return refs.find(({ of }) => of.waitMs)?.of.waitMs ?? usual

@@ -8,8 +8,9 @@ const ABORTED = 10
 const INVALID_ARGUMENT = 3
 
 /**
- * The error of a read in a transaction, so that the client makes a new attempt if Firestore has closed the transaction. The client
- * itself recognises only the words of the real service, "transaction has expired", and not those of the emulator.
+ * Converts the error of a read in a transaction. If Firestore has closed the transaction, the converted error makes the client
+ * start a new attempt. The client itself recognizes only the message of the real service, "transaction has expired", and not that
+ * of the emulator.
  */
 export function errorOfRead(error: unknown): unknown {
   const { code, message = '' } = error as { code?: unknown; message?: string }
@@ -17,7 +18,10 @@ export function errorOfRead(error: unknown): unknown {
   return Object.assign(new Error(message, { cause: error }), { code: ABORTED })
 }
 
-/** Converts an error of Firestore, its credentials or the network to a ToolrackError. The error of a bug stays as it is. */
+/**
+ * Converts an error of Firestore, of its credentials or of the network to a ToolrackError. Errors of program bugs are returned
+ * unchanged.
+ */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }
@@ -42,7 +46,7 @@ export function unconfirmed(error: unknown): unknown {
   )
 }
 
-/** A bug of this program must not look like a failure of the store. */
+/** True for the errors of a bug in this program. A bug must not look like a failure of the store. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

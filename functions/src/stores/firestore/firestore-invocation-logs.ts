@@ -10,7 +10,7 @@ import type {
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { OldestAbove } from './oldest-above.ts'
 
-/** The most milliseconds that a call waits for the write of its log, and that a reader waits for a log. */
+/** The most milliseconds that a call waits until its log is written, and that a reader waits for a log. */
 const DEADLINE_MS = 2_000
 /**
  * The logs of calls, below the document of the call's user. Firestore deletes a log some time after its `expiresAt`. The oldest
@@ -77,7 +77,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   }
 }
 
-/** The query for a page. `firestore.indexes.json` has an index for each filter, and Firestore joins them. */
+/** The query for a page. `firestore.indexes.json` has an index for each filter. Firestore combines the indexes. */
 function pageOf(calls: CollectionReference, query: CallsQuery, oldest: string): Query {
   const { tool, outcome, workflow, since = '', before, limit } = query
   const isWhole = outcome === 'success' || outcome === 'failure'

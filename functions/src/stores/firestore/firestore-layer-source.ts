@@ -5,7 +5,7 @@ import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './connect-firestore.ts'
 import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
-import type { LayerLook, LayerReader } from './layer-readers.ts'
+import type { LayerAtMoment, LayerReader } from './layer-readers.ts'
 import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
 import { deletionOf, storedDefinition } from '../../catalog/definitions/stored-records.ts'
 import {
@@ -15,7 +15,9 @@ import {
   type LayerState,
 } from '../../catalog/definitions/layer-state.ts'
 
-/** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
+/**
+ * The milliseconds between reads of the whole layer. These reads find changes of other programs, which do not raise the revision.
+ */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 type LayerSourceParts = {
@@ -26,7 +28,7 @@ type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** The content of other programs in the last whole read, and the marker that this content adds to the revision. */
+/** The content of other programs in the last read of the whole layer, and the marker that this content adds to the revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
 /** One layer in Firestore. A read asks for the revision of the layer, and then only for the definitions with a newer revision. */
@@ -50,25 +52,25 @@ export class FirestoreLayerSource implements LayerSource {
     const { reader, calls, deadlines } = this.#parts
     const { readMs, wholeReadMs } = deadlines
     try {
-      const look = await calls.within(readMs, (signal) => reader.look(signal))
+      const layer = await calls.within(readMs, (signal) => reader.read(signal))
       if (this.#wholeDueAt === -Infinity) this.#postponeWhole()
       const changes =
         since === undefined || this.#isOutdated
           ? undefined
-          : await calls.within(readMs, (signal) => this.#changes(look, since, signal))
-      return changes ?? (await calls.within(wholeReadMs, (signal) => this.#whole(look, signal)))
+          : await calls.within(readMs, (signal) => this.#changes(layer, since, signal))
+      return changes ?? (await calls.within(wholeReadMs, (signal) => this.#whole(layer, signal)))
     } catch (error) {
       throw firestoreError(error)
     }
   }
 
-  /** The changes since a revision. Undefined if only a whole read can find them. */
-  async #changes(look: LayerLook, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
+  /** The changes since a revision. Undefined if only a read of the whole layer can find them. */
+  async #changes(layer: LayerAtMoment, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
     const { marker, skipped, touched } = this.#seen
-    const { state } = look
+    const { state } = layer
     const revision = `${revisionOf(state)}${marker}`
     if (revision === since) {
-      this.#lookForOthers(look)
+      this.#checkForeign(layer)
       return { revision, whole: false, definitions: [], deleted: [], skipped }
     }
     const known =
@@ -76,7 +78,7 @@ export class FirestoreLayerSource implements LayerSource {
         ? revisionNumber(since.slice(0, since.length - marker.length), state)
         : undefined
     if (!state || known === undefined) return undefined
-    const items = await look.items(signal, known)
+    const items = await layer.items(signal, known)
     if (items.some(({ id }) => touched.has(id))) return undefined
     const changed = items.flatMap((item) => itemDocument(item) ?? [])
     const deletions = changed.flatMap((item) => deletionOf(item, state.epoch) ?? [])
@@ -91,26 +93,26 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  async #whole(look: LayerLook, signal: AbortSignal): Promise<LayerRead> {
+  async #whole(layer: LayerAtMoment, signal: AbortSignal): Promise<LayerRead> {
     this.#postponeWhole()
-    const { own, tombstones, seen } = await this.#readAll(look, signal)
+    const { own, tombstones, seen } = await this.#readAll(layer, signal)
     this.#seen = seen
     this.#isOutdated = false
-    const { epoch = '' } = look.state ?? {}
+    const { epoch = '' } = layer.state ?? {}
     const ours = own.flatMap((item) => storedDefinition(item, epoch) ?? [])
     return {
-      revision: `${revisionOf(look.state)}${seen.marker}`,
+      revision: `${revisionOf(layer.state)}${seen.marker}`,
       whole: true,
       definitions: [...ours, ...seen.definitions],
       deleted: [],
       deletions: tombstones.flatMap((item) => deletionOf(item, epoch) ?? []),
-      forgotten: look.state && forgottenRevision(look.state),
+      forgotten: layer.state && forgottenRevision(layer.state),
       skipped: seen.skipped,
     }
   }
 
   async #readAll(
-    { state, items }: LayerLook,
+    { state, items }: LayerAtMoment,
     signal: AbortSignal,
   ): Promise<{ own: readonly ItemDocument[]; tombstones: readonly ItemDocument[]; seen: Seen }> {
     const own: ItemDocument[] = []
@@ -126,14 +128,14 @@ export class FirestoreLayerSource implements LayerSource {
     return { own, tombstones, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer in the background. If other programs have changed something, the next `read` is a whole one. */
-  #lookForOthers(look: LayerLook): void {
+  /** Reads the whole layer in the background. If other programs have changed something, the next `read` reads the whole layer. */
+  #checkForeign(layer: LayerAtMoment): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
     const { marker } = this.#seen
     const { calls, deadlines } = this.#parts
     void calls
-      .within(deadlines.wholeReadMs, (signal) => this.#readAll(look, signal))
+      .within(deadlines.wholeReadMs, (signal) => this.#readAll(layer, signal))
       .then(
         ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
         () => undefined,
@@ -149,7 +151,10 @@ function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/** Empty if this service wrote all documents and none is missing. Then the layer has the same revision in every instance. */
+/**
+ * The marker of content that this service did not write. Empty if this service wrote all documents and none is missing. Then the
+ * layer has the same revision in every instance.
+ */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,

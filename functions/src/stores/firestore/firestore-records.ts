@@ -8,7 +8,10 @@ import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
 import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
-/** The records of one layer in Firestore, without the list of the present definitions, which `FirestoreLayerSource` reads. */
+/**
+ * Reads the records of one layer in Firestore. Only the list of the present definitions is read elsewhere, by
+ * `FirestoreLayerSource`.
+ */
 export function firestoreRecords(layer: DocumentReference): LayerRecords {
   async function newestVersions<Record, Version>(
     of: DocumentReference,

@@ -6,7 +6,7 @@ import type { AccessToken } from './metadata-token.ts'
 import { http, https } from '../../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
-/** The most milliseconds for which an idle connection is kept. After more time, it may be dead without any sign. */
+/** The most milliseconds that an idle connection stays open. After a longer time, the connection may be dead without a sign. */
 const IDLE_MS = 30_000
 /** The most open connections of one instance to Firestore. */
 const CONNECTIONS_MAX = 100
@@ -65,7 +65,10 @@ export class FirestoreRest {
     return [this.#database, ...segments].join('/')
   }
 
-  /** Applies `read` to each element of the answer as soon as it has arrived. Repeats the request after a temporary error. */
+  /**
+   * Calls `read` with each element of the answer as soon as the element has arrived, and returns all results. Repeats the request
+   * after a temporary error.
+   */
   async ask<T>(question: RestQuestion<T>): Promise<readonly T[]> {
     const { signal } = question
     for (let attempt = 0; ; attempt += 1) {
@@ -79,7 +82,7 @@ export class FirestoreRest {
     }
   }
 
-  /** To be called after the last request has ended. */
+  /** Must be called after the last request has ended. */
   close(): void {
     this.#agent.destroy()
   }
@@ -116,7 +119,10 @@ export class FirestoreRest {
   }
 }
 
-/** True for errors of the network and of a busy store, and for a 401, after which the next attempt uses a new token. */
+/**
+ * True for an error that a new attempt may avoid: an error of the network or of a busy store, or a 401. After a 401 the next
+ * attempt uses a new token.
+ */
 function isTemporary(error: unknown): boolean {
   if (error instanceof RestError) return error.httpStatus >= 500 || [401, 429].includes(error.httpStatus)
   return !(error instanceof TypeError)

@@ -12,9 +12,11 @@ import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
 import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** The most names in the answer to one query, so that a write that needs room reads no more than it must. */
+/** The most names in the answer to one query. A write that needs room then reads few names more than it needs. */
 const NAMES_AT_ONCE = 50
-/** The most queries of one write, for each collection and each of the `AGES`. The next write continues if needed. */
+/**
+ * The most queries of one write, for each collection and each order of `AGES`. If they are not enough, the next write continues.
+ */
 const QUESTIONS_MAX = 10
 
 /** One write. Firestore may run several attempts of it. At most one attempt is committed. */
@@ -93,7 +95,10 @@ export class FirestoreWrite<Result> {
   }
 }
 
-/** Reads names and removes their oldest content until the layer has room. After this, only the sources of modules are read. */
+/**
+ * Reads names and removes their oldest content until the layer has room. After this, the transaction reads only the sources of
+ * modules.
+ */
 async function makeRoom(
   transaction: Transaction,
   layer: DocumentReference,

@@ -9,7 +9,7 @@ import { ValueWithoutJson } from './rest-data.ts'
 
 const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']
 
-/** A document that has none of these keys is not a tool, even if it has a name. */
+/** The keys of a tool. A document without these keys is not a tool, even if it has a name. */
 const TOOL_KEYS = ['function', 'description', 'desc', 'defs', 'spec', ...SCHEMA_KEYS]
 
 /** `KEYS` are read in a definition of the stored shape, `FLAT_KEYS` in any other definition. Other keys are ignored. */
@@ -75,7 +75,10 @@ export function foreignReader(compilers: SchemaCompilers) {
   }
 }
 
-/** Reads a document of another program as a definition, whose schema is a map, not a text. The document may have any id. */
+/**
+ * Reads a document of another program as a definition. In such a document the schema is a map, not a text. The document may have
+ * any id.
+ */
 export async function foreignDefinition(
   document: FoundDocument,
   compilers: SchemaCompilers,
@@ -89,7 +92,7 @@ export async function foreignDefinition(
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const keys = 'function' in data ? KEYS : FLAT_KEYS
   const fields = Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)))
-  // The original service adds the id to the fields, so that a document without a name is called by its id.
+  // A document without a name gets its id as the name, because the original service adds the id to the fields.
   const read = documentJson('toolName' in fields ? fields : { id: document.id, ...fields })
   const admission = 'faults' in read ? read : await admitDefinition(read.json, compilers.own)
   if ('faults' in admission) {
@@ -113,7 +116,7 @@ function jsonValue(value: unknown, path: readonly PropertyKey[], faults: JsonFau
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (Array.isArray(value)) return value.map((item, index) => jsonValue(item, [...path, index], faults))
-  // A value of Firestore that is not a map is an object of a class.
+  // In data of Firestore, an object of a class is not a map.
   if (isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
     return jsonObject(value, path, faults)
   faults.push({ pointer: jsonPointer(path), message: `is ${kindOf(value)}, which has no form in JSON` })

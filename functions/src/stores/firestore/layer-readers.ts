@@ -6,12 +6,12 @@ import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
 import { restData, type RestDocument } from './rest-data.ts'
 import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
-/** The state of a layer at one moment. */
-export type LayerLook = {
+/** A layer as it was at one moment. */
+export type LayerAtMoment = {
   readonly state: LayerState | undefined
   /**
-   * Reads the items as they were at that moment: all items, or only those with a revision higher than `above`. So a revision
-   * always means the same content.
+   * Reads the items as they were at the same moment as `state`: all items, or only those with a revision higher than `above`. So
+   * a revision always means the same content.
    */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
@@ -20,8 +20,8 @@ export type LayerLook = {
 export interface LayerReader {
   /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
-  /** Reads the layer's own document. After the signal is aborted, nobody waits for the answer. */
-  readonly look: (signal: AbortSignal) => Promise<LayerLook>
+  /** Reads the layer's own document. If the signal is aborted, nobody waits for the answer any more. */
+  readonly read: (signal: AbortSignal) => Promise<LayerAtMoment>
 }
 
 /** Reads a layer by Firestore's client, which finds its credentials. The client's deadlines end reads that nobody waits for. */
@@ -36,7 +36,7 @@ export class ClientLayerReader implements LayerReader {
     await this.#layer().catch(() => undefined)
   }
 
-  async look(): Promise<LayerLook> {
+  async read(): Promise<LayerAtMoment> {
     const layer = await this.#layer()
     const snapshot = await layer.get()
     const { readTime } = snapshot
@@ -64,7 +64,7 @@ export class RestLayerReader implements LayerReader {
     this.#layer = layerSegments(layer)
   }
 
-  async look(signal: AbortSignal): Promise<LayerLook> {
+  async read(signal: AbortSignal): Promise<LayerAtMoment> {
     const [{ found, readTime } = {}] = await this.#rest.ask({
       at: [],
       method: 'batchGet',
@@ -89,7 +89,7 @@ export class RestLayerReader implements LayerReader {
   }
 }
 
-/** If there are no documents, the answer is one element that has only the time of the read. */
+/** The document of an element. If there are no documents, the answer is one element that has only the time of the read. */
 function documentIn({ document }: RestElement): FoundDocument[] {
   return document ? [restDocument(document)] : []
 }

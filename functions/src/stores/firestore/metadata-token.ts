@@ -8,20 +8,22 @@ const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
 const ANSWER_MS = 3_000
 
-/** A token is renewed if it ends within this time. The metadata server has a new token five minutes before the old one ends. */
+/**
+ * A token is renewed if it expires within this time. The metadata server has a new token five minutes before the old one expires.
+ */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
-/** The token of the requests by REST. */
+/** Provides the access token for requests by REST. */
 export type AccessToken = {
   readonly get: () => string | Promise<string>
-  /** To be called after Firestore has refused the token. The next `get` then asks for a new one. */
+  /** Must be called after Firestore has refused the token. The next `get` then asks for a new one. */
   readonly forget: () => void
 }
 
-/** `owner` is the owner of the project, to whom the emulator allows everything. */
+/** The token `owner` stands for the owner of the project. The emulator allows everything to it. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
-/** The access token of the instance's service account. It is renewed shortly before it ends. */
+/** The access token of the instance's service account. It is renewed shortly before it expires. */
 export class MetadataToken implements AccessToken {
   readonly #server: string
   readonly #now: () => number
@@ -43,7 +45,7 @@ export class MetadataToken implements AccessToken {
     this.#known = undefined
   }
 
-  /** If the metadata server does not answer, the old token is used as long as it is valid. */
+  /** Asks for a new token. If the metadata server does not answer, the old token is used as long as it is valid. */
   async #ask(): Promise<string> {
     try {
       const { token, seconds } = await askServer(this.#server)

@@ -1,13 +1,15 @@
 import type { CollectionReference, QueryDocumentSnapshot, WriteBatch } from 'firebase-admin/firestore'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** The most milliseconds that a call also waits for the check that drops old documents. */
-const LOOK_MS = 5_000
+/** The most milliseconds that a call waits for the check that drops old documents. */
+const CHECK_MS = 5_000
 
 /** An instance checks the sum of a user's bytes again after it has kept an eighth of the bound for this user. */
-const LOOKS_PER_BOUND = 8
+const CHECKS_PER_BOUND = 8
 
-/** The most documents that one check drops. Even if all are as short as possible, fewer are kept between two checks. */
+/**
+ * The most documents that one check drops. Between two checks fewer documents are stored, even if they are as short as possible.
+ */
 const DROPPED_MAX = 2_000
 /** The most documents that one batch drops, so that no single write is large. */
 const DROPPED_AT_ONCE = 500
@@ -27,48 +29,54 @@ export type Bounded = {
 }
 
 /**
- * Keeps each user near a bound by dropping the oldest documents. An instance checks the sum of a user when it keeps the user's
- * first document, and then after each eighth of the bound. So a user may exceed the bound: by at most an eighth of the bound and
- * one document for each instance.
+ * Keeps the bytes of each user near a bound by dropping the oldest documents. An instance checks the sum of a user when it stores
+ * the user's first document, and then after each eighth of the bound. So a user may exceed the bound by an eighth of the bound
+ * and one document for each instance.
  */
 export class OldestAbove {
   readonly #connection: FirestoreConnection
   readonly #bounded: Bounded
   /** The bytes that may still be kept for each user until the next check. */
-  readonly #untilLook = new Map<string, number>()
+  readonly #untilCheck = new Map<string, number>()
 
   constructor(connection: FirestoreConnection, bounded: Bounded) {
     this.#connection = connection
     this.#bounded = bounded
   }
 
-  /** Counts a document that was kept, and checks the user's sum if it is time. Rejects if the check fails. */
+  /**
+   * Counts a document that was stored, and checks the user's sum if enough bytes have been stored since the last check. Rejects
+   * if the check fails.
+   */
   async count(uid: string, bytes: number): Promise<void> {
-    const bytesUntilLook = (this.#untilLook.get(uid) ?? 0) - bytes
-    this.#remember(uid, bytesUntilLook)
-    if (bytesUntilLook < 0) await this.#look(uid)
+    const bytesUntilCheck = (this.#untilCheck.get(uid) ?? 0) - bytes
+    this.#remember(uid, bytesUntilCheck)
+    if (bytesUntilCheck < 0) await this.#check(uid)
   }
 
-  /** Drops the oldest documents above the bound. What is kept meanwhile causes no second check, unless this check fails. */
-  async #look(uid: string): Promise<void> {
+  /**
+   * Drops the oldest documents above the bound. The bytes are reset first, so documents that are stored during the check start no
+   * second check.
+   */
+  async #check(uid: string): Promise<void> {
     const { userBytes, documentsOf } = this.#bounded
-    this.#remember(uid, userBytes / LOOKS_PER_BOUND)
+    this.#remember(uid, userBytes / CHECKS_PER_BOUND)
     try {
-      await this.#connection.calls.within(LOOK_MS, async () =>
+      await this.#connection.calls.within(CHECK_MS, async () =>
         dropOldest(await documentsOf(uid), this.#bounded),
       )
     } catch (error) {
-      this.#untilLook.delete(uid)
+      this.#untilCheck.delete(uid)
       throw error
     }
   }
 
-  /** Makes the user the newest one. If there are too many users, the oldest one is forgotten. */
-  #remember(uid: string, bytesUntilLook: number): void {
-    this.#untilLook.delete(uid)
-    this.#untilLook.set(uid, bytesUntilLook)
-    const [oldest = uid] = this.#untilLook.keys()
-    if (this.#untilLook.size > USERS_MAX) this.#untilLook.delete(oldest)
+  /** Makes the user the newest user in the map. If there are too many users, the oldest user is forgotten. */
+  #remember(uid: string, bytesUntilCheck: number): void {
+    this.#untilCheck.delete(uid)
+    this.#untilCheck.set(uid, bytesUntilCheck)
+    const [oldest = uid] = this.#untilCheck.keys()
+    if (this.#untilCheck.size > USERS_MAX) this.#untilCheck.delete(oldest)
   }
 }
 
@@ -100,7 +108,8 @@ async function tooMany(
       const { bytes, count } = (await transaction.get(sums)).data()
       let over = bytes - userBytes
       if (over <= 0) return []
-      // If all had the same length, half of this number would be enough. If it is too low, the next check drops more.
+      // If all documents had the same length, half of this number would be enough. If the number is too low, the next check drops
+      // more.
       const limit = Math.min(DROPPED_MAX, Math.ceil((2 * over * count) / bytes))
       const oldest = await transaction.get(oldestFirst.limit(limit))
       return oldest.docs.filter((document) => {

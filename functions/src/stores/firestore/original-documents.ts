@@ -12,7 +12,9 @@ const OURS = new Set(['defs', 'modules', 'invocations', 'rules', 'approvals', 'a
 /** A document of the original service. */
 type OriginalDocument = { readonly path: string; readonly found: FoundDocument }
 
-/** The documents of the original service that belong to one layer, in the order in which they take names. */
+/**
+ * The documents of the original service that belong to one layer. If several of them have the same name, the first one gets it.
+ */
 export type OriginalLayer = {
   readonly layer: StoredLayer
   readonly documents: readonly OriginalDocument[]
@@ -31,7 +33,7 @@ export type ReadOriginals = {
   readonly skipped: readonly SkippedItem[]
 }
 
-/** Reads the documents of the global layer, and then those of each user. */
+/** Reads the documents of the global layer, and then the documents of each user. */
 export async function* originalLayers(firestore: Firestore): AsyncGenerator<OriginalLayer> {
   yield originalLayer(firestore, { kind: 'global' })
   // The document of a user need not exist: listDocuments also finds the ids that only have collections.
@@ -40,8 +42,8 @@ export async function* originalLayers(firestore: Firestore): AsyncGenerator<Orig
 }
 
 /**
- * Users' documents are in `items`, like global ones, or in `users/{uid}/tools`. The path from which the original service reads them
- * cannot exist in Firestore, and these two are the nearest ones.
+ * Reads the documents of one layer. Users' documents are in `items`, like global ones, or in `users/{uid}/tools`. The path from
+ * which the original service reads them cannot exist in Firestore. These two paths are the nearest possible ones.
  */
 async function originalLayer(firestore: Firestore, layer: StoredLayer): Promise<OriginalLayer> {
   const document = layerDocument(firestore, layer)

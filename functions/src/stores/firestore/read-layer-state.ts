@@ -5,7 +5,7 @@ import { NO_TOTALS, replaced } from '../../catalog/definitions/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
 import { foundDocument, keptName, layerState } from './stored-documents.ts'
 
-/** Higher than every revision of this service. A higher revision was written by another program and is ignored. */
+/** A limit above every revision of this service. A higher revision was written by another program and is ignored. */
 const REVISION_MAX = 2 ** 40
 
 export type FoundState = {

@@ -14,9 +14,9 @@ type RestValue = {
   readonly stringValue?: string
   readonly booleanValue?: boolean
   readonly nullValue?: null
-  /** A string, because an integer has 64 bits. */
+  /** The integer as a text, because it has 64 bits. */
   readonly integerValue?: string
-  /** A string only for "NaN", "Infinity" and "-Infinity". */
+  /** A number, or one of the texts "NaN", "Infinity" and "-Infinity". */
   readonly doubleValue?: number | string
   readonly timestampValue?: string
   readonly arrayValue?: { readonly values?: readonly RestValue[] }
@@ -32,7 +32,7 @@ export class ValueWithoutJson {
   }
 }
 
-/** A time, as far as the service needs it. */
+/** A time. It has only the method that the service needs. */
 export class RestTime extends ValueWithoutJson {
   readonly #text: string
 
@@ -54,7 +54,7 @@ const KINDS: { readonly [key: string]: string } = {
   referenceValue: 'DocumentReference',
 }
 
-/** The fields of a document. They equal those of the client, except for values that JSON cannot hold. */
+/** The fields of a document, with the same values as from the client. Only values that JSON cannot represent differ. */
 export function restData(fields: RestFields = {}): DocumentData {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),
@@ -75,7 +75,7 @@ function dataOf(value: RestValue): unknown {
   return new ValueWithoutJson(KINDS[kind] ?? kind)
 }
 
-/** A vector is a map with a field name that no other map can have. */
+/** True for a vector. Firestore stores a vector as a map with a field name that no other map can have. */
 function isVector({ fields }: NonNullable<RestValue['mapValue']>): boolean {
   return fields?.['__type__']?.stringValue === '__vector__'
 }

@@ -17,7 +17,7 @@ export type FoundDocument = {
   readonly id: string
   /** Undefined if the document does not exist. A value that JSON cannot hold is an object of a class. */
   readonly data: DocumentData | undefined
-  /** Changes with every change of the document. The client and REST give it in different formats. */
+  /** A text that differs after every change of the document. Its format is different for the client and for REST. */
   readonly updatedAt: string
 }
 
@@ -51,18 +51,19 @@ export type ModuleDocument = ModuleRecord &
     readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
   }
 
-/** The fields of a `ModuleRecord`, and `listedAs`. */
+/** The fields of a document that a `ModuleRecord` needs, and `listedAs`. */
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 
 /**
  * A version of a definition or of a module. `writeId` is the id of the write that made the version. If a commit was not answered,
- * the write looks for its own id to find out whether the commit was done.
+ * the write searches for its own id to find out whether the commit was done.
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
 /**
- * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files are
- * a list. As names of fields, their paths would have a meaning of their own. As JSON, they could exceed a document's 1 MB.
+ * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files
+ * are stored as a list. A map by path is not possible, because a dot in the name of a field has a special meaning. One JSON text
+ * could exceed a document's 1 MB.
  */
 export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 
@@ -120,7 +121,10 @@ export const blobDocument = reader<BlobDocument>(
   ),
 )
 
-/** `idOf` returns the id that the document must have. The reader returns undefined for a document of another program. */
+/**
+ * Makes a reader for one kind of document. `idOf` returns the id that the document must have. The reader returns undefined for a
+ * document of another program.
+ */
 function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   return (snapshot: DocumentSnapshot): T | undefined => {
     const data = snapshot.data()

@@ -5,11 +5,15 @@ import { busyError } from './firestore-error.ts'
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** The result of the action. Rejects with STORE_BUSY if its turn does not come within `waitMs`; the action then never runs. */
+  /**
+   * Waits for the turn of the action, and returns its result. Rejects with STORE_BUSY if the turn does not come within `waitMs`;
+   * the action then never runs.
+   */
   async take<T>(key: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // An action that gives up keeps its place until its turn. Otherwise the next action would not wait for the running one.
+    // An action that has given up keeps its place until its turn. Otherwise the next action would not wait for the action that is
+    // running.
     const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(key, mine))
     this.#last.set(key, mine)
     try {

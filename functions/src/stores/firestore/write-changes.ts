@@ -31,7 +31,10 @@ type WrittenChanges = {
   readonly writeId: string
 }
 
-/** Writes all changes of a transaction to a layer. Reads the sources of modules first: a transaction reads before it writes. */
+/**
+ * Writes all changes of a transaction to a layer. Reads the sources of modules first, because a transaction must read before it
+ * writes.
+ */
 export async function writeChanges(
   transaction: Transaction,
   layer: DocumentReference,
@@ -110,7 +113,7 @@ function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | M
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
-/** The documents of sources that a transaction changes. A source with an empty `keptBy` has to be removed. */
+/** The documents of sources that a transaction changes. A source whose `keptBy` becomes empty has to be removed. */
 async function changedBlobs(
   transaction: Transaction,
   layer: DocumentReference,

@@ -16,11 +16,11 @@ export const CHECKED_TEXT = `CASE
   ELSE ${CHANGED}
   END AS text`
 
-/** The text of a manifest, in the same way. */
+/** The text of a manifest, with the same check of its copies. */
 export const CHECKED_MANIFEST = `CASE
   WHEN NOT json_valid(text) OR day IS text ->> '$.day' THEN text ELSE ${CHANGED} END AS text`
 
-/** The lines of a copy of `audit.sqlite`, as an export has them. The file is not changed. */
+/** The lines of an export, read from a copy of `audit.sqlite`. The file is not changed. */
 export function* auditFileLines(path: string): Generator<string> {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

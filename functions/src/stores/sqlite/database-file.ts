@@ -5,37 +5,40 @@ import { placeFinished, UNFINISHED } from '../../write-whole-file.ts'
 import { isCut } from './file-headers.ts'
 import { isBusy, isDamaged, isFull, sqliteError, tablesVersion } from './transaction.ts'
 
-/** The marks of a database file of this service. */
+/** The properties of one kind of database file of this service. */
 export type DatabaseKind = {
-  /** The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own, so exchanged files are noticed. */
+  /**
+   * The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own id, so a file in the place
+   * of another one is noticed.
+   */
   readonly applicationId: number
-  /** The tables, indexes and triggers. */
+  /** The SQL that makes the tables, indexes and triggers. */
   readonly schema: string
-  /** The version of the schema. A file of an earlier one is refused. By default 1. */
+  /** The version of the schema, by default 1. A file of an earlier version is refused. */
   readonly version?: number
-  /** The settings of a connection. */
+  /** The SQL with the settings of a connection. */
   readonly settings: string
-  /** The tables whose pages are read at the start. Without them, the whole file is read. */
+  /** The tables whose pages are read at the start. If it is undefined, the whole file is read. */
   readonly checkedTables?: readonly string[]
 }
 
 /**
- * The file is not as this service left it. It is empty, cut off, damaged, another database, or of a newer version. The message is a
- * predicate, such as `is empty`. Thrown only at the start.
+ * The file cannot be used: it is empty, cut off, damaged, another database, or of a newer version. The message is a predicate,
+ * such as `is empty`. Thrown only at the start.
  */
 export class DatabaseFileError extends Error {}
 
-/** The file was written by an earlier version, whose tables this one does not read. Thrown only at the start. */
+/** The file was written by an earlier version, whose tables this version cannot read. Thrown only at the start. */
 export class OlderDatabaseError extends DatabaseFileError {}
 
 const IN_MEMORY = ':memory:'
-/** The ends of the names of the files that SQLite makes beside a database. */
+/** The suffixes of the files that SQLite makes beside a database. */
 const BESIDE = ['-wal', '-shm', '-journal'] as const
 
 /**
- * Opens a database file, or makes it if there is none. The file gets its name when it is whole. So a start that is killed leaves no
- * part of a file, and an empty file is never one of ours. The busy timeout is zero, because node:sqlite would block the event loop
- * while it waits for a lock. Throws a DatabaseFileError. A test passes `:memory:`.
+ * Opens a database file, or makes it if there is none. A new file is made under another name and renamed when it is complete. So
+ * a start that is killed leaves no incomplete file, and this service never makes an empty one. The busy timeout is zero, because
+ * node:sqlite would block the event loop while it waits for a lock. Throws a DatabaseFileError. Tests pass `:memory:`.
  */
 export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync {
   if (path === IN_MEMORY) return connected(path, kind)
@@ -46,7 +49,7 @@ export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync
   return connected(path, kind, check)
 }
 
-/** Opens a database. `check` comes before everything that changes the file. Without it, the database is new. */
+/** Opens a database. `check` runs before any change of the file. It is missing for a new database. */
 function connected(
   path: string,
   kind: DatabaseKind,
@@ -64,7 +67,7 @@ function connected(
   }
 }
 
-/** A connection to a database, which `prepare` has prepared. If that throws, the connection is closed. */
+/** Opens a connection to a database and calls `prepare` with it. If `prepare` throws, the connection is closed. */
 export function openWith(path: string, prepare: (database: DatabaseSync) => void): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
@@ -80,16 +83,16 @@ function makeFile(path: string, kind: DatabaseKind): void {
   const left = BESIDE.find((end) => existsSync(path + end))
   if (left) throw new DatabaseFileError(`is missing, and ${basename(path)}${left} is still there`)
   const unfinished = path + UNFINISHED
-  // A file that an earlier start has left because it was killed.
+  // Removes a file that an earlier start has left because it was killed.
   for (const end of ['', ...BESIDE]) rmSync(unfinished + end, { force: true })
-  // SQLite gives its other files the mode of the database.
+  // SQLite gives the files beside the database the mode of the database.
   closeSync(openSync(unfinished, 'wx', 0o600))
-  // To close the only connection is to move everything into the file and onto the disk.
+  // Closing the only connection moves the content of the log into the file and onto the disk.
   connected(unfinished, kind).close()
   placeFinished(path)
 }
 
-/** Makes the tables in a new file. Also writes if there is nothing to make: see `fillLog`. */
+/** Makes the tables in a new file. Also writes to a file that has its tables, for the reason in `fillLog`. */
 function writeTables(database: DatabaseSync, { applicationId, schema, version = 1 }: DatabaseKind): void {
   const isNew = tablesVersion(database) === 0
   const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version};`
@@ -97,7 +100,7 @@ function writeTables(database: DatabaseSync, { applicationId, schema, version = 
     database.exec(`BEGIN IMMEDIATE; ${isNew ? schema : ''} ${marks} COMMIT;`)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    // Another program may write, or the disk may be full. Only the tables of a new file must not be left out.
+    // Another program may write now, or the disk may be full. For an existing file this is no fault. A new file needs its tables.
     if (isNew || !(isBusy(error) || isFull(error))) throw error
   }
 }
@@ -108,7 +111,7 @@ function check(
 ): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
   const found = tablesVersion(database)
-  // Files of the first versions have no application id.
+  // The id is 0 in files of the first versions, which wrote no application id.
   if (id !== 0 && id !== applicationId)
     throw new DatabaseFileError('is the database of another program, or another file of this service')
   if (found > version) throw new DatabaseFileError('was written by a newer version of Toolrack')
@@ -125,20 +128,20 @@ function check(
 }
 
 /**
- * Writes the version of the tables once more. The write-ahead log of a running server is never empty because of this. So a log that is
- * empty at the next start was emptied by somebody else.
+ * Writes the version of the tables again. Because of this, the write-ahead log of a running server is never empty. If the log is
+ * empty at the next start, another program has emptied it.
  */
 export function fillLog(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${tablesVersion(database)}`)
 }
 
-/** The tables, indexes and triggers that a database has, such as `the table rules`. */
+/** The tables, indexes and triggers of a database, for example `the table rules`. */
 function objectsIn(database: DatabaseSync): ReadonlySet<string> {
   const rows = database.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all()
   return new Set(rows.map(({ type, name }) => `the ${String(type)} ${String(name)}`))
 }
 
-/** Those that the schema makes. */
+/** The tables, indexes and triggers that the schema makes. */
 function objectsOf(schema: string): ReadonlySet<string> {
   const database = new DatabaseSync(IN_MEMORY)
   try {

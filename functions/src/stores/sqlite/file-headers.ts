@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 
 /** The first two bytes of the application ids of all databases of this service: "TR". */
 const OURS = 0x54_52
-/** The length of the header of a database, and the places of its numbers (sqlite.org/fileformat2.html). */
+/** The length of the header of a database, and the positions of numbers in it (sqlite.org/fileformat2.html). */
 const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
 const PAGE_BYTES_AT = 16
@@ -10,26 +10,27 @@ const PAGES_AT = 28
 const APPLICATION_ID_AT = 68
 /** The smallest page of a database. */
 const PAGE_BYTES_MIN = 512
-/** The first bytes of a write-ahead log, but for the last bit. */
+/** The first bytes of a write-ahead log, without the last bit. */
 const LOG_MAGIC = 0x37_7f_06_82
 const LOG_HEADER_BYTES = 32
 
-/** True if the path is a database that a version of this service with application ids has opened before. */
+/** True if the path is a database that this service has opened before, in a version that writes application ids. */
 export function isMarked(path: string): boolean {
   const header = firstBytes(path, HEADER_BYTES)
   return header.length === HEADER_BYTES && header.readUInt16BE(APPLICATION_ID_AT) === OURS
 }
 
 /**
- * True if the end of a database is missing. SQLite takes a file that is shorter than a page for an empty database, and reads zeros where
- * less than a page is missing. A file with a log may have fewer pages than its header says, because the log has the rest.
+ * True if the end of a database is missing. SQLite takes a file that is shorter than a page for an empty database. If less than a
+ * page is missing, SQLite reads zeros. A file with a log may have fewer pages than its header says, because the log has the
+ * missing pages.
  */
 export function isCut(path: string): boolean {
   const bytes = statSync(path).size
   const header = firstBytes(path, HEADER_BYTES)
   if (bytes < PAGE_BYTES_MIN || header.length < HEADER_BYTES) return true
   const pageBytes = header.readUInt16BE(PAGE_BYTES_AT)
-  // SQLite refuses all other files itself.
+  // SQLite itself refuses files without a valid header.
   if (!header.toString('latin1').startsWith(MAGIC) || pageBytes < PAGE_BYTES_MIN) return false
   return bytes % pageBytes !== 0 || (bytes < header.readUInt32BE(PAGES_AT) * pageBytes && !hasLog(path))
 }
@@ -38,7 +39,7 @@ export function isCut(path: string): boolean {
 export function hasLog(path: string): boolean {
   let real: string
   try {
-    // SQLite puts the log beside the file to which a link leads.
+    // If the path is a link, SQLite puts the log beside the target of the link.
     real = realpathSync(path)
   } catch {
     return false
@@ -47,7 +48,7 @@ export function hasLog(path: string): boolean {
   return header.length === LOG_HEADER_BYTES && (header.readUInt32BE(0) & ~1) === LOG_MAGIC
 }
 
-/** Fewer bytes if the file is shorter or cannot be read. */
+/** The first bytes of a file. Fewer than `length` if the file is shorter or cannot be read. */
 function firstBytes(path: string, length: number): Buffer {
   let file: number | undefined
   try {

@@ -91,7 +91,7 @@ export const DEFINITION_BYTES = `${RECORD_BYTES} + coalesce(octet_length(text), 
 export const MODULE_BYTES = `${RECORD_BYTES} + octet_length(report) + octet_length(tools)`
 
 const DEFINITION_STORE: DatabaseKind = {
-  // "TRdf"
+  // The application id is "TRdf" in ASCII.
   applicationId: 0x54_52_64_66,
   schema: SCHEMA,
   version: 6,

@@ -2,9 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**
- * The documents of all collections. A new collection needs no new table. `place` is the value by which a document is listed. Bodies and
- * earlier versions are apart, because most reads do not need them. The number of a body gives the order in which bodies came, even if
- * the clock was set back. The triggers keep the sums of each owner and of each collection.
+ * The tables for the documents of all collections. A new collection needs no new table. `place` is the value by which documents
+ * are listed. Bodies and earlier versions are in separate tables, because most reads do not need them. The number of a body gives
+ * the order in which bodies were stored, even if the clock was set back. The triggers update the sums of each owner and of each
+ * collection.
  */
 const SCHEMA = `
   CREATE TABLE documents (
@@ -63,19 +64,19 @@ const SCHEMA = `
 `
 
 const GOVERNANCE: DatabaseKind = {
-  // "TRgv"
+  // The application id is "TRgv" in ASCII.
   applicationId: 0x54_52_67_76,
   schema: SCHEMA,
   version: 10,
-  // Arguments and results that are erased are overwritten in the file.
+  // With secure_delete, erased arguments and results are overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-  // Without the bodies, which can be hundreds of megabytes. Damage in them shows when they are read.
+  // The bodies are not checked, because they can have hundreds of megabytes. Damage in a body is found when it is read.
   checkedTables: ['documents', 'document_versions', 'document_sums', 'collection_sums'],
 }
 
 /**
- * Opens the database of what governs calls. A commit does not wait for the disk (WAL, synchronous NORMAL): a killed process loses
- * nothing, but a power cut may lose the last moments.
+ * Opens the database for the documents of all features. A commit does not wait for the disk (WAL, synchronous NORMAL). If the
+ * process is killed, nothing is lost. A power cut may lose the last commits.
  */
 export function openGovernance(path: string): DatabaseSync {
   return openDatabaseFile(path, GOVERNANCE)

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   erasedPlace,
-  LOOKED_AT_MAX,
+  RECORDS_READ_MAX,
   pageOf,
   placeOf,
   type AuditPage,
@@ -20,7 +20,10 @@ import { inTransaction, prepareAll, sqliteError } from './transaction.ts'
 import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
 import { DatabaseFileError, fillLog, openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
-/** A row in `opened` lets a transaction change records: that of an erasure, and that which removes whole days. */
+/**
+ * The tables of the audit trail. A row in `opened` lets the current transaction change records. Only two transactions use it: an
+ * erasure, and the removal of whole days.
+ */
 const SCHEMA = `
   CREATE TABLE writer (instance TEXT NOT NULL) STRICT;
   INSERT INTO writer VALUES ('local-' || lower(hex(randomblob(6))));
@@ -56,19 +59,19 @@ const SCHEMA = `
 `
 
 const AUDIT: DatabaseKind = {
-  // "TRau"
+  // The application id is "TRau" in ASCII.
   applicationId: 0x54_52_61_75,
   schema: SCHEMA,
-  // What is erased or removed is overwritten in the file.
+  // With secure_delete, erased and removed records are overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-  // Without the records, which can be gigabytes. Their hashes are verified after the start.
+  // The records are not checked, because they can have gigabytes. Their hashes are verified after the start.
   checkedTables: ['writer', 'manifests'],
 }
 
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
-  // Each step finds the next day or instance in the index. To go through all records would take long.
+  // Each recursion finds the next day or instance in the index. Reading all records would take long.
   days: `WITH RECURSIVE found(day) AS (SELECT min(day) FROM records UNION ALL
     SELECT (SELECT min(day) FROM records WHERE records.day > found.day) FROM found WHERE found.day < $before)
     SELECT day FROM found WHERE day < $before`,
@@ -96,12 +99,12 @@ const SQL = {
   shut: 'DELETE FROM opened',
 } as const
 
-/** After every place. */
+/** A text that sorts after every place. */
 const NO_END = '~'
 
 /**
- * The audit trail in a file of its own. A commit is in the journal of the file when `append` returns (WAL, synchronous NORMAL). A
- * killed process loses nothing, and a power cut may lose the last moments. Triggers refuse every change of a record.
+ * The audit trail in a separate database file. When `append` returns, the commit is in the write-ahead log (synchronous NORMAL).
+ * If the process is killed, nothing is lost. A power cut may lose the last commits. Triggers refuse every change of a record.
  */
 export class SqliteAuditStore implements AuditStore {
   readonly isImmediate = true
@@ -149,7 +152,7 @@ export class SqliteAuditStore implements AuditStore {
     await Promise.resolve()
     const end = before !== undefined && before < until ? before : until
     const isPicked = tool !== undefined || outcome !== undefined
-    const most = isPicked ? LOOKED_AT_MAX : limit + 1
+    const most = isPicked ? RECORDS_READ_MAX : limit + 1
     const { pageOfAll, pageOfUser } = this.#sql
     const rows = (
       uid === undefined ? pageOfAll.all(end, since, most) : pageOfUser.all(uid, end, since, most)
@@ -215,7 +218,7 @@ export class SqliteAuditStore implements AuditStore {
         this.#sql.empty.run(erasedPlace(place), text, day, instance, seq)
       }
     })
-    // The journal has the old content until it is emptied.
+    // The write-ahead log still has the old content, so it is emptied.
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     fillLog(this.#database)
   }
@@ -248,7 +251,10 @@ export class SqliteAuditStore implements AuditStore {
   }
 }
 
-/** The hash of a line. A damaged line has none; then the chain goes on with an empty text, and a verification names the line. */
+/**
+ * The hash of a line, or an empty text for a damaged line. The chain then goes on with the empty text, and a verification names
+ * the line.
+ */
 function hashIn(text: string): string {
   return partsOf(text)?.hash ?? ''
 }

@@ -16,7 +16,7 @@ export class SqliteDefinitionStore extends RecordStore {
   readonly #writer: SqliteLayerWriter
   readonly #busyWaitMs: number
 
-  /** `bytesMax` is the limit for all layers together. */
+  /** `bytesMax` is the most bytes of all layers together. */
   constructor(path: string, options: { busyWaitMs?: number; bytesMax?: number } = {}) {
     super()
     this.#database = openDatabase(path)

@@ -20,9 +20,9 @@ import {
 } from '../../documents/stored-document.ts'
 import { inTransactionWhenFree, prepareAll, sqliteError } from './transaction.ts'
 
-/** The most expired documents that one change erases, so that no change takes long. */
+/** The most expired documents that one change erases, so that each change takes little time. */
 const ERASED_AT_ONCE = 100
-/** The most milliseconds between two changes that erase. */
+/** The fewest milliseconds between two changes that erase expired documents. */
 const ERASE_MS = 1_000
 
 const ROW = 'number, documents.text, version, bytes, place, expires_at AS expiresAtMs'
@@ -36,7 +36,7 @@ const SQL = {
   add: `INSERT INTO documents (text, version, bytes, collection, owner, key, place, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   change: 'UPDATE documents SET text = ?, version = ?, bytes = ? WHERE number = ?',
-  // It writes indexes too, which the statement above does not.
+  // Unlike the statement `change`, this statement also updates indexes, so it takes more time.
   move: 'UPDATE documents SET place = ?, expires_at = ? WHERE number = ?',
   putBody: 'INSERT OR REPLACE INTO document_bodies (document, collection, owner, text) VALUES (?, ?, ?, ?)',
   dropBody: 'DELETE FROM document_bodies WHERE document = ?',
@@ -57,7 +57,7 @@ type Row = Omit<StoredDocument, 'body'> & { readonly number: number; readonly bo
 
 type ListedRow = Row & { readonly key: string }
 
-/** The row of a document that has expired is `before` for nothing, but it is in the table. */
+/** The row of a document, and the document before the change. An expired document still has a row, but `before` is undefined. */
 type Seen = { readonly row: Row | undefined; readonly before: StoredDocument | undefined }
 
 type Options = {
@@ -66,7 +66,7 @@ type Options = {
   readonly busyWaitMs?: number
 }
 
-/** The documents of all features in the embedded database, which `openGovernance` has opened. */
+/** The documents of all features in the embedded database that `openGovernance` opens. */
 export class SqliteDocuments implements Documents {
   readonly #database: DatabaseSync
   readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
@@ -146,9 +146,9 @@ export class SqliteDocuments implements Documents {
     )
   }
 
-  /** Erases at most once a second, unless there is more to erase. */
+  /** Erases expired documents at most once a second, unless there are more to erase. */
   #erase(nowMs: number): void {
-    // The clock may have been set back.
+    // The difference is negative if the clock was set back, so its absolute value counts.
     if (Math.abs(nowMs - this.#erasedAtMs) < ERASE_MS) return
     const { changes } = this.#statements.erase.run(nowMs)
     this.#erasedAtMs = Number(changes) < ERASED_AT_ONCE ? nowMs : -Infinity
@@ -207,7 +207,10 @@ export class SqliteDocuments implements Documents {
     return row.number
   }
 
-  /** Drops the oldest bodies of a collection that does so, the owner's first, until there is room for a new one. */
+  /**
+   * Makes room for a new body, if the collection drops its oldest bodies. Drops bodies of the owner first, and then of the owner
+   * with the most bytes.
+   */
   #makeRoom({ name, quota = {} }: Collection, owner: string, more: number): void {
     const { bytes: ownMax = Infinity, dropsOldest } = quota
     if (!dropsOldest) return

@@ -10,12 +10,12 @@ import type {
 import { openWith } from './database-file.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. The calls of an older file are not copied, because a call is kept for only a day. */
+/** The version of the tables. Calls in an older file are not copied, because a call is kept only for a day. */
 const SCHEMA_VERSION = 2
 
 /**
- * The calls in `logs` have the order of their pages, `at` and `id`, which is also the order in which they are removed. `text` is the
- * last column, so that a page of calls does not read what they printed.
+ * The tables of the logs. The calls are ordered by `at` and `id`. Pages have this order, and the oldest calls are removed first.
+ * `text` is the last column, so that reading a page of calls does not read their printed lines.
  */
 const SCHEMA = `
   CREATE TABLE logs (
@@ -53,10 +53,15 @@ const SCHEMA = `
   END;
 `
 
-/** Twice 64 KB, which was the longest journal in a measurement: a thousand times, one log was added or removed. */
+/**
+ * Twice the longest journal in a measurement, which had 64 KB. In the measurement, a log was added or removed a thousand times.
+ */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Gives the journal its final length: SQLite writes all pages of an overwritten row to the journal. Then frees these pages. */
+/**
+ * Gives the journal its final length. SQLite writes all pages of an overwritten row to the journal. Afterwards these pages are
+ * freed.
+ */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
@@ -81,7 +86,7 @@ const SQL = {
 
 type Row = { readonly facts: string; readonly text: string; readonly truncated: number }
 
-/** A text that is above every time. */
+/** A text that sorts after every time. */
 const AFTER_ALL = '~'
 
 /**

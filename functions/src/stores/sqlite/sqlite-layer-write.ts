@@ -16,7 +16,7 @@ import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 
 /** How many of the oldest versions the first read returns, if room is needed. Each further read returns twice as many. */
-const FIRST_LOOK = 2
+const FIRST_READ = 2
 
 /** Writes to the layers of the database, inside one transaction of the store. */
 export class SqliteLayerWriter {
@@ -50,7 +50,7 @@ export class SqliteLayerWriter {
     return result
   }
 
-  /** A definition, only with the versions that a write of this definition affects. */
+  /** A definition with only the versions that a write of this definition affects. */
   #partial(key: string, { name, text, revision }: DefinitionRecord): KeptName {
     const bytes = recordBytes(text)
     const surplus = this.#statements.surplusVersions.all(key, name, VERSIONS_KEPT - 1) as KeptVersion[]
@@ -74,7 +74,7 @@ export class SqliteLayerWriter {
     for (const age of AGES) {
       if (changes.isTooLarge(age))
         changes.consider(changes.partial.flatMap(({ kind, name }) => this.#kept(key, kind, name) ?? []))
-      for (let count = FIRST_LOOK; changes.isTooLarge(age); count *= 2) {
+      for (let count = FIRST_READ; changes.isTooLarge(age); count *= 2) {
         const reached = this.#consider(key, changes, age, count)
         changes.forget(age, reached)
         if (reached === Infinity) break
@@ -143,7 +143,10 @@ export class SqliteLayerWriter {
     for (const { revision } of forgotten) this.#statements.dropModuleVersion.run(key, name, revision)
   }
 
-  /** Removes past content while the store is too large: each time from the layer with the most past bytes, the oldest first. */
+  /**
+   * Removes past content while the store is too large. Each step removes the oldest past content of the layer with the most past
+   * bytes.
+   */
   #shrinkStore(): void {
     const { store, layerWithMostPast } = this.#statements
     for (;;) {
@@ -153,11 +156,11 @@ export class SqliteLayerWriter {
       const state = most && sqliteLayer(this.#statements, most.layer).state()
       const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
       if (!state || bytes <= presentBytes) return
-      // One step removes at most half of the layer's past bytes, because after it another layer may have the most past bytes.
+      // A step removes at most half of the layer's past bytes, because another layer may have the most past bytes after it.
       const step = Math.min(tooMany, Math.ceil((bytes - presentBytes) / 2))
       const changes = new LayerChanges(state, { bytesMax: bytes - step, deletedMax: Infinity })
       this.#apply(most.layer, changes)
-      // A wrong count must not cause an endless loop.
+      // If nothing was removed, the counts are wrong. Then the loop must end.
       if (changes.state.totals?.bytes === bytes) return
     }
   }

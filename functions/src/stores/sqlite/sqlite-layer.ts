@@ -17,7 +17,7 @@ import type { BlobRow, LayerRow, ModuleRow, ModuleVersionRow, Statements } from 
 
 /** The records of one layer in the database. Every method must be called inside a transaction of the store. */
 export interface SqliteLayer extends LayerRecords {
-  /** Undefined for a layer that was never written. */
+  /** The state of the layer. Undefined if the layer was never written. */
   state(): LayerState | undefined
   read(since: string | undefined): LayerRead
   definition(name: string): DefinitionRecord | undefined

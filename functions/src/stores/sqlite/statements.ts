@@ -7,7 +7,7 @@ import { prepareAll } from './transaction.ts'
 
 export type LayerRow = Omit<LayerState, 'totals'> & LayerTotals
 
-/** The sums over all layers. */
+/** The sums of all layers. */
 export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly layers: number }
 
 /** `tools` is a JSON array of names. */

@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a caller can react to. */
+/** The primary result codes of SQLite (https://www.sqlite.org/rescode.html) to which this program reacts. */
 const BUSY = 5
 const LOCKED = 6
 const CORRUPT = 11
@@ -12,7 +12,8 @@ const NOT_A_DATABASE = 26
 /** Runs `act` in one transaction. If `act` throws, the transaction is rolled back and the error is thrown again. */
 export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
   try {
-    // BEGIN is inside the `try`. So if an earlier fault has left a transaction open, it is ended and does not block later ones.
+    // BEGIN is inside the `try`. If an earlier fault has left a transaction open, BEGIN fails, and the open transaction is rolled
+    // back. So it does not block later transactions.
     database.exec(`BEGIN ${mode}`)
     const result = act()
     database.exec('COMMIT')
@@ -58,7 +59,7 @@ export function prepareAll<Name extends string>(
   return Object.fromEntries(prepared) as Record<Name, StatementSync>
 }
 
-/** The version of the tables, as the file says. 0 for a new file. */
+/** The version of the tables in the file. 0 for a new file. */
 export function tablesVersion(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }
@@ -81,7 +82,7 @@ export function isFull(error: unknown): boolean {
   return primaryOf(error) === FULL
 }
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+/** True for the errors SQLITE_CORRUPT and SQLITE_NOTADB. */
 export function isDamaged(error: unknown): boolean {
   const primary = primaryOf(error)
   return primary === CORRUPT || primary === NOT_A_DATABASE

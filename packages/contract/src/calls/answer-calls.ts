@@ -22,7 +22,8 @@ export function answerCalls(
     const { index, id, result: reported } = isJsonObject(item) ? item : {}
     const call = byIndex.get(index)
     if (!call) return { fault: `has an item ${at} without the index of a call` }
-    // Items of the answer to a dispatch can be sent unchanged. They have the id too, and null if the call is pending.
+    // A caller may send the items of the answer to a dispatch back unchanged. Such items have an `id` too, and the result null if
+    // the call is pending.
     if (reported === null) continue
     if (found.has(index)) return { fault: `has two results for the call with the index ${call.index}` }
     if (id !== undefined && id !== (call.id ?? null))
@@ -46,7 +47,7 @@ function resultIn(reported: unknown): ToolResult<unknown> | undefined {
   if (!isJsonObject(reported)) return undefined
   const { resultType, textResultForLlm, encoded } = reported
   if (resultType === undefined) return typeof encoded === 'string' ? toolResult(encoded) : undefined
-  // A failure may come without `error`, which some vendors' messages have.
+  // A failure may be sent without `error`, because the messages of some vendors have no such field.
   const whole: unknown = { error: textResultForLlm, ...reported }
   return isToolResult(whole) ? whole : undefined
 }

@@ -5,14 +5,14 @@ import type { ToolResult } from '../tool-result.ts'
 export type ToolCall = {
   /** The index of the call among all items that were sent. */
   readonly index: number
-  /** Pairs the call with its answer. Only Gemini allows calls without an id. */
+  /** The id that pairs the call with its answer. Only Gemini allows calls without an id. */
   readonly id: string | undefined
   readonly name: string
   /** The arguments as the vendor sends them: a JSON text, or an object. */
   readonly arguments: { readonly text: string } | { readonly value: JsonValue }
   /** The item that the call was read from. */
   readonly item: JsonObject
-  /** `nullMeansOmitted` of the call's format. */
+  /** The `nullMeansOmitted` of the call's format. */
   readonly nullMeansOmitted: boolean
 }
 
@@ -27,13 +27,13 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
-  /** The dialect in which the vendor takes tools, if a format belongs to one. */
+  /** The dialect in which the vendor accepts tools. Undefined for a format without a dialect. */
   readonly dialect?: string
-  /** The key of a message that holds the list of items, or the only item, such as `tool_calls`. */
+  /** The key in a message for the list of items, or for the only item, such as `tool_calls`. */
   readonly itemsKey: string
   /** The key of a second list of items in the same message. Its items follow those of `itemsKey`. */
   readonly moreItemsKey?: string
-  /** Other keys of the same message that can hold calls. They are read only if `itemsKey` has no item. */
+  /** Other keys of the same message that may have calls. They are read only if `itemsKey` has no item. */
   readonly otherKeys?: readonly string[]
   /** True for an item that is a call in this format, even if the call is malformed. */
   readonly isCall: (item: JsonObject) => boolean

@@ -2,13 +2,16 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
 import { itemsIn, looksLikeCall, type CallsFault } from './call-items.ts'
 
-/** The largest number of calls in one request to the service, which bounds its work and its results. The client sends more in turns. */
+/**
+ * The largest number of calls in one request to the service. It limits the work and the results of a request. The client sends
+ * more calls in several requests.
+ */
 export const CALLS_MAX = 64
 
 /** The largest number of characters in a call's id. The ids of all vendors are far shorter. */
 const ID_LENGTH_MAX = 512
 
-/** The calls in a model's answer before they are read. All calls have the same format. */
+/** The calls in a model's answer that are found but not yet read. All calls have the same format. */
 export type FoundCalls<Name extends string = string> = {
   /** Undefined if there is no call. */
   readonly format: CallFormat<Name> | undefined
@@ -22,7 +25,7 @@ export type ReadCalls<Name extends string = string> = {
   readonly calls: readonly ToolCall[]
 }
 
-/** Finds the calls in a model's answer: a list of items, or the message that holds the list. */
+/** Finds the calls in a model's answer. The answer is a list of items, or a message that contains the list. */
 export function findCalls<Name extends string>(
   body: JsonValue,
   formats: readonly CallFormat<Name>[],

@@ -16,7 +16,7 @@ export type Conversion = (typeof CONVERSIONS)[number]
 
 /** Why a definition cannot be sent in a dialect, or can be sent only without strict mode. */
 export type DialectFault = {
-  /** JSON Pointer into the definition. */
+  /** The place of the fault in the definition, as a JSON Pointer. */
   readonly pointer: string
   /** A sentence for the author of the definition. */
   readonly reason: string
@@ -35,7 +35,7 @@ export type ObjectSchema = {
   readonly required: string[]
 }
 
-/** How a definition becomes a tool of a vendor. */
+/** The rules by which a definition becomes a tool of a vendor. */
 export type ToolRules<Tool> = {
   /**
    * Converts a schema for the vendor. Returns the same object if the vendor accepts the schema unchanged. Throws
@@ -53,7 +53,7 @@ export type ToolParts = {
   readonly definition: ToolDefinition
 }
 
-/** A vendor's own search: the model sees a deferred tool only when the vendor's search tool has found it. */
+/** How a vendor's own search works: the model sees a deferred tool only after the vendor's search tool has found it. */
 export type Deferral = {
   /** The element of the list that is the vendor's search tool. */
   readonly searchTool: JsonObject
@@ -68,9 +68,11 @@ export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly usesAliases: boolean
   /** True if a list in this dialect can have the envelope `items`. */
   readonly allowsItems: boolean
-  /** The key of the declarations in a tool, if one tool has all declarations. Undefined if each declaration is a tool. */
+  /**
+   * The key of the declarations in a tool, if a single tool contains all declarations. Undefined if each declaration is a tool.
+   */
   readonly declarationsKey?: string
-  /** How the vendor searches deferred tools itself. Undefined if it cannot. */
+  /** How the vendor itself searches deferred tools. Undefined if the vendor has no search. */
   readonly deferral?: Deferral
   /** The rules for a definition that the rules above refuse. The conversion is then `non-strict`. */
   readonly fallback?: ToolRules<Tool>
@@ -82,7 +84,7 @@ export function nameIn({ usesAliases }: DialectRules, name: string): string {
 }
 
 /**
- * Converts a definition to a dialect. If that is impossible, returns where and why. A rewritten schema allows the same
+ * Converts a definition to a dialect. If that is impossible, returns the place and the reason. A rewritten schema allows the same
  * arguments as the original. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
  */
 export function inDialect<Tool extends object>(
@@ -92,7 +94,7 @@ export function inDialect<Tool extends object>(
   return inDialectAs(nameIn(rules, definition.function.name), definition, rules)
 }
 
-/** `inDialect` with a name that the caller has made. The client makes aliases with WebCrypto. */
+/** Does the same as `inDialect`, with a name that the caller has made. The client makes aliases with WebCrypto. */
 export function inDialectAs<Tool extends object>(
   name: string,
   definition: ToolDefinition,

@@ -5,7 +5,7 @@ import type { SchemaPath } from '../schema-keywords.ts'
 /** The largest number of JSON characters that inlining may add. A small schema can refer many times to a large one. */
 const ADDED_MAX = 128 * 1024
 
-/** Keywords that refuse the same values, whatever other keywords are in the same schema. */
+/** Keywords that refuse the same values, independent of the other keywords in the schema. */
 const INDEPENDENT = new Set(
   [
     ['type', 'enum', 'const', 'required', 'format', 'pattern', 'minLength', 'maxLength'],
@@ -15,9 +15,9 @@ const INDEPENDENT = new Set(
 )
 
 /**
- * Replaces each local `$ref` by the schema that it refers to, and removes the definitions. Returns the same object if there
- * is neither. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined with the referenced
- * schema, and if the schema would become too large.
+ * Replaces each local `$ref` by the schema that it refers to, and removes the definitions. Returns the same object if the schema
+ * has no `$ref` and no definitions. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined with the
+ * referenced schema, and if the schema would become too large.
  */
 export function inlineRefs(root: JsonObject): JsonObject {
   let added = 0

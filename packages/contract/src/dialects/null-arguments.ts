@@ -33,7 +33,7 @@ export function withNull(schema: JsonObject): JsonObject {
  * required, is not declared, or allows null. Returns the same object if nothing is removed.
  */
 export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
-  // A list can have many values of the same schema, of which each part is looked at once.
+  // Each part of the schema is read once, because a list can have many values with the same schema.
   const mayBeNull = once((schema: JsonValue) => allowsNull(schema, parameters))
   const resolved = once((schema: JsonObject) => {
     const { $ref: ref } = schema
@@ -67,7 +67,7 @@ export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): 
   return cleanObject(args, parameters)
 }
 
-/** The function, which is called once for each schema. */
+/** Returns a function that calls `find` only once for each schema. */
 function once<Schema, Found>(find: (schema: Schema) => Found): (schema: Schema) => Found {
   const known = new Map<Schema, Found>()
   return (schema) => {

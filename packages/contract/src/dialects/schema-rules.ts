@@ -28,7 +28,7 @@ export function arraysWithItems(schema: JsonObject): JsonObject {
   return needsItems ? { ...below, items: {} } : below
 }
 
-/** Throws SchemaError if the root has one of these keywords. */
+/** Throws SchemaError if the root of the schema has one of these keywords. */
 export function refuseAtRoot(schema: JsonObject, keywords: readonly string[]): void {
   const found = keywords.find((keyword) => schema[keyword] !== undefined)
   if (found !== undefined)
@@ -77,7 +77,7 @@ function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject
   if (!isJsonArray(items)) return schema
   return {
     ...rest,
-    // 2020-12 does not allow an empty list.
+    // JSON Schema 2020-12 does not allow an empty list.
     ...(items.length > 0 && { prefixItems: items }),
     ...(additionalItems !== undefined && { items: additionalItems }),
   }

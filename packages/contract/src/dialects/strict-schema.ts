@@ -3,8 +3,8 @@ import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } fr
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**
- * The keywords that OpenAI documents for strict schemas, and those that OpenAI's SDK accepts. OpenAI also documents the
- * formats and limits below. The API may refuse the whole request if a schema has anything else.
+ * The keywords that strict schemas may have: those that OpenAI documents, and those that OpenAI's SDK accepts. OpenAI also
+ * documents the formats and limits below. If a schema has anything else, the API may refuse the whole request.
  */
 const KEYWORDS = new Set(
   [
@@ -15,7 +15,7 @@ const KEYWORDS = new Set(
   ].flat(),
 )
 const FORMAT = /^(?:date|date-time|time|duration|email|hostname|ipv4|ipv6|uuid)$/
-/** Matches patterns without look-around, named groups, flags and back references. */
+/** Matches patterns that have no look-around, named groups, flags or back references. */
 const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
 /** The largest depth of nested schemas, as OpenAI documents it. The root is level 1. */
 const LEVELS_MAX = 10

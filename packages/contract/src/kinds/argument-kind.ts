@@ -15,24 +15,26 @@ export const ARGUMENT_KINDS = [
 export type ArgumentKind = (typeof ARGUMENT_KINDS)[number]
 
 /**
- * One way in which a handler may read a text: as a value of a kind, after an edit that its type makes.
+ * One way in which a handler may read a text: as a value of `kind`, after the edit that the handler's type makes. Two kinds are
+ * special:
  *
- * - `other`: code of the module reads it, or may read it. It is compared as it comes, and never matches `allow`.
- * - `value`: the handler gets no text, but a number, a time or the like. It matches `deny` and `ask`, and never `allow`.
+ * - `other`: code of the module reads the text, or may read it. The text is compared unchanged, and never matches `allow`.
+ * - `value`: the handler gets no text, but for example a number or a time. The argument matches `deny` and `ask`, and never
+ *   `allow`.
  */
 export type Reading = {
   readonly kind: ArgumentKind | 'value'
   readonly edit?: TextEdit
-  /** True if only the name of the argument says that it is a path. */
+  /** True if the argument counts as a path only because of its name. */
   readonly isByName?: true
 }
 
-/** The kind of a reading as it is shown. */
+/** The kind of a reading in answers and messages. */
 export function shownKind({ kind }: Reading): ArgumentKind {
   return kind === 'value' ? 'other' : kind
 }
 
-/** The kinds of an argument as they are shown, the strictest first. An argument that takes no text is `other`. */
+/** The kinds of an argument in answers and messages, the strictest first. An argument that takes no text is `other`. */
 export function shownKinds(readings: readonly Reading[]): readonly ArgumentKind[] {
   const kinds = new Set(readings.map(shownKind))
   const strictestFirst = ['other' as const, ...ARGUMENT_KINDS]

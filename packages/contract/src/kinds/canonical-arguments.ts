@@ -3,16 +3,16 @@ import { shownKind, type ArgumentKind, type Reading } from './argument-kind.ts'
 import { readText } from './read-text.ts'
 import type { ToolReadings } from './tool-readings.ts'
 
-/** An argument whose text has no canonical spelling, and the kind that it should be of. */
+/** An argument whose text has no canonical spelling, and the kind that the text should have. */
 export type UnreadArgument = { readonly name: string; readonly kind: ArgumentKind }
 
-/** The kinds whose texts a handler always gets as they come. */
+/** The kinds whose texts a handler always gets unchanged. */
 const AS_THEY_COME: ReadonlySet<Reading['kind']> = new Set(['text', 'command', 'other', 'value'])
 
 /**
- * The arguments with the canonical spelling of each text that has one, which is what the handler gets. It is the same object if all
- * texts have it already. A text that may be read in ways that disagree stays as it is. `unread` names each text that no kind of its
- * argument takes. Such a text stays too.
+ * Gives each text its canonical spelling, so that the handler gets this spelling. `args` is the same object if no text changes. A
+ * text stays unchanged if it may be read in several ways whose spellings differ. A text that does not fit any kind of its
+ * argument also stays. `unread` names the argument of each such text.
  */
 export function canonicalArguments(
   readings: ToolReadings,
@@ -35,13 +35,16 @@ function isAsItComes({ kind, edit }: Reading): boolean {
   return edit === undefined && AS_THEY_COME.has(kind)
 }
 
-/** How often a text may have to be read again: a path without `..` may begin with white space that is cut off. */
+/** How often a text may be read again. One case is a path without `..` that begins with white space, which is then cut off. */
 const TURNS_MAX = 8
 
-/** A text that begins so under the name of a path is also the address of something, such as `s3://bucket/key`. */
+/** Matches an address, such as `s3://bucket/key`. An argument with the name of a path may have an address too. */
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i
 
-/** Undefined if the text is read in none of these ways, or none of them is certain. The text itself if they disagree. */
+/**
+ * The canonical spelling of a text. Undefined if none of these ways can read the text, or no reading is certain. The same text if
+ * the spellings differ.
+ */
 function canonicalText(ways: readonly Reading[], text: string): string | undefined {
   if (ways.some(({ isByName }) => isByName) && ADDRESS.test(text)) return text
   let canonical = text
@@ -53,7 +56,7 @@ function canonicalText(ways: readonly Reading[], text: string): string | undefin
       !read.includes('unclear') && !ways.some(({ kind }) => kind === 'other' || kind === 'value')
     if (!isCertain || texts.size > 1) return text
     const [next = text] = texts
-    // Ways that do not read the text may read its canonical spelling, and make another text of it. So it is read again.
+    // A way that cannot read the text may be able to read its canonical spelling, with another result. So the text is read again.
     if (next === canonical) return canonical
     canonical = next
   }

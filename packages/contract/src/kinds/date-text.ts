@@ -1,6 +1,6 @@
 import { spelled, type Canonical } from './canonical.ts'
 
-/** A time in the calendar, without a zone. */
+/** A date and a time of day, without a time zone. */
 export type CalendarTime = {
   readonly year: number
   readonly month: number
@@ -11,10 +11,12 @@ export type CalendarTime = {
 }
 
 const DAY_SECONDS = 86_400
-/** Above this many seconds since 1970, pydantic takes a number for milliseconds. */
+/** Above this number of seconds since 1970, pydantic reads a number as milliseconds. */
 const MILLIS_ABOVE = 20_000_000_000n
 
-/** `YYYY-MM-DD`, also from a whole number of seconds or milliseconds since 1970 at the start of a day. */
+/**
+ * Spells a date as `YYYY-MM-DD`. Also reads a whole number of seconds or milliseconds since 1970, if it is the start of a day.
+ */
 export function canonicalDate(text: string): Canonical {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
   if (year !== undefined) {
@@ -28,24 +30,24 @@ export function canonicalDate(text: string): Canonical {
   return date === undefined ? 'none' : spelled(date.slice(0, 10))
 }
 
-/** Undefined for milliseconds that are no whole seconds. */
+/** The number of seconds in a count of seconds or milliseconds. Undefined for milliseconds that are not whole seconds. */
 function secondsIn(count: bigint): number | undefined {
   if (count <= MILLIS_ABOVE && count >= -MILLIS_ABOVE) return Number(count)
   return count % 1_000n === 0n ? Number(count / 1_000n) : undefined
 }
 
-/** Seconds since 1970 in UTC. Undefined if the calendar has no such time. Years have four digits and begin with 1. */
+/** Converts a time to seconds since 1970, in UTC. Undefined if the calendar has no such time. The year 0 is not allowed. */
 export function epochSeconds(time: CalendarTime): number | undefined {
   const { year, month, day, hour, minute, second } = time
   if (year === 0 || hour > 23 || minute > 59 || second > 59) return undefined
   const date = new Date(0)
-  // Years below 100 would mean years of the last century.
+  // Date.UTC would read years below 100 as years of the last century.
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
   return date.getTime() / 1_000 + hour * 3_600 + minute * 60 + second
 }
 
-/** `YYYY-MM-DDTHH:MM:SS` in UTC. Undefined beyond the years 1 to 9999. */
+/** Spells a time as `YYYY-MM-DDTHH:MM:SS` in UTC. Undefined outside of the years 1 to 9999. */
 export function dateTimeText(seconds: number): string | undefined {
   const date = new Date(seconds * 1_000)
   const year = date.getUTCFullYear()

@@ -1,25 +1,26 @@
 import { spelled, type Canonical } from './canonical.ts'
 import { dateTimeText, epochSeconds } from './date-text.ts'
 
-/** A longer text is not read. Nobody writes that many digits of a second. */
+/** The most UTF-16 code units of a text that is read. No real date-time is longer. */
 const LENGTH_MAX = 128
 
 const TEXT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])(\d\d):?(\d\d))?$/
 
-/** A number of seconds or milliseconds since 1970. */
+/** Matches a number of seconds or milliseconds since 1970. */
 const COUNT = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)$/
 
-/** A number with an exponent, which readers take for one of seconds too, or a text that begins as a date-time does. */
+/** Matches texts that some readers accept too: a number of seconds with an exponent, and a text that begins like a date-time. */
 const NEARLY = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)e[+-]?\d+$|\d{4}-\d\d-\d\d.)/i
 
-/** Above this many, a number counts milliseconds. Above the second number a fraction is not exact in a float. */
+/** Above MILLIS_ABOVE, a number counts milliseconds. Above EXACT_BELOW, a float cannot represent a fraction exactly. */
 const MILLIS_ABOVE = 20_000_000_000
 const EXACT_BELOW = 4_000_000_000
 
 /**
- * RFC 3339 in UTC, with `Z`, and a fraction of at most six digits without zeros at its end. A text without a zone is another value
- * than one with a zone: it keeps its form without a zone. Also from a number of seconds or milliseconds since 1970.
+ * Spells a date-time as in RFC 3339 in UTC, with `Z`, and with at most six digits of a fraction without zeros at the end. A text
+ * without a zone has another meaning than a text with a zone, so it stays without a zone. Also reads a number of seconds or
+ * milliseconds since 1970.
  */
 export function canonicalDateTime(text: string): Canonical {
   if (text.length > LENGTH_MAX) return /^[\d+.-]/.test(text) ? 'unclear' : 'none'

@@ -1,21 +1,21 @@
 import { spelled, type Canonical } from './canonical.ts'
 import { withoutEdges } from './text-edit.ts'
 
-/** The most digits of a canonical decimal. `1e999999999` is a text of 11 characters. */
+/** The most digits of a canonical decimal. Without the limit, the text `1e999999999` would have a billion digits. */
 export const DECIMAL_DIGITS_MAX = 1_000
-/** The most characters of a number, which bounds the work. A longer text is refused. */
+/** The most characters of a number. The limit bounds the work. A longer text is refused. */
 const LENGTH_MAX = 4_096
 
 /** The white space that Python removes from the ends of a number. */
 // oxlint-disable-next-line no-control-regex -- Python takes some control characters for white space.
 const EDGE = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
-/** No two parts can take the same character, so a long text is compared once. */
+/** Matches a number. No two parts of the pattern can match the same character, so the time is linear in the text. */
 const NUMBER = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?$/i
 
 /**
- * A decimal without exponent, plus sign and needless zeros. It is made from any spelling that Python reads, also with white space
- * around it, underscores, an exponent or the digits of other scripts. Infinity and NaN have no canonical spelling.
+ * Spells a decimal without exponent, plus sign and unnecessary zeros. Reads every spelling that Python reads, also with white
+ * space around it, underscores, an exponent, or the digits of other scripts. Infinity and NaN have no canonical spelling.
  */
 export function canonicalDecimal(text: string): Canonical {
   if (text.length > LENGTH_MAX) return 'unclear'
@@ -30,7 +30,7 @@ export function canonicalDecimal(text: string): Canonical {
   return spelled(sign === '-' && magnitude !== '0' ? `-${magnitude}` : magnitude)
 }
 
-/** Undefined if the number has too many digits. */
+/** The digits with the decimal point moved by `exponent`. Undefined if the number has too many digits. */
 function shifted(whole: string, fraction: string, exponent: number): string | undefined {
   const digits = whole + fraction
   const first = digits.search(/[1-9]/)
@@ -44,14 +44,17 @@ function shifted(whole: string, fraction: string, exponent: number): string | un
   return rest === '' ? integer : `${integer}.${rest}`
 }
 
-/** A pattern would look for the end of the text at each run of zeros. */
+/**
+ * Removes the zeros at the end with a loop. A pattern would search for the end of the text from each run of zeros, which takes
+ * quadratic time.
+ */
 function withoutZerosAtEnd(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end -= 1
   return digits.slice(0, end)
 }
 
-/** The digits that were asked for. Unicode has fewer than 1,000. */
+/** The ASCII digits of digits in other scripts, as far as they were needed. Unicode has fewer than 1,000 digits. */
 const ASCII = new Map<string, string>()
 
 function asciiDigit(digit: string): string {
@@ -61,7 +64,10 @@ function asciiDigit(digit: string): string {
   return known
 }
 
-/** The digits of each script stand in a row from zero to nine, and these rows may follow each other. */
+/**
+ * The value of a digit in another script. The digits of each script are in a row from zero to nine, and several rows may follow
+ * each other.
+ */
 function placeInRow(digit: string): string {
   const code = digit.codePointAt(0) ?? 0
   let start = code

@@ -1,6 +1,6 @@
 /**
- * A path without `.`, empty segments and `..`, as POSIX reads it without links: `src/../etc` is `etc`. A relative path that
- * leaves its folder keeps its leading `..`. The empty path is `.`.
+ * Removes `.`, empty segments and `..` from a path, as POSIX reads a path without links: `src/../etc` becomes `etc`. A relative
+ * path that leaves its folder keeps its leading `..`. The empty path becomes `.`.
  */
 export function normalisedPath(path: string): string {
   const kept: string[] = []

@@ -21,7 +21,7 @@ const CANONICAL: Readonly<Record<Reading['kind'], (text: string) => Canonical>> 
   value: spelled,
 }
 
-/** What a handler that reads a text in this way makes of it, in its canonical spelling. */
+/** The canonical spelling of a text, as a handler with this reading gets it. */
 export function readText({ kind, edit }: Reading, text: string): Canonical {
   const cut = edit === undefined ? spelled(text) : edited(edit, text)
   return typeof cut === 'string' ? cut : CANONICAL[kind](cut.text)

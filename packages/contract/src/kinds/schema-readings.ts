@@ -2,21 +2,21 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../j
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 import type { ArgumentKind } from './argument-kind.ts'
 
-/** What a schema says of the texts that it allows. */
+/** The facts about an argument's texts that a schema states. */
 export type TextFacts = {
-  /** The kinds that a `format` names. */
+  /** The kinds that the schema names by a `format`. */
   readonly kinds: ReadonlySet<ArgumentKind>
   /** True if the schema allows a text whose kind is not named by any `format`. */
   readonly isPlain: boolean
-  /** True if the text may be one of a list, of which no other spelling is allowed. */
+  /** True if the text may be one of a list (`enum` or `const`), in exactly the listed spelling. */
   readonly isListed: boolean
-  /** True if a `format` says that a plain text is something else than the kinds. */
+  /** True if a plain text has a `format` that belongs to none of the kinds. */
   readonly hasOtherFormat: boolean
-  /** True if the schema is not followed to its end, because of its size or a reference whose target is not known. */
+  /** True if the schema was not read completely, because it is too large or a reference has an unknown target. */
   readonly isUnknown: boolean
 }
 
-/** A schema that says nothing of texts. */
+/** The facts of a schema that states nothing about texts. */
 export const ANY_TEXT: TextFacts = facts({ isPlain: true })
 const NO_TEXT: TextFacts = facts({})
 const UNKNOWN: TextFacts = facts({ isPlain: true, isUnknown: true })
@@ -38,16 +38,16 @@ const FORMATS: ReadonlyMap<JsonValue | undefined, ArgumentKind> = new Map<JsonVa
 /** References that are not followed. */
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
-/** The most schemas that are looked at for all arguments of one tool. What is left then is not known. */
+/** The most schemas that are read for all arguments of one tool. Facts that need more are unknown. */
 const VISITS_MAX = 20_000
 
 type Own = (schema: JsonObject) => TextFacts
 
-/** Reads what the schema of a tool's parameters says of the texts of each argument. */
+/** Reads from the schema of a tool's parameters the facts about the texts of each argument. */
 export class SchemaReader {
   readonly #root: JsonObject
   readonly #names = new Set<string>()
-  /** The targets of references. To read a reference takes as long as it is. */
+  /** The targets of references. They are kept, because reading a reference takes time that grows with its length. */
   readonly #targets = new Map<JsonValue, JsonObject | undefined>()
   #visitsLeft = VISITS_MAX
 
@@ -60,7 +60,7 @@ export class SchemaReader {
     })
   }
 
-  /** Every argument that the schema names, also where only a part of it applies. */
+  /** All arguments that the schema names, even in a part that applies only sometimes. */
   get names(): ReadonlySet<string> {
     return this.#names
   }
@@ -70,12 +70,15 @@ export class SchemaReader {
     return this.#followed(this.#root, (schema) => this.#property(schema, name)) ?? ANY_TEXT
   }
 
-  /** The readings of an argument that the schema does not name. */
+  /** The facts about an argument that the schema does not name. */
   get factsOfOthers(): TextFacts {
     return this.#followed(this.#root, (schema) => this.#unnamed(schema)) ?? ANY_TEXT
   }
 
-  /** Undefined for a schema that contains this one already. It would add nothing. */
+  /**
+   * The facts of a schema and of all schemas that apply to the same value. Undefined if `inside` already contains the schema,
+   * which then adds nothing.
+   */
   #followed(schema: JsonValue, own: Own, inside = new Set<JsonObject>()): TextFacts | undefined {
     if (schema === false) return NO_TEXT
     if (!isJsonObject(schema)) return ANY_TEXT
@@ -85,14 +88,14 @@ export class SchemaReader {
     inside.add(schema)
     const parts = [own(schema), ...this.#applied(schema, (below) => this.#followed(below, own, inside))]
     inside.delete(schema)
-    // A reference back to a schema that contains this one, with nothing beside it, adds nothing either.
+    // If a schema is only a reference back to a schema that contains it, it adds nothing either.
     const isBack =
       parts.some((part) => part === undefined) &&
       parts.every((part) => part === undefined || saysNothing(part))
     return isBack ? undefined : allOf(parts)
   }
 
-  /** What the schemas in a schema say that apply to the same value. */
+  /** The facts of the schemas in a schema that apply to the same value. */
   #applied(schema: JsonObject, follow: (below: JsonValue) => TextFacts | undefined) {
     const { $ref, allOf: all, if: condition, then = true, else: otherwise = true } = schema
     const found = listOf(all).map(follow)
@@ -119,7 +122,7 @@ export class SchemaReader {
     const { properties, patternProperties } = schema
     if (!isJsonObject(properties) || !Object.hasOwn(properties, name)) return this.#unnamed(schema)
     const own = this.#value(properties[name] ?? true)
-    // Patterns run on another engine, so it is not known here whether the name fits them.
+    // A pattern may match the name or not, because patterns run only in the RE2 engine. So both cases are allowed.
     const patterns = membersOf(patternProperties).map((below) => oneOf([ANY_TEXT, this.#value(below)]))
     return allOf([own, ...patterns]) ?? ANY_TEXT
   }
@@ -134,7 +137,7 @@ export class SchemaReader {
   }
 }
 
-/** What the keywords of one schema say, without the schemas in it. */
+/** The facts from the keywords of one schema, without the schemas in it. */
 function ofKeywords(schema: JsonObject): TextFacts {
   const types = typesOf(schema)
   if (types.length > 0 && !types.includes('string')) return NO_TEXT
@@ -151,7 +154,7 @@ function ofKeywords(schema: JsonObject): TextFacts {
   })
 }
 
-/** The facts about a text to which all of these apply. */
+/** The facts about a text to which all of these facts apply. */
 function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   if (known.some(isNoText)) return NO_TEXT
@@ -161,7 +164,7 @@ function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined
   )
 }
 
-/** The facts about a text to which one of these applies. */
+/** The facts about a text to which one of these facts applies. */
 function oneOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   return joined(

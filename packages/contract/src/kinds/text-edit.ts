@@ -1,10 +1,10 @@
 import { spelled, type Canonical } from './canonical.ts'
 
-/** What a handler's type does to a text before the handler gets it, without code of the module. */
+/** The changes that a handler's type makes to a text before the handler gets it. No code of the module runs for them. */
 export const TEXT_EDITS = ['strip', 'lower', 'upper', 'strip-lower', 'strip-upper', 'base64'] as const
 export type TextEdit = (typeof TEXT_EDITS)[number]
 
-/** White space as Unicode has it, which is what pydantic strips. */
+/** White space as Unicode defines it. pydantic strips this white space. */
 const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
 export function edited(edit: TextEdit, text: string): Canonical {
@@ -19,8 +19,8 @@ export function isSpace(character: string): boolean {
 }
 
 /**
- * A text without the characters of a pattern at its ends. A regular expression for the end would read each run of these characters
- * to its end.
+ * Removes the characters that match a pattern from both ends of a text. A regular expression for the end would read each run of
+ * these characters to its end, which takes quadratic time.
  */
 export function withoutEdges(text: string, edge: RegExp): string {
   let start = 0
@@ -30,7 +30,10 @@ export function withoutEdges(text: string, edge: RegExp): string {
   return text.slice(start, end)
 }
 
-/** The alphabet of RFC 4648, section 4, with its padding. Readers also take that of URLs, and no padding. */
+/**
+ * Spells base64 with the alphabet and the padding of RFC 4648, section 4. Also reads the alphabet for URLs, and texts without
+ * padding.
+ */
 function canonicalBase64(text: string): Canonical {
   if (!/^[\w+/-]*={0,2}$/.test(text)) return 'unclear'
   const digits = text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')

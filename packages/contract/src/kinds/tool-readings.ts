@@ -5,7 +5,7 @@ import { ARGUMENT_KINDS, type Reading } from './argument-kind.ts'
 import { ANY_TEXT, SchemaReader, type TextFacts } from './schema-readings.ts'
 import { TEXT_EDITS } from './text-edit.ts'
 
-/** What is known of a tool beside its name. `parameters` is its schema. */
+/** The facts about a tool besides its name. `parameters` is its schema. */
 export type ReadTool = {
   readonly classes: readonly ToolClass[]
   readonly parameters: JsonObject
@@ -13,14 +13,14 @@ export type ReadTool = {
 }
 
 /**
- * How the handler of a tool may read a text in each of its arguments. An argument without any reading takes no text. What is asked
- * for is read from the schema once.
+ * Tells how the handler of a tool may read a text in each of its arguments. An argument without a reading takes no text. The
+ * readings of an argument are made from the schema once.
  */
 export class ToolReadings {
   readonly #known = new Map<string, readonly Reading[]>()
   readonly #reported: (name: string) => Reports
   readonly #runsCode: boolean
-  /** Undefined when all of it has been read. */
+  /** Reads the schema. Undefined after the whole schema has been read. */
   #schema: SchemaReader | undefined
   #others: TextFacts | undefined
 
@@ -30,7 +30,7 @@ export class ToolReadings {
     this.#runsCode = classes.includes('code_execution')
   }
 
-  /** The arguments that the schema names. */
+  /** All arguments that the schema names. */
   get names(): Iterable<string> {
     return this.#schema?.names ?? this.#known.keys()
   }
@@ -48,7 +48,7 @@ export class ToolReadings {
     return read
   }
 
-  /** Reads the whole schema, so that it need not stay in memory. */
+  /** Reads the whole schema now, so that the schema does not stay in memory. */
   whole(): this {
     for (const name of this.names) this.of(name)
     void this.#factsOfOthers
@@ -65,12 +65,12 @@ export class ToolReadings {
   }
 }
 
-/** The name under which the runner reports `**kwargs`. */
+/** The name that stands for `**kwargs` in the runner's report. */
 const REST = '**'
 
 /**
- * What the runner reports of an argument. Undefined if it reports nothing: then the handler gets the text as it is sent.
- * `unchecked` if the module was stored by a version that did not look at types.
+ * The runner's report on an argument. Undefined if there is none: then the handler gets the text unchanged. `unchecked` if the
+ * module was stored by a version that did not read types.
  */
 type Reports = readonly string[] | 'unchecked' | undefined
 
@@ -84,7 +84,7 @@ function reportOf(runner: ToolRunner | undefined): (name: string) => Reports {
   }
 }
 
-/** How a tool of which nothing is known reads an argument of this name. */
+/** How a tool without known facts reads an argument with this name. */
 export function readingsOfName(name: string): readonly Reading[] {
   return readingsOfNamed(kindOfName(name, false))
 }
@@ -97,10 +97,10 @@ function readingsOfNamed(named: Named): readonly Reading[] {
 const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
 const PATH = /^(?:src|dst)$|path$/i
 
-/** Paths in documents, in which `//` and a slash at the end mean something. */
+/** Matches names of paths in documents, in which `//` and a slash at the end have a meaning. */
 const PATH_IN_DOCUMENT = /(?:x|json|j)_?path$/i
 
-/** The kind of a text whose kind the schema does not tell. */
+/** The kind that the name of an argument suggests. It is used if the schema does not tell the kind. */
 type Named = 'path' | 'path in a document' | 'command' | 'text'
 
 function kindOfName(name: string, runsCode: boolean): Named {
@@ -125,7 +125,10 @@ function readingsOf(facts: TextFacts, named: Named, reports: Reports): readonly 
   )
 }
 
-/** The handler gets a text, and the schema tells its kind. If the handler's type tells another kind, plain `text` is added. */
+/**
+ * The readings of an argument whose handler gets a text. The schema tells the kinds of the text. If the handler's type tells a
+ * kind that the schema does not, plain `text` is added.
+ */
 function readAsText(
   written: readonly Reading[],
   edit: Partial<Reading>,
@@ -154,14 +157,15 @@ function readingsOfSchema(
 ): readonly Reading[] {
   const found: Reading[] = [...kinds].map((kind) => ({ kind }))
   if (isPlain || isListed) found.push(...readingsOfNamed(named))
-  // A text of a list has only the spelling that the list has, and nobody knows what another format makes of a path.
+  // A text of a list must keep its listed spelling. A text with another format must keep its spelling too, because its meaning is
+  // not known.
   const keepsSpelling = isListed || (isPlain && hasOtherFormat)
   if (keepsSpelling && found.some(({ kind }) => kind !== 'command')) found.push(TEXT)
   if (found.length === 0) return []
   return withNamed(isUnknown ? [VALUE, ...found] : found, named)
 }
 
-/** A path by its name is a path whatever else it is. */
+/** If the argument is a path by its name, the reading as a path is added to all other readings. */
 function withNamed(readings: readonly Reading[], named: Named): readonly Reading[] {
   const isNew =
     named.startsWith('path') && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')

@@ -1,20 +1,26 @@
 import { spelled, type Canonical } from './canonical.ts'
 
-/** The most UTF-16 code units of a host. A longer one is no name in DNS, and the time to read it grows with its square. */
+/**
+ * The most UTF-16 code units of a host. A longer host is not valid in DNS, and the time to read a host grows with the square of
+ * its length.
+ */
 const HOST_LENGTH_MAX = 256
 
-/** A URL whose host is read, up to the end of its host, if tabs and line ends are left out. A host is also behind a `\\`. */
+/**
+ * Matches the start of a URL whose scheme has a host, up to the end of the host. Tabs and line ends must be removed before. A
+ * host can also follow a `\\`.
+ */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const WITH_HOST = /^[\u0000-\u0020]*(?:(?:https?|wss?|ftp):[/\\]*|file:[/\\]{2})([^/\\?#]*)/i
 
 /**
- * The href of WHATWG's standard: the scheme and the host in lower case, without the usual port and dot segments. A path of a file
- * that begins with several slashes keeps one, because readers of URLs differ there.
+ * Spells a URL as in the WHATWG standard: the scheme and the host in lower case, without the usual port and without dot segments.
+ * If the path of a file begins with several slashes, only one stays, because readers of URLs differ in this case.
  */
 export function canonicalUrl(text: string): Canonical {
   if (hasLongHost(text)) return 'unclear'
   if (URL.canParse(text)) return spelled(new URL(text).href.replace(/^(file:\/\/[^/]*)\/{2,}/, '$1/'))
-  // A reader of URLs drops tabs and line ends wherever they are. What then begins with no scheme is no URL for anybody.
+  // Readers of URLs drop all tabs and line ends. A text that then begins without a scheme is not a URL for any reader.
   // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
   return /^[\u0000-\u0020]*[a-z][\t\n\ra-z\d+.-]*:/i.test(text) ? 'unclear' : 'none'
 }

@@ -2,10 +2,10 @@ import { spelled, type Canonical } from './canonical.ts'
 
 const HYPHENATED = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 const DIGITS = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/
-/** A UUID in braces, or after `urn:uuid:`. */
+/** Matches a UUID in braces, or after `urn:uuid:`. */
 const AROUND = /^(?:\{(.{36})\}|urn:uuid:(.{36}))$/
 
-/** A UUID in lower case with hyphens, from any spelling that the standard libraries read. */
+/** Spells a UUID in lower case with hyphens. Reads every spelling that the standard libraries read. */
 export function canonicalUuid(text: string): Canonical {
   if (text.length > 'urn:uuid:'.length + 36) return 'none'
   const lower = text.toLowerCase()

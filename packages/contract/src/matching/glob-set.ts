@@ -3,34 +3,37 @@ import type { GlobKind } from '../rules/glob.ts'
 import { PartSearch } from './part-search.ts'
 import { TextEnds } from './text-ends.ts'
 
-/** What is known of a glob and a text. `UNKNOWN`: to find it out would take too many steps. */
+/** Whether a text matches a glob. `UNKNOWN`: finding out would take too many steps. */
 export const NO = 0
 export const YES = 1
 export const UNKNOWN = 2
 export type Answer = typeof NO | typeof YES | typeof UNKNOWN
 
-/** How many steps of automata may still be taken. */
+/** The number of steps that automata may still take. */
 export type StepsLeft = { left: number }
 
-/** The words of one automaton. More globs are divided among several, because each has all words for each of its characters. */
+/**
+ * The most words of one automaton. More globs are divided among several automata, because an automaton keeps all its words for
+ * each of its characters.
+ */
 const AUTOMATON_WORDS_MAX = 16
 
-/** A glob with a wildcard, and its place in the set. */
+/** A glob with a wildcard, and its index in the set. */
 type Open = { readonly glob: string; readonly place: number }
 type Group = { readonly automaton: GlobAutomaton; readonly places: readonly number[] }
 
 /**
- * Globs that are compared with a text together, so that the work is linear in the text and the globs. Only globs of paths and globs
- * with `?` need an automaton. It takes a step for each character of the text and each 32 characters of the globs.
+ * A set of globs that are compared with a text together. The work is linear in the text and in the globs. Only globs of paths and
+ * globs with `?` need an automaton, which takes a step for each character of the text and each 32 characters of the globs.
  */
 export class GlobSet {
-  /** The answers for a text that no glob matches. */
+  /** The answers for a text that matches no glob. */
   readonly #none: readonly Answer[]
   readonly #whole = new Map<string, number[]>()
   readonly #open: readonly Open[]
-  /** Undefined if no glob has a wildcard, as the next one if all literal parts are at an end. */
+  /** The literal starts and ends of the globs with wildcards. Undefined if there are none. */
   readonly #ends: TextEnds | undefined
-  /** The globs from this index on are followed by automata. */
+  /** The index in `#open` of the first glob that an automaton compares. */
   readonly #followedFrom: number
   readonly #firstLengths: readonly number[]
   readonly #parts: PartSearch | undefined
@@ -56,12 +59,12 @@ export class GlobSet {
     this.#groups = inGroups(followed, kind)
   }
 
-  /** Everything that was compared so far, for tests. */
+  /** The number of comparisons so far, for tests. */
   get steps(): number {
     return this.#steps + (this.#ends?.steps ?? 0) + (this.#parts?.steps ?? 0)
   }
 
-  /** The answer for each glob, in their order. No more steps of automata are taken than are left. */
+  /** The answer for each glob, in the order of the globs. The automata take at most the steps that are left. */
   answers(text: string, steps: StepsLeft = { left: Infinity }): readonly Answer[] {
     const answers = this.#none.slice()
     for (const place of this.#whole.get(text) ?? []) answers[place] = YES
@@ -92,7 +95,10 @@ export class GlobSet {
 
 const FOLLOWED = { path: /[*?]/, text: /\?/, name: /[?\p{Cs}]/u } as const
 
-/** A lone half of a character beyond U+FFFF could be found within one, so only an automaton compares such a glob of names. */
+/**
+ * True for a glob that needs an automaton. One of them is a glob of names with a lone half of a surrogate pair. A search for its
+ * parts could find this half within another character.
+ */
 function isFollowed(glob: string, kind: GlobKind): boolean {
   return FOLLOWED[kind].test(glob)
 }
@@ -106,12 +112,12 @@ function endsOfParts(parts: readonly string[]) {
 function endsOf(glob: string, kind: GlobKind) {
   const parts = glob.split(/[*?]/)
   const [first = '', last = ''] = [parts[0], parts.at(-1)]
-  // The slash behind `**` is a part of the wildcard.
+  // The slash after `**` is a part of the wildcard.
   const end = kind === 'path' && last.startsWith('/') ? last.slice(1) : last
   return { first, last: end, lengthMin: Math.max(first.length, end.length) }
 }
 
-/** Globs in groups whose automata have few words. */
+/** Divides globs into groups, so that each automaton has few words. */
 function inGroups(globs: readonly Open[], kind: GlobKind): readonly Group[] {
   const groups: Open[][] = []
   let room = 0

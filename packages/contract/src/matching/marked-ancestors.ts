@@ -1,12 +1,12 @@
 /**
- * Finds the nearest marked ancestor of a node in a forest. Marks come and go. The nodes are divided into paths, and the marks of a
- * path are bits that lie side by side. From any node, a question crosses at most log2(nodes) paths.
+ * Finds the nearest marked ancestor of a node in a forest. Marks can be added and removed. The nodes are divided into paths, and
+ * the marks of a path are neighboring bits. A search from any node crosses at most log2(nodes) paths.
  */
 export class MarkedAncestors {
-  /** Words of bits that were looked at so far. */
+  /** The number of words of bits that were read so far. */
   steps = 0
   readonly #parents: Int32Array
-  /** The uppermost node of each node's path. */
+  /** For each node, the uppermost node of its path. */
   readonly #tops: Int32Array
   readonly #places: Int32Array
   readonly #nodes: Int32Array
@@ -45,7 +45,7 @@ export class MarkedAncestors {
     this.#marks[place >>> 5] = (this.#marks[place >>> 5] ?? 0) & ~(1 << (place & 31))
   }
 
-  /** The node itself if it is marked, or else the nearest ancestor that is. -1 if there is none. */
+  /** The node itself if it is marked, otherwise its nearest marked ancestor. -1 if there is none. */
   nearest(node: number): number {
     for (let at = node; at !== -1;) {
       const top = this.#tops[at] ?? 0
@@ -57,7 +57,7 @@ export class MarkedAncestors {
     return -1
   }
 
-  /** The nearest marked ancestor without the node itself. */
+  /** The nearest marked ancestor of the node, without the node itself. */
   above(node: number): number {
     return this.nearest(this.#parents[node] ?? -1)
   }

@@ -1,31 +1,31 @@
-/** What `Needles.next` begins with, before the first code unit of a text. */
+/** The state for `Needles.next` before the first code unit of a text. */
 export const START = 0
 
-/** A node of the trie can have a first child, which is the node behind it, and further ones, which are in a map. */
+/** Flags of a node of the trie. Its first child is the next node in the arrays. Further children are in a map. */
 const HAS_FIRST = 1
 const HAS_OTHERS = 2
 
 /**
- * Many literal texts that are looked for in one pass (Aho-Corasick). The work is linear in the code units of the text and of the
- * needles, whatever they are. A state of the pass is a number, so a text can come in pieces.
+ * Searches for many literal texts (needles) in one pass (Aho-Corasick). The work is linear in the code units of the text and of
+ * the needles, whatever they contain. The state of the pass is a number, so the text may arrive in parts.
  *
- * A state stands for the longest end of the text that begins a needle.
+ * A state stands for the longest end of the text that is the beginning of a needle.
  */
 export class Needles {
-  /** Transitions so far. A test compares them with the lengths of text and needles. */
+  /** The number of transitions so far. A test compares it with the lengths of the text and the needles. */
   steps = 0
   readonly #units: Uint16Array
   readonly #kinds: Uint8Array
   readonly #others = new Map<number, Map<number, number>>()
   readonly #depths: Int32Array
-  /** The state for the longest end of the state that begins a needle too. */
+  /** For each state, the state of its longest proper end that is also the beginning of a needle. */
   readonly #fails: Int32Array
-  /** The longest needle with which the state ends: its number, or -1. */
+  /** For each state, the number of the longest needle with which it ends, or -1. */
   readonly #longest: Int32Array
   readonly #states: Int32Array
   readonly #lengths: Int32Array
 
-  /** No needle may be empty, and no two may be equal. */
+  /** No needle may be empty, and no two needles may be equal. */
   constructor(needles: readonly string[]) {
     const size = needles.reduce((sum, { length }) => sum + length, 1)
     this.#units = new Uint16Array(size)
@@ -53,7 +53,7 @@ export class Needles {
     }
   }
 
-  /** The number of the longest needle with which the text ends at present, or -1. */
+  /** The number of the longest needle with which the text ends now, or -1. */
   endingAt(state: number): number {
     return this.#longest[state] ?? -1
   }
@@ -68,7 +68,7 @@ export class Needles {
     return this.endingAt(this.#fails[this.#states[needle] ?? START] ?? START)
   }
 
-  /** How many code units at the end of the text may be the beginning of a needle. */
+  /** The number of code units at the end of the text that may be the beginning of a needle. */
   open(state: number): number {
     return this.#depths[state] ?? 0
   }
@@ -77,7 +77,7 @@ export class Needles {
     return this.#lengths[needle] ?? 0
   }
 
-  /** Adds a needle to the trie. Returns how many states are used. */
+  /** Adds a needle to the trie. Returns the number of states that are used then. */
   #insert(needle: string, number: number, used: number): number {
     let state = START
     let index = 0
@@ -119,7 +119,7 @@ export class Needles {
     return (kind & HAS_OTHERS) === 0 ? START : (this.#others.get(state)?.get(unit) ?? START)
   }
 
-  /** Joins each state with the state for its longest end. States with fewer code units come first. */
+  /** Links each state with the state of its longest end. States with fewer code units are linked first. */
   #join(used: number): void {
     const queue = new Int32Array(used)
     let length = 1

@@ -1,21 +1,30 @@
 import { MarkedAncestors } from './marked-ancestors.ts'
 import { Needles, START } from './needles.ts'
 
-/** Parts of a text that must follow each other without overlapping, and code units at its end that belong to none of them. */
+/**
+ * Parts of a text that must follow each other without overlapping. `after` is the number of code units at the end of the text
+ * that belong to none of the parts.
+ */
 type Sequence = { readonly parts: readonly number[]; readonly after: number }
 
 /**
- * Looks for many sequences of literal parts in one pass over a text. Each sequence awaits one part at a time, and takes it as early
- * as possible. At each place, only awaited parts are looked at, so the work is linear in the text and the parts.
+ * Searches for many sequences of literal parts in one pass over a text. Each sequence waits for one part at a time, and takes the
+ * part as early as possible. At each place only parts for which a sequence waits are compared, so the work is linear in the text
+ * and in the parts.
  */
 export class PartSearch {
   readonly #sequences: readonly Sequence[]
   readonly #needles: Needles
   readonly #awaited: MarkedAncestors
-  /** The sequences that await each part, as a list: its first sequence, and after each sequence the next. */
+  /**
+   * For each part, a linked list of the sequences that wait for it. `#first` has the first sequence of a part, and `#next` the
+   * sequence after each sequence.
+   */
   readonly #first: Int32Array
   readonly #next: Int32Array
-  /** For each sequence the index of the part that it awaits, and where in the text this part may begin. */
+  /**
+   * For each sequence, the index of the part for which it waits, and the first position in the text where this part may begin.
+   */
   readonly #at: Int32Array
   readonly #from: Int32Array
   #steps = 0
@@ -38,12 +47,12 @@ export class PartSearch {
     this.#from = new Int32Array(sequences.length)
   }
 
-  /** Everything that was compared so far, for tests. */
+  /** The number of comparisons so far, for tests. */
   get steps(): number {
     return this.#steps + this.#needles.steps + this.#awaited.steps
   }
 
-  /** Those of the given sequences that the text has. No part begins before `from(sequence)`. */
+  /** The given sequences that the text contains. No part begins before `from(sequence)`. */
   found(text: string, among: readonly number[], from: (sequence: number) => number): readonly number[] {
     const found: number[] = []
     for (const sequence of among) {
@@ -65,7 +74,10 @@ export class PartSearch {
     return found
   }
 
-  /** Lets the sequence await its present part. Returns 1, or 0 if it has no more parts, and so was found. */
+  /**
+   * Makes the sequence wait for its present part. Returns 1. Returns 0 if the sequence has no more parts, because then it is
+   * found.
+   */
   #await(sequence: number, found: number[]): number {
     const needle = this.#sequences[sequence]?.parts[this.#at[sequence] ?? 0]
     if (needle === undefined) {
@@ -79,7 +91,7 @@ export class PartSearch {
     return 1
   }
 
-  /** A part ends before `end`. Returns how many sequences no longer wait. */
+  /** Handles a part that ends before `end`. Returns the number of sequences that no longer wait. */
   #take(needle: number, end: number, length: number, found: number[]): number {
     const start = end - this.#needles.lengthOf(needle)
     let gone = 0
@@ -90,11 +102,11 @@ export class PartSearch {
       this.#steps += 1
       const next = this.#next[sequence] ?? -1
       if (end > length - (this.#sequences[sequence]?.after ?? 0)) {
-        // The part can only end later, so it is never found.
+        // All later ends of the part are too far to the right, so the sequence is never found.
         this.#at[sequence] = -1
         gone += 1
       } else {
-        // A part that begins within the part before it is awaited again.
+        // If the part overlaps the previous part, the sequence waits for it again.
         if (start >= (this.#from[sequence] ?? 0)) {
           this.#at[sequence] = (this.#at[sequence] ?? 0) + 1
           this.#from[sequence] = end
@@ -106,7 +118,7 @@ export class PartSearch {
     return gone
   }
 
-  /** The text has ended. */
+  /** Removes a sequence that still waits at the end of the text. */
   #forget(sequence: number): void {
     const needle = this.#sequences[sequence]?.parts[this.#at[sequence] ?? 0]
     if (needle === undefined) return

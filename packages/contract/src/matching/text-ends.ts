@@ -1,19 +1,19 @@
 import { Needles, START } from './needles.ts'
 
-/** What a text must begin and end with, and the fewest UTF-16 code units that it must have. */
+/** The start and the end that a text must have, and the fewest UTF-16 code units of the text. */
 export type TextEnd = { readonly first: string; readonly last: string; readonly lengthMin: number }
 
-/** Many pairs of a beginning and an end. The beginnings are compared with a text together, and so are the ends. */
+/** Many pairs of a start and an end. All starts are compared with a text together, and so are all ends. */
 export class TextEnds {
   readonly #ends: readonly TextEnd[]
-  /** Undefined if there are none, as in many sets. */
+  /** Undefined if no pair has a start or an end. This is the case in many sets. */
   readonly #firsts: Needles | undefined
   readonly #lasts: Needles | undefined
-  /** The indices of the pairs by the number of their beginning. The last group is that of the pairs without one. */
+  /** The indices of the pairs, grouped by the number of their start. The last group has the pairs without a start. */
   readonly #byFirst: number[][]
-  /** The number of the end of each pair, or -1. */
+  /** For each pair the number of its end, or -1. */
   readonly #lastOf: readonly number[]
-  /** For each end the number of the last text that had it. */
+  /** For each end, the number of the last text that ended with it. */
   readonly #had: Int32Array
   #texts = 0
   #steps = 0
@@ -31,12 +31,12 @@ export class TextEnds {
     this.#had = new Int32Array(lasts.size)
   }
 
-  /** Everything that was compared so far, for tests. */
+  /** The number of comparisons so far, for tests. */
   get steps(): number {
     return this.#steps + (this.#firsts?.steps ?? 0) + (this.#lasts?.steps ?? 0)
   }
 
-  /** The indices of the pairs that fit the text, in no order. */
+  /** The indices of the pairs that fit the text. They have no order. */
   fitting(text: string): readonly number[] {
     this.#texts = (this.#texts + 1) | 0
     const { length } = text
@@ -47,14 +47,14 @@ export class TextEnds {
     let state = START
     for (let at = 0; at < length; at += 1) {
       state = this.#firsts.next(state, text.charCodeAt(at))
-      // From here on, no needle begins where the text does.
+      // From here on, the text so far is not the beginning of any needle.
       if (this.#firsts.open(state) <= at) break
       if (this.#firsts.endsAt(state)) this.#collect(this.#firsts.endingAt(state), length, found)
     }
     return found
   }
 
-  /** Notes with which ends the text ends. They are read from its end on. */
+  /** Notes the ends with which the text ends. The text is read backward from its end. */
   #noteLasts(lasts: Needles, text: string): void {
     let state = START
     for (let at = 0; at < text.length; at += 1) {
@@ -74,14 +74,14 @@ export class TextEnds {
   }
 }
 
-/** A number for each different text that is not empty. */
+/** Gives a number to each different text that is not empty. */
 function numbered(texts: readonly string[]): Map<string, number> {
   const numbers = new Map<string, number>()
   for (const text of texts) if (text !== '' && !numbers.has(text)) numbers.set(text, numbers.size)
   return numbers
 }
 
-/** The UTF-16 code units in the opposite order. */
+/** The UTF-16 code units of a text in reverse order. */
 function reversed(text: string): string {
   return text.split('').toReversed().join('')
 }

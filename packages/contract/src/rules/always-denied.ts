@@ -3,19 +3,20 @@ import { matchedSets, matchesEachText, valuesOf, type Values, type Work } from '
 import { decideBy, readingsOfTool, rulesAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
-/** The most sets of rules that are followed for one tool, one argument after the other. */
+/** The most sets of rules that are computed for one tool, while its arguments are added one after the other. */
 export const MATCHED_SETS_MAX = 2_000
 
 /**
- * The most steps of all comparisons for the same rules, with whatever tools, and for one tool. A step is one word of a glob's
- * automaton and one character, or one rule and one set. A user who writes rules must not be able to delay the lists of other users.
+ * The most steps of all comparisons for the same rules: with all tools together, and with one tool. A step is one word of a
+ * glob's automaton with one character, or one rule in one set. The limits prevent that a user who writes rules delays the lists
+ * of other users.
  */
 export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const
 
 /**
- * The decision by which a tool is denied whatever its arguments are. Undefined if there may be arguments with which it is not
- * denied. Then lists show the tool. Several rules, also of several owners, may deny a tool together. It is undefined too if it
- * would take long to tell; then each call is decided when it is made.
+ * The decision that denies a tool with all arguments. Several rules, also of several owners, may deny a tool together. Undefined
+ * if there may be arguments with which the tool is not denied: then lists show the tool. Also undefined if finding out would take
+ * too long. Then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
   const rules = owned.flatMap(({ set }) => rulesAbout(set, tool))
@@ -49,7 +50,7 @@ function deniesAll({ args }: Rule, readings: ToolReadings): boolean {
 
 type Rules = ReadonlySet<Rule>
 
-/** Every set of rules that some arguments match; undefined if there are too many. */
+/** Every set of rules that match together for some arguments. Undefined if there are too many sets. */
 function matchedRules(
   owned: readonly OwnedRules[],
   rules: readonly Rule[],
@@ -70,19 +71,22 @@ function matchedRules(
   return sets
 }
 
-/** What is known of the arguments under these rules: they are the same for most tools, because the rules are. */
+/** Results about arguments under these rules. They are kept, because they are the same for most tools. */
 type Known = {
   readonly places: ReadonlyMap<Rule, number>
   readonly lost: Map<string, readonly Rules[] | undefined>
-  /** The decisions by the rules about a tool and the values of its arguments. */
+  /** The decisions for a tool, by its rules and the values of its arguments. */
   readonly decided: Map<string, RuleDecision | null>
   stepsLeft: number
 }
 const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
-/** The most arguments whose findings are kept. Most tools have the same rules, so few are needed. */
+/** The most results of each kind that are kept. Few are needed, because the same rules apply to most tools. */
 const KNOWN_MAX = 1_000
 
-/** For every value of the argument, the rules which do not match because of it. Undefined if there are too many. */
+/**
+ * For each possible value of the argument, the rules that do not match because of this value. Undefined if there are too many
+ * sets.
+ */
 function lostRules(
   owned: readonly OwnedRules[],
   about: readonly Rule[],
@@ -133,7 +137,10 @@ function distinct(rules: readonly Rule[], sets: readonly Rules[]): readonly Rule
   return [...new Map(sets.map((set) => [keyOf(set), set])).values()]
 }
 
-/** The decision if every one of these sets of rules denies. Of several decisions it is the first, and its reason names all. */
+/**
+ * The decision if the rules of every set deny. If the sets give several decisions, it is the first one, and its reason names all
+ * of them. Otherwise undefined.
+ */
 function deniedTogether(
   owned: readonly OwnedRules[],
   tool: RuledTool,
@@ -152,5 +159,5 @@ function deniedTogether(
   return { ...first, reason: `Every call is denied. ${reasons.join(' ')}` }
 }
 
-/** The most reasons that a decision repeats. Nobody reads a sentence with more. */
+/** The most reasons that one decision repeats. A longer sentence is hard to read. */
 const REASONS_MAX = 5

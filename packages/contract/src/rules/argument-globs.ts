@@ -6,9 +6,9 @@ import { canonicalUrl } from '../kinds/url-text.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * The glob in the spelling of canonical texts that are read in this way. A glob without wildcards gets its canonical spelling. In a
- * path or a URL, the fixed parts get theirs. It matches each canonical text that the glob matches. The glob itself if no other
- * spelling is known.
+ * The glob in the spelling of canonical texts of this reading. A glob without wildcards gets its canonical spelling. In a path or
+ * a URL, the fixed parts get their canonical spelling. The result matches each canonical text that the glob matches. It is the
+ * glob itself if no other spelling is known.
  */
 export function normalGlob(glob: string, { kind, edit }: Reading): string {
   const changed = edit === undefined ? { text: glob } : edited(edit, glob)
@@ -22,15 +22,16 @@ export function normalGlob(glob: string, { kind, edit }: Reading): string {
 }
 
 /**
- * The globs that a rule with this glob stands for. A denial holds for the value, however its author has spelt it. An `allow` means
- * what is written: it would be wider than it was when it was stored.
+ * The globs that are compared for a rule with this glob. A `deny` or an `ask` holds for the value, however its author has spelled
+ * it. An `allow` only means its exact text. Other spellings would allow more than its author has stored.
  */
 export function globsFor(glob: string, reading: Reading, effect: RuleEffect): readonly string[] {
   if (effect === 'allow' || (reading.edit === undefined && !RESPELT.has(reading.kind))) return [glob]
   const key = `${reading.kind}:${reading.edit ?? ''}:${glob}`
   const known = KNOWN.get(key)
   if (known) return known
-  // In a URL only the path and the query have capitals, and nobody writes a denial for a host with these only.
+  // A glob of a URL is also compared in lower case, because a canonical host has no capitals. An author who writes capitals means
+  // the same host.
   const more = reading.kind === 'url' ? [glob.toLowerCase()] : []
   const globs = [...new Set([glob, normalGlob(glob, reading), ...more])]
   if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()
@@ -40,7 +41,7 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
 
 const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
 
-/** The most globs whose forms are kept: all that the rules of several owners have. */
+/** The most globs whose forms are kept. The rules of several owners have fewer. */
 const KNOWN_MAX = 2_000
 const KNOWN = new Map<string, readonly string[]>()
 
@@ -49,7 +50,8 @@ function hasWildcard(glob: string): boolean {
 }
 
 /**
- * Some parts have no other spelling with the same meaning. They stay: `..` behind a wildcard, a slash behind one, `./` before `**`.
+ * The canonical spelling of a path glob. Some parts have no other spelling with the same meaning, so they stay: `..` after a
+ * wildcard, a slash after a wildcard, and `./` before `**`.
  */
 function normalPathGlob(glob: string): string {
   if (!hasWildcard(glob)) return normalisedPath(glob)
@@ -64,15 +66,18 @@ function normalPathGlob(glob: string): string {
     else if (last !== undefined && last !== '..') kept.pop()
     else if (!isAbsolute) kept.push(segment)
   }
-  // `**` is also an absolute path, which `./**` is not.
+  // The glob stays unchanged, because `**` also matches absolute paths, and `./**` does not.
   if (!isAbsolute && kept[0]?.startsWith('**') && !segments[0]?.startsWith('**')) return glob
   return `${isAbsolute ? '/' : ''}${kept.join('/')}`
 }
 
-/** A scheme whose hosts have no capitals, a host, and what follows it. */
+/** Matches a scheme whose hosts have no capitals, a host, and the text after it. */
 const START = /^((?:https?|wss?|ftp|file):\/\/)([^/]*)(\/.*)?$/is
 
-/** Without wildcards it is a whole URL. With some, the scheme and the host have their canonical spelling. */
+/**
+ * The canonical spelling of a URL glob. Without wildcards, the whole URL gets it. With wildcards, only the scheme and the host
+ * get it.
+ */
 function normalUrlGlob(glob: string): string {
   if (!hasWildcard(glob)) {
     const whole = canonicalUrl(glob)

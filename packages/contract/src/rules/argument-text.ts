@@ -8,18 +8,21 @@ import type { GlobKind } from './glob.ts'
 import { comparedAlone, holds, type CompareGlob } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
-/** A longer text matches `deny` and `ask`, and never `allow`, as an argument that is no text. It bounds the work of a match. */
+/**
+ * The most UTF-16 code units of a text that rules compare. A longer text matches `deny` and `ask`, and never `allow`, like an
+ * argument that is not a text. The limit bounds the work of a match.
+ */
 export const RULED_TEXT_LENGTH_MAX = 65_536
 
-/** The same for paths, whose globs take longer to compare. It is the longest path of macOS. */
+/** The same limit for paths, because comparing globs of paths takes longer. It is the longest path of macOS. */
 export const RULED_PATH_LENGTH_MAX = 1_024
 
-/** A text as it is read in one way. `text` is undefined if it is not known how it is read. */
+/** A text as one reading gets it. `text` is undefined if it is not known what the reading makes of the text. */
 export type ReadText = { readonly reading: Reading; readonly sent: string; readonly text: string | undefined }
 
 /**
- * The value of an argument in all ways in which the handler may read it. Undefined if it is missing, is no text, or is a text
- * that no way reads.
+ * Reads the value of an argument in all ways in which the handler may read it. Undefined if the value is missing, is not a text,
+ * or is a text that no reading accepts.
  */
 export function readValue(
   value: JsonValue | undefined,
@@ -34,7 +37,7 @@ export function readValue(
     return [{ reading, sent: value, text: isLong ? undefined : text }]
   })
   if (read.length === 0) return undefined
-  // If the ways disagree, the text stays as it is sent, and the handler may get it so.
+  // If several readings change the text, the handler may also get the text unchanged, so it is added.
   const isKept = read.length > 1 && read.every(({ text }) => text !== value)
   return isKept ? [...read, { reading: AS_SENT, sent: value, text: value }] : read
 }
@@ -42,9 +45,9 @@ export function readValue(
 export const AS_SENT: Reading = { kind: 'text' }
 
 /**
- * True if an argument matches the glob of a rule. An argument that is missing or is no text matches for `deny` and `ask`, and never
- * for `allow`. A text matches in the same way if it is not certain what the tool makes of it. If a text can be read in several
- * ways, one that matches is enough for `deny` and `ask`, and for `allow` all must match.
+ * True if an argument matches the glob of a rule. An argument that is missing or is not a text matches `deny` and `ask`, and
+ * never `allow`. The same is true for a text if it is not certain what the tool makes of it. If a text can be read in several
+ * ways, `deny` and `ask` match if one way matches, and `allow` matches only if all ways match.
  */
 export function matchesArgument(
   glob: string,
@@ -81,13 +84,13 @@ function isCaught(
     return globs.some((one) => texts.some((each) => matches(one, each, 'text')))
   }
   const paths = sent.includes('\\') ? [text, normalisedPath(sent.replaceAll('\\', '/'))] : [text]
-  // A folder belongs to its own content here: `deny` of `secrets/**` also denies `secrets`.
+  // A glob for the content of a folder also matches the folder itself: `deny` of `secrets/**` also denies `secrets`.
   const isDenied = (one: string, path: string): boolean =>
     matches(one, path, 'path') || (isContentOfFolder(one) && matches(one, `${path}/`, 'path'))
   return globs.some((one) => paths.some((path) => isDenied(one, path)))
 }
 
-/** A date-time without a zone is often taken for one in UTC. */
+/** True for a date-time without a zone. Programs often read such a date-time as UTC. */
 function isZoneless({ kind }: Reading, text: string): boolean {
   return kind === 'date-time' && isWithoutZone(text)
 }
@@ -100,7 +103,9 @@ export function globKind(kind: Reading['kind']): GlobKind {
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const SHELL_SYNTAX = /[;&|<>$()[\]{}`\u0000-\u0008\u000a-\u001f\u007f]/
 
-/** Some systems take `\` for a separator, and end a path at NUL. */
+/**
+ * Matches a `\`, which some systems use as a separator, and control characters, such as NUL, which ends a path on some systems.
+ */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
 

@@ -15,21 +15,21 @@ import { GlobAutomaton, type Positions } from './glob-automaton.ts'
 import { comparedTogether } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
-/** What a rule says of one argument. */
+/** The glob and the effect of one rule for one argument. */
 export type ArgumentGlob = { readonly glob: string; readonly effect: RuleEffect }
 
-/** The globs, by their places, that a value matches. */
+/** The indices of the globs that a value matches. */
 type Matched = ReadonlySet<number>
 
 /** The most states of all globs of an argument together. Globs that need more are not compared with each other. */
 export const GLOB_STATES_MAX = 500
 
-/** Counts the steps of a comparison. `take` is false if fewer than these are left; then the comparison is given up. */
+/** Counts the steps of a comparison. `take` returns false if fewer steps are left. Then the comparison is given up. */
 export type Work = { readonly take: (steps: number) => boolean }
 
 /**
- * Every set of globs that some value of the argument matches; undefined if there are too many. There may be a few sets too many,
- * never one too few.
+ * Every set of globs that some value of the argument matches. Undefined if there are too many sets. The result may contain a few
+ * sets that no value matches, but no set is missing.
  */
 export function matchedSets(
   { readings, listed, mayBeText, mayBeOther }: Values,
@@ -37,7 +37,7 @@ export function matchedSets(
   work: Work,
 ): readonly Matched[] | undefined {
   const characters = listed.reduce<number>((sum, value) => sum + lengthOf(value), 0)
-  // Globs of texts are compared together, and those of paths one by one.
+  // Globs of texts are compared together, but globs of paths one by one.
   const isPath = readings.some(({ kind }) => kind === 'path')
   const compared = isPath ? characters * globs.length : characters
   if (!work.take(compared + listed.length * globs.length)) return undefined
@@ -69,7 +69,7 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   const schema = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
   const others = { readings, listed: [], mayBeText: readings.length > 0, mayBeOther: true }
   if (schema === undefined && isClosed(parameters)) return { ...others, mayBeText: false }
-  // Beside a reference, older drafts ignore all other keywords.
+  // If the schema has a `$ref`, the keywords beside it are not used, because older drafts ignore them.
   if (!isJsonObject(schema) || '$ref' in schema) return others
   const { const: only, enum: some = null, type } = schema
   const listed = only === undefined ? some : [only]
@@ -77,18 +77,18 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
     return { readings, listed, mayBeText: false, mayBeOther: !isRequired }
-  // A required text may still be none for rules: a very long one.
+  // Rules do not read a very long text as a text. So an argument that must be a text may still be another value for rules.
   return { ...others, mayBeOther: !isRequired || type !== 'string' || !readings.every(isShort) }
 }
 
-/** The kinds of which no text is too long for rules. Another text of these kinds is refused. */
+/** The kinds whose texts are always short enough for rules. A longer text is not a value of these kinds, so it is refused. */
 const BOUNDED_KINDS: ReadonlySet<Reading['kind']> = new Set(['uuid', 'date', 'date-time'])
 
 function isShort({ kind, edit }: Reading): boolean {
   return edit === undefined && BOUNDED_KINDS.has(kind)
 }
 
-/** True if the schema allows no argument that it does not declare. */
+/** True if the schema allows only arguments that it declares. */
 function isClosed({
   additionalProperties,
   patternProperties,
@@ -110,10 +110,10 @@ function strictest(globs: readonly ArgumentGlob[]): Matched {
   return matchedBy(globs, ({ effect }) => effect !== 'allow')
 }
 
-/** The kinds that do not take every text. */
+/** The kinds for which not every text is a value. */
 const CHOOSY: ReadonlySet<Reading['kind']> = new Set(['url', 'date', 'date-time', 'decimal', 'uuid'])
 
-/** True if the glob matches every text that is read in these ways. */
+/** True if the glob matches every text with these readings. */
 export function matchesEachText(glob: string, readings: readonly Reading[]): boolean {
   const matching = readings.filter(
     (reading) => reading.kind === 'value' || matchesEveryText(glob, globKind(reading.kind)),
@@ -127,7 +127,7 @@ function textSets(
   work: Work,
 ): readonly Matched[] | undefined {
   if (readings.some(({ kind }) => kind === 'value')) return [strictest(globs)]
-  // Nothing is known yet: every allow matches, and no other rule.
+  // At the start nothing is known, so every `allow` matches, and no other rule does.
   let joined: readonly (Matched | undefined)[] = [undefined]
   for (const reading of readings.length > 1 ? [...readings, AS_SENT] : readings) {
     const own = setsOfReading(globs, reading, work)
@@ -144,10 +144,13 @@ function textSets(
   return joined.filter((one) => one !== undefined)
 }
 
-/** The most sets that are joined, as arguments need that can be read in several ways. */
+/** The most sets that are joined. Several are joined if an argument can be read in several ways. */
 const JOINED_MAX = 2_500
 
-/** The globs that a text matches which is read in two ways. One of the ways is enough for a deny or an ask. An allow needs both. */
+/**
+ * The globs that match a text with two readings. For `deny` and `ask`, one matching reading is enough. For `allow`, both readings
+ * must match.
+ */
 function bothOf(globs: readonly ArgumentGlob[], one: Matched | undefined, other: Matched | undefined) {
   if (!one || !other) return one ?? other
   return new Set(
@@ -165,7 +168,7 @@ function setsOfReading(
 ): readonly Matched[] | undefined {
   const sets = new TextSets(globs, reading).all(work)
   if (!sets || reading.kind !== 'path' || !globs.some(({ effect }) => effect === 'ask')) return sets
-  // A path with backslashes is read in two ways, and what matches either of them matches a deny or an ask.
+  // A path with backslashes has two readings. A `deny` or `ask` that matches one of them matches the path.
   const strict = sets.map((set) => new Set([...set].filter((index) => globs[index]?.effect !== 'allow')))
   const pairs =
     strict.length <= PAIRED_MAX
@@ -174,12 +177,12 @@ function setsOfReading(
   return pairs && distinct([...sets, ...pairs])
 }
 
-/** The most sets that are joined in pairs, as paths with backslashes need, which are read in two ways. */
+/** The most sets that are joined in pairs. Pairs are needed for paths with backslashes, which have two readings. */
 const PAIRED_MAX = 50
 
 /**
- * True if a canonical text that is read in this way may match the glob of a rule with this effect. Also true if it would take long
- * to tell.
+ * True if a canonical text of this reading may match the glob of a rule with this effect. Also true if finding out would take too
+ * long.
  */
 export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): boolean {
   if (!CHOOSY.has(reading.kind) && reading.kind !== 'path') return true
@@ -192,22 +195,24 @@ const MAY_MATCH_STEPS_MAX = 60_000
 
 type State = {
   readonly positions: readonly Positions[]
-  /** The state of the shape. */
+  /** The state of the automaton for canonical texts. */
   readonly shape: number
   readonly isDoubtful: boolean
 }
 
-/** A glob of a rule, with an automaton for each of the globs for which it stands. `first` is the place of the first one. */
+/** A glob of a rule. It has an automaton for each of the globs of `globsFor`. `first` is the index of the first automaton. */
 type Matcher = ArgumentGlob & { readonly isFolder: readonly boolean[]; readonly first: number }
 
-/** Follows all texts through all globs at once. Texts that lead to the same state match the same globs from there on. */
+/**
+ * Follows all canonical texts through all globs at once. Texts that lead to the same state match the same globs from there on.
+ */
 class TextSets {
   readonly #reading: Reading
   readonly #shape: Shape
   readonly #matchers: readonly Matcher[]
   readonly #automata: readonly GlobAutomaton[]
   readonly #characters: readonly string[]
-  /** To follow a character takes as many steps. */
+  /** The number of steps for following one character. */
   readonly #words: number
 
   constructor(globs: readonly ArgumentGlob[], reading: Reading) {
@@ -236,7 +241,7 @@ class TextSets {
     return distinct(found)
   }
 
-  /** True if some text matches a glob, or if it would take long to tell. */
+  /** True if some text matches a glob, or if finding out would take too long. */
   some(work: Work): boolean {
     for (const state of this.#states(work))
       if (state === 'too many' || (this.#matched(state)?.size ?? 0) > 0) return true
@@ -250,7 +255,7 @@ class TextSets {
       isDoubtful: false,
     }
     const states = new Map([[keyOf(start), start]])
-    // A map that grows while it is iterated also gives its new entries.
+    // Iterating a map also yields the entries that are added during the iteration.
     for (const state of states.values()) {
       yield state
       const isLeft = work.take(this.#characters.length * this.#words)
@@ -277,7 +282,10 @@ class TextSets {
     }
   }
 
-  /** The globs that the text of a state matches. Undefined if it is not canonical: it is compared as another one. */
+  /**
+   * The globs that the text of a state matches. Undefined if the text is not canonical, because such a text is compared in its
+   * canonical spelling.
+   */
   #matched({ positions, shape, isDoubtful }: State): Matched | undefined {
     if (!this.#shape.isWhole(shape)) return undefined
     const { kind } = this.#reading
@@ -302,11 +310,14 @@ class TextSets {
 
 const NOWHERE: Positions = new Int32Array(0)
 
-/** Every character that a glob names, and one for each group that the globs and the shape treat alike. */
+/**
+ * The characters that have to be tried: every character that a glob names, and one character of each group that the globs and the
+ * shape treat in the same way.
+ */
 function charactersFor({ alike, takesOthers }: Shape, automata: readonly GlobAutomaton[]): readonly string[] {
   const named = new Set(automata.flatMap(({ characters }) => characters))
   const ofGroups = alike.flatMap((group) => [...group].find((one) => !named.has(one)) ?? [])
-  // One character, and one doubtful character, stand for all that no glob names.
+  // An ordinary character and a doubtful one represent all characters that no glob names.
   const others = takesOthers ? [unnamed(named, 0xe000), unnamed(named, 1)] : []
   return [...new Set([...named, ...ofGroups, ...others])]
 }

@@ -2,16 +2,17 @@ import type { Reading } from '../kinds/argument-kind.ts'
 import { isSpace } from '../kinds/text-edit.ts'
 
 /**
- * The canonical texts of a reading as an automaton. From the state `start`, each character leads to a state or to none. In some
- * states the text so far is a whole text. There may be a few texts too many, never one too few.
+ * An automaton for the canonical texts of a reading. It begins in the state `start`. Each character leads to another state or to
+ * none. In the states of `isWhole`, the text so far is a complete text. The automaton may accept a few texts that are not
+ * canonical, but it accepts all canonical ones.
  */
 export type Shape = {
   readonly start: number
   readonly after: (state: number, character: string) => number | undefined
   readonly isWhole: (state: number) => boolean
-  /** Characters that the automaton treats alike, of which one for each group is tried. */
+  /** Groups of characters that the automaton treats in the same way. Only one character of each group is tried. */
   readonly alike: readonly string[]
-  /** True if it takes any character besides these. */
+  /** True if the automaton also accepts characters that are not in `alike`. */
   readonly takesOthers: boolean
 }
 
@@ -24,9 +25,9 @@ export function shapeOf({ kind, edit }: Reading): Shape {
 
 const ANY: Shape = { start: 0, after: () => 0, isWhole: () => true, alike: [], takesOthers: true }
 
-/** The bits of a path's state: whether it is absolute, whether all its segments are `..`, whether there is no other segment. */
+/** Flags in the state of a path: it is absolute, all its segments are `..`, and the present segment is the first. */
 const [ABSOLUTE, UP, FIRST] = [1, 2, 4] as const
-/** What the last segment is: empty, `.`, `..` or a name. */
+/** The kind of the last segment, in the state of a path: empty, `.`, `..` or a name. */
 const [EMPTY, DOT, DOTS, NAME] = [0, 8, 16, 24] as const
 
 const PATH: Shape = {
@@ -65,10 +66,10 @@ const UUID: Shape = {
 }
 
 const DATE_ALIKE = ['0', '1', '2', '3', '45', '6789', '-']
-/** The highest digit, or the only character, at each place of `YYYY-MM-DDTHH:MM:SS`. */
+/** For each position of `YYYY-MM-DDTHH:MM:SS`, the highest digit or the only character. */
 const PLACES = ['9', '9', '9', '9', '-', '1', '9', '-', '3', '9', 'T', '2', '9', ':', '5', '9', ':', '5', '9']
 
-/** A state is a place, and the digit before it where that matters. */
+/** The state after one more character. A state is ten times the position, plus the last digit if the next digit depends on it. */
 function dateAfter(state: number, character: string): number | undefined {
   const at = Math.floor(state / 10)
   const place = PLACES[at]
@@ -80,10 +81,10 @@ function dateAfter(state: number, character: string): number | undefined {
   return (at + 1) * 10 + (BOUNDING.has(at) ? digit : 0)
 }
 
-/** The places whose digits bound the next one: those of ten months, days and hours. */
+/** The positions of the first digits of month, day and hour. The digit after each of them depends on it. */
 const BOUNDING = new Set([5, 8, 11])
 
-/** False for a month, a day or an hour that does not exist, by its second digit. */
+/** False if the second digit makes a month, a day or an hour that does not exist. */
 function isInCalendar(at: number, before: number, digit: number): boolean {
   if (at === 6) return before === 1 ? digit <= 2 : digit >= 1
   if (at === 9) return before === 3 ? digit <= 1 : before > 0 || digit >= 1
@@ -98,7 +99,7 @@ const DATE: Shape = {
   takesOthers: false,
 }
 
-/** The places behind the seconds: the point, up to six digits, and the zone. */
+/** The states after the seconds: before the point, after the point, after six digits, and after the zone. */
 const [SECONDS_END, POINT, DIGITS_END, ZONE_END] = [190, 200, 260, 270] as const
 
 const DATE_TIME: Shape = {
@@ -118,15 +119,15 @@ const DATE_TIME: Shape = {
 }
 
 /**
- * The states to which `-`, `0`, another digit and `.` lead:
+ * For each state, the next states for `-`, `0`, another digit and `.`. The states are:
  *
- * - 1: behind the sign.
- * - 2: a zero.
- * - 3: a whole number.
- * - 4: a zero behind the sign. It needs a fraction.
- * - 5: behind the point.
- * - 6: behind a digit of the fraction.
- * - 7: behind a zero of the fraction.
+ * - 1: after the sign.
+ * - 2: after a zero.
+ * - 3: after a digit of a whole number.
+ * - 4: after a zero that follows the sign. A fraction must follow.
+ * - 5: after the point.
+ * - 6: after a digit of the fraction.
+ * - 7: after a zero of the fraction.
  */
 const DECIMAL_NEXT: readonly (readonly (number | undefined)[])[] = [
   [1, 2, 3, undefined],
@@ -147,7 +148,7 @@ const DECIMAL: Shape = {
   takesOthers: false,
 }
 
-/** The sorts of characters, by their places. The third one is every other digit. */
+/** The groups of characters, in the order of the table. The third group is every other digit. */
 const DECIMAL_SORTS = ['-', '0', '', '.']
 
 function decimalSort(character: string): number {
@@ -155,15 +156,15 @@ function decimalSort(character: string): number {
   return DECIMAL_SORTS.indexOf(character)
 }
 
-/** The schemes of URLs that have a host and a path in any case. */
+/** The schemes of URLs that always have a host and a path. */
 const SPECIAL = ['http', 'https', 'ws', 'wss', 'ftp', 'file']
-/** The states before the colon: what has been read of such a scheme. */
+/** The states before the colon: all beginnings of these schemes. */
 const STARTS = [
   ...new Set(SPECIAL.flatMap((scheme) => Array.from(scheme, (_, at) => scheme.slice(0, at + 1)))),
 ]
-/** The other states: another scheme, what follows it, the colon before two slashes, the host and the path. */
+/** The other states: another scheme, the text after it, the colon of a scheme with a host, the host, and the path. */
 const [OTHER_SCHEME, AFTER_OTHER, COLON, HOST_START, HOST, PATH_OF_URL] = [50, 51, 52, 56, 58, 60] as const
-/** Added to the states of a file up to its host, which may be empty. */
+/** Added to the states of a `file` URL before its path, because the host of a file may be empty. */
 const OF_FILE = 1
 
 const URL_SHAPE: Shape = {
@@ -199,7 +200,7 @@ function hostAfter(state: number, character: string): number | undefined {
   return state === HOST_START ? undefined : PATH_OF_URL
 }
 
-/** 0 to 3 digits of a group, then 4 behind the first of two `=`, and 5 at the end. */
+/** The states 0 to 3 count the digits of a group. 4 is after the first of two `=`, and 5 is the end. */
 const BASE64: Shape = {
   start: 0,
   after(state, character) {
@@ -220,7 +221,7 @@ const SHAPES: ReadonlyMap<Reading['kind'], Shape> = new Map([
   ['uuid', UUID],
 ])
 
-/** The texts without capitals, or with capitals only. */
+/** The automaton for texts without capitals, or for texts without small letters. */
 function withCase(shape: Shape, isLower: boolean): Shape {
   return {
     ...shape,
@@ -231,7 +232,10 @@ function withCase(shape: Shape, isLower: boolean): Shape {
   }
 }
 
-/** The texts that begin and end with no white space. Of the two lowest bits, 1 says that one has come last, 2 is the start. */
+/**
+ * The automaton for texts that do not begin or end with white space. In the two lowest bits of a state, 1 means that the last
+ * character was white space, and 2 is the start.
+ */
 function stripped(shape: Shape): Shape {
   return {
     ...shape,

@@ -1,29 +1,35 @@
 import type { GlobKind } from './glob.ts'
 
-/** The positions in globs that some characters lead to: position n is bit n % 32 of word n / 32. */
+/** A set of positions in globs. Position n is bit n % 32 of word n / 32. */
 export type Positions = Int32Array
 
 const SLASH = 0x2f
 const ASCII_END = 0x80
 
 /**
- * Globs as one automaton. All possible positions are followed at once, 32 in each operation, so that no glob and no text take long.
- * A position is before a character that a glob names. Wildcards have no positions: they are what happens at those of others. The
- * positions of several globs stand behind each other.
+ * Several globs as one automaton. It follows all possible positions at once, 32 in each operation, so that no glob and no text
+ * takes long. A position is before a character that a glob names, or at the end of a glob. Wildcards have no position of their
+ * own. A `*` means that the automaton can stay at the next position. The positions of the globs follow each other.
  */
 export class GlobAutomaton {
-  /** How many positions there are. Each glob has one more than characters: its end. */
+  /** The number of positions. Each glob has one position more than it has characters, for its end. */
   readonly #length: number
   readonly #ends: readonly number[]
-  /** Where each character that a glob names leads on. A `?` is in all of them, and in `#others`; in a path not in that of the slash. */
+  /**
+   * For each named character, the positions before it. A `?` is in the positions of all characters and in `#others`. In a path it
+   * is not in the positions of the slash.
+   */
   readonly #named = new Map<number, Positions>()
   readonly #others: Positions
-  /** The same for ASCII, because most characters are. */
+  /** The same positions for ASCII characters in an array, because most characters are ASCII. */
   readonly #ascii: Positions[] = []
-  /** Where the automaton can stay: at a `/`, and at any other character. */
+  /** The positions where the automaton can stay: when the character is a `/`, and when it is any other character. */
   readonly #staysAtSlash: Positions
   readonly #stays: Positions
-  /** Where `**` and its slash may stand for no folder. A text that leads there also leads behind the slash. */
+  /**
+   * The positions where `**` and its slash may stand for no folder. A text that leads to such a position also leads to the
+   * position after the slash.
+   */
   readonly #folders: Positions
   readonly start: Positions
 
@@ -43,7 +49,7 @@ export class GlobAutomaton {
     this.#folders = this.#nowhere()
     this.start = this.#nowhere()
     for (const [index, tokens] of each.entries()) this.#add(tokens, kind, starts[index] ?? 0)
-    // In a path, `?` is no slash. So the slash must not be one of the others.
+    // In a path, `?` does not match a slash. So the slash needs its own entry.
     if (kind === 'path' && !this.#named.has(SLASH)) this.#named.set(SLASH, this.#nowhere())
     for (const [code, positions] of this.#named)
       for (const [word, singles] of this.#others.entries())
@@ -51,12 +57,12 @@ export class GlobAutomaton {
     for (const [code, positions] of this.#named) if (code < ASCII_END) this.#ascii[code] = positions
   }
 
-  /** The words of positions. To follow one character takes as many steps. */
+  /** The number of words for a set of positions. Following one character takes as many steps. */
   get words(): number {
     return this.start.length
   }
 
-  /** Every character that the glob names. All others are the same to it. */
+  /** All characters that a glob names. The automaton treats all other characters in the same way. */
   get characters(): readonly string[] {
     return Array.from(this.#named.keys(), (code) => String.fromCodePoint(code))
   }
@@ -71,7 +77,7 @@ export class GlobAutomaton {
     return this.isEnd(this.after(this.start, text))
   }
 
-  /** The positions to which a text leads from these. */
+  /** The positions that are reached from `from` with a text. */
   after(from: Positions, text: string): Positions {
     let positions = from
     let [next, spare] = [this.#nowhere(), this.#nowhere()]
@@ -87,7 +93,7 @@ export class GlobAutomaton {
     return positions
   }
 
-  /** Writes to `reached` where a character leads from these positions. False if it leads nowhere. */
+  /** Writes the positions that a character reaches from `positions` to `reached`. Returns false if it reaches none. */
   #follow(positions: Positions, code: number, reached: Positions): boolean {
     const leads = (code < ASCII_END ? this.#ascii[code] : this.#named.get(code)) ?? this.#others
     const stays = code === SLASH ? this.#staysAtSlash : this.#stays
@@ -138,7 +144,10 @@ export class GlobAutomaton {
   }
 }
 
-/** Characters, runs of `*`, and for paths folders, which are a run with its slash. Several folders in a row are as one. */
+/**
+ * Splits a glob into characters, runs of `*`, and in paths also folders. A folder is a run of `*` with its slash. Several folders
+ * in a row count as one.
+ */
 function tokensOf(glob: string, kind: GlobKind): readonly string[] {
   return glob.match(kind === 'path' ? /(?<=^|\/)(?:\*{2,}\/)+|\*+|[^*]/gsu : /\*+|[^*]/gsu) ?? []
 }

@@ -1,12 +1,14 @@
-/** The most characters of a glob. Where it is of a path or has `?`, each 32 of them cost a step for each character of the text. */
+/**
+ * The most characters of a glob. For a glob of a path or with `?`, each 32 characters cost a step for each character of the text.
+ */
 export const GLOB_LENGTH_MAX = 256
 
 /**
- * What the wildcards of a glob mean.
+ * The meaning of the wildcards in a glob.
  *
- * - `name`, `text`: `*` is any characters, and `?` is one character.
- * - `path`: `*` is any characters except `/`, and `?` is one character except `/`. `**` is any characters. A segment `**` is any
- *   number of folders, also none.
+ * - `name`, `text`: `*` matches any characters, and `?` matches one character.
+ * - `path`: `*` matches any characters except `/`, and `?` matches one character except `/`. `**` matches any characters. A
+ *   segment `**` matches any number of folders, also none.
  */
 export type GlobKind = 'name' | 'text' | 'path'
 

@@ -1,17 +1,17 @@
 import { GlobSet, YES } from '../matching/glob-set.ts'
 import type { GlobKind } from './glob.ts'
 
-/** The most globs of each kind that stay compiled: all that the rules of several owners have. */
+/** The most globs of each kind that stay compiled. The rules of several owners have fewer. */
 const COMPILED_MAX = 2_000
 
-/** Lists and calls compare the same globs with many texts. */
+/** The compiled globs. They are kept, because lists and calls compare the same globs with many texts. */
 const COMPILED: Readonly<Record<GlobKind, Map<string, GlobSet>>> = {
   name: new Map(),
   text: new Map(),
   path: new Map(),
 }
 
-/** True if the whole text matches the glob. Many globs are compared with one text by a `GlobSet`. */
+/** True if the whole text matches the glob. To compare many globs with one text, use a `GlobSet`. */
 export function matchesGlob(glob: string, text: string, kind: GlobKind): boolean {
   return compiledGlob(glob, kind).answers(text)[0] === YES
 }

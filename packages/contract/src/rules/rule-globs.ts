@@ -4,22 +4,25 @@ import type { GlobKind } from './glob.ts'
 import { compiledGlob } from './matches-glob.ts'
 import type { Rule, RuleEffect, RuleSet } from './rule-set.ts'
 
-/** Compares a glob of a rule with a text. */
+/** A function that compares a glob of a rule with a text. */
 export type CompareGlob = (glob: string, text: string, kind: GlobKind) => Answer
 
-/** The most steps of automata for the name of one tool, and for the arguments of one call. Others are `UNKNOWN`. */
+/**
+ * The most steps of automata: for the name of one tool, and for the arguments of one call. Comparisons that would need more steps
+ * are `UNKNOWN`.
+ */
 export const FOLLOWED_STEPS_MAX = { name: 4_096, call: 4_194_304 } as const
 
-/** True if a rule with this effect must be taken to match. What is not known matches `deny` and `ask`, and never `allow`. */
+/** True if a rule with this effect counts as matching. An unknown answer matches `deny` and `ask`, and never `allow`. */
 export function holds(answer: Answer | undefined, effect: RuleEffect): boolean {
   return answer === YES || (answer === UNKNOWN && effect !== 'allow')
 }
 
-/** The globs of one rule set. All of them are compared with a text together. */
+/** The globs of one rule set. All of them are compared with a text at once. */
 class RuleGlobs {
   readonly #rules: readonly Rule[]
   readonly #tools: GlobSet
-  /** The last name and its answers: several questions about one tool follow each other. */
+  /** The last name and its answers. They are kept, because several questions about one tool follow each other. */
   #last: { readonly name: string; readonly answers: readonly Answer[] } | undefined
   #texts: PlacedGlobs | undefined
 
@@ -31,20 +34,20 @@ class RuleGlobs {
     )
   }
 
-  /** How many characters the globs have, and as many as what else is kept of a set takes. */
+  /** The characters of all globs, plus SET_LENGTH for the other data of the set. */
   get length(): number {
     const lengths = this.#rules.flatMap(({ tool, args }) => [tool, ...Object.values(args ?? {})])
     return lengths.reduce((sum, { length }) => sum + length + 1, SET_LENGTH)
   }
 
-  /** Whether the glob of each rule matches the name of a tool. */
+  /** For each rule, whether its glob matches the name of a tool. */
   toolAnswers(name: string): readonly Answer[] {
     if (this.#last?.name !== name)
       this.#last = { name, answers: this.#tools.answers(name, { left: FOLLOWED_STEPS_MAX.name }) }
     return this.#last.answers
   }
 
-  /** The globs of all arguments, as globs of texts, also as a denial spells them for long values. */
+  /** The globs of all arguments, as globs of texts. They include the other spellings that a denial is compared with. */
   get texts(): PlacedGlobs {
     return (this.#texts ??= placed(
       this.#rules.flatMap(({ args }) => Object.values(args ?? {}).flatMap(spelt)),
@@ -52,12 +55,15 @@ class RuleGlobs {
   }
 }
 
-/** A glob as it is compared with texts and with URLs. Other values with a canonical spelling are short. */
+/**
+ * All spellings of a glob that long values are compared with: texts and URLs. Values of other kinds with a canonical spelling are
+ * short.
+ */
 function spelt(glob: string): readonly string[] {
   return [glob, ...globsFor(glob, { kind: 'url' }, 'deny')]
 }
 
-/** Globs of texts with their places in a set. */
+/** A set of globs of texts, and the index of each glob in the set. */
 type PlacedGlobs = { readonly set: GlobSet; readonly places: ReadonlyMap<string, number> }
 
 function placed(globs: readonly string[]): PlacedGlobs {
@@ -68,16 +74,16 @@ function placed(globs: readonly string[]): PlacedGlobs {
   }
 }
 
-/** What a compiled set takes besides its globs, in characters. */
+/** The memory of a compiled set besides its globs, in characters. */
 const SET_LENGTH = 256
 
 /** The most characters of all globs that stay compiled. A character takes up to 64 bytes. */
 const COMPILED_LENGTH_MAX = 1_048_576
 
-/** The rule sets that were compared last, the newest at the end. */
+/** The compiled rule sets, the most recently used one at the end. */
 const KNOWN = new Map<RuleSet, RuleGlobs>()
 let knownLength = 0
-/** The newest of them: most questions are about the same set as the one before. */
+/** The most recently used rule set. Most questions are about the same set as the previous question. */
 let newest: { readonly set: RuleSet; readonly globs: RuleGlobs } | undefined
 
 function globsOf(set: RuleSet): RuleGlobs {
@@ -97,17 +103,20 @@ function globsOf(set: RuleSet): RuleGlobs {
   return globs
 }
 
-/** Whether the glob of each rule of the set matches the name of a tool, in the order of the rules. */
+/** For each rule of the set, in the order of the rules, whether its glob matches the name of a tool. */
 export function toolAnswers(set: RuleSet, name: string): readonly Answer[] {
   return globsOf(set).toolAnswers(name)
 }
 
-/** Compares the globs of a rule set with the arguments of one call. Each text is compared once with all of them. */
+/**
+ * Makes a function that compares the globs of a rule set with the arguments of one call. Each text is compared only once, with
+ * all globs.
+ */
 export function comparedGlobs(set: RuleSet, steps: StepsLeft): CompareGlob {
   return comparing(() => globsOf(set).texts, steps)
 }
 
-/** Compares these globs with several texts. */
+/** Makes a function that compares these globs with several texts. */
 export function comparedTogether(globs: readonly string[]): CompareGlob {
   const all = placed(globs)
   return comparing(() => all, { left: Infinity })
@@ -118,7 +127,7 @@ function comparing(globs: () => PlacedGlobs, steps: StepsLeft): CompareGlob {
   return (glob, text, kind) => {
     const { set, places } = globs()
     const place = kind === 'path' ? undefined : places.get(glob)
-    // A denial can have other spellings than those of the set.
+    // A denial is also compared in spellings that the set does not contain.
     if (place === undefined) return compiledGlob(glob, kind).answers(text, steps)[0] ?? NO
     let answers = compared.get(text)
     if (!answers) compared.set(text, (answers = set.answers(text, steps)))
@@ -126,6 +135,6 @@ function comparing(globs: () => PlacedGlobs, steps: StepsLeft): CompareGlob {
   }
 }
 
-/** Compares a glob that belongs to no set. */
+/** Compares a glob without a set. */
 export const comparedAlone: CompareGlob = (glob, text, kind) =>
   compiledGlob(glob, kind).answers(text)[0] ?? NO

@@ -6,7 +6,7 @@ import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
 export const RULE_EFFECTS = ['deny', 'ask', 'allow'] as const
 export type RuleEffect = (typeof RULE_EFFECTS)[number]
 
-/** One rule. It is about a call if the tool's name, its class and all the named arguments match. */
+/** One rule. It applies to a call if the tool's name, its class and all the named arguments match. */
 export type Rule = {
   readonly effect: RuleEffect
   /** A glob over names of tools. */
@@ -18,23 +18,28 @@ export type Rule = {
   readonly future?: boolean
 }
 
-/** The rules of one owner. `default` is the decision for a call that no rule is about. */
+/** The rules of one owner. `default` is the decision for a call to which no rule applies. */
 export type RuleSet = { readonly default: RuleEffect; readonly rules: readonly Rule[] }
 
-/** Whose rules they are: those for everybody have the id `all`, the others the id of a user, workflow, session or agent. */
+/**
+ * The owners of rules. The rules for everybody have the id `all`. Other rules have the id of a user, workflow, session or agent.
+ */
 export const OWNER_KINDS = ['everybody', 'user', 'workflow', 'session', 'agent'] as const
 export type RuleOwner = { readonly kind: (typeof OWNER_KINDS)[number]; readonly id: string }
 
 export type OwnedRules = { readonly owner: RuleOwner; readonly set: RuleSet }
 
-/** The pointer leads to the place in the rule set. The message is written after it. It never repeats a value. */
+/**
+ * A fault of a rule set. `pointer` is the JSON Pointer of the place. The message is written after the pointer, and never repeats
+ * a value.
+ */
 export type RuleFault = { readonly pointer: string; readonly message: string }
 
 /** The most rules of one owner. Each call is compared with every rule that applies to it. */
 export const RULES_MAX = 200
 /** The most arguments of one rule. Each costs one comparison for each call. */
 export const RULE_ARGUMENTS_MAX = 16
-/** The most characters of the name of an argument. A longer text is no name. */
+/** The most characters of an argument's name. A longer text is not a name. */
 const ARGUMENT_NAME_LENGTH_MAX = 128
 
 /** Parses a rule set. A missing `default` is `allow`. Returns every fault. */
@@ -91,7 +96,7 @@ function argumentFaults(args: JsonValue, path: Path): RuleFault[] {
 const GLOB_RULE = `must be a text of 1 to ${GLOB_LENGTH_MAX} characters, in which * stands for any characters`
 const TOOL_RULE = `must be a name of at most ${GLOB_LENGTH_MAX} characters, in which * stands for any characters and ? for one`
 
-/** The characters of names, and the wildcards. */
+/** True for a glob with only wildcards and the characters of tool names. */
 function isToolGlob(value: JsonValue | undefined): boolean {
   return isGlob(value) && /^[A-Za-z0-9_.:*?-]+$/.test(value as string)
 }

@@ -1,6 +1,6 @@
 import type { Layer, ToolAnnotations } from '../tool-definition.ts'
 
-/** What a tool needs a permission for. */
+/** The actions for which a tool needs a permission. */
 export const PERMISSION_CLASSES = [
   'file_read',
   'file_write',
@@ -11,7 +11,7 @@ export const PERMISSION_CLASSES = [
   'agent_spawn',
 ] as const
 
-/** What a call of a tool does. Of an `opaque` tool it is not known. */
+/** The effects that a call of a tool may have. The effects of an `opaque` tool are not known. */
 export const EFFECT_CLASSES = ['read', 'create', 'update', 'delete', 'opaque'] as const
 
 export type ToolClass = (typeof PERMISSION_CLASSES)[number] | (typeof EFFECT_CLASSES)[number]
@@ -23,8 +23,8 @@ export function isToolClass(value: unknown): value is ToolClass {
 }
 
 /**
- * The classes of a tool: `annotations.classes`, or the class that its hints mean. A tool of the user layer is `opaque`, whatever
- * its annotations say, because the user of the rules may have written them.
+ * The classes of a tool: `annotations.classes`, or the class that its hints mean. A tool of the user layer is always `opaque`,
+ * because the user to whom the rules apply may have written its annotations.
  */
 export function classesOf(annotations: ToolAnnotations | undefined, layer: Layer): readonly ToolClass[] {
   if (layer === 'user') return ['opaque']

@@ -3,12 +3,16 @@ import { normalGlob } from './argument-globs.ts'
 import { mayMatch } from './argument-values.ts'
 import type { RuleEffect } from './rule-set.ts'
 
-/** The glob of a rule as it is stored, or why it can match nothing. The sentence follows the place of the glob. */
+/**
+ * The glob of a rule in its stored form, or the reason why it cannot match anything. The reason is a sentence that follows the
+ * place of the glob.
+ */
 export type WrittenGlob = { readonly glob: string } | { readonly never: string }
 
 /**
- * The glob of a rule about an argument that the tools of the rule read in these ways. If its normal form is the same for all of
- * them, it is stored in that form. Otherwise each comparison uses the form that its kind needs.
+ * Finds the stored form of a glob for an argument. `readings` tell how the tools of the rule read the argument. If the normal
+ * form of the glob is the same for all readings, the glob is stored in that form. Otherwise each comparison uses the form for its
+ * kind.
  */
 export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly Reading[]): WrittenGlob {
   const forms = readings.map((reading) => normalGlob(glob, reading))
@@ -22,7 +26,10 @@ export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly
   return { glob: forms.every((one) => one === form) ? form : glob }
 }
 
-/** True for a glob with a segment that no path has, such as `./**`. It may still match the folder itself, which nobody means. */
+/**
+ * True for a glob with a segment that no canonical path has, such as `./**`. Such a glob could match only the folder itself, and
+ * its author does not mean that.
+ */
 function isNoPath(glob: string): boolean {
   if (glob === '.' || glob === '/') return false
   return glob.split('/').some((segment, at) => segment === '.' || (segment === '' && at > 0))

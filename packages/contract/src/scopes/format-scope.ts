@@ -16,7 +16,7 @@ export function formatScopeItem({ excludes, by, text }: ScopeItem): string {
   return `${excludes ? '!' : ''}${PREFIX[by]}${text}`
 }
 
-/** What includes comes first, and within that the order is that of the code units. */
+/** Orders items: items that include come before items that exclude, and equal ones are ordered by code unit. */
 function byText(a: ScopeItem, b: ScopeItem): number {
   if (a.excludes !== b.excludes) return a.excludes ? 1 : -1
   const [first, second] = [formatScopeItem(a), formatScopeItem(b)]

@@ -1,7 +1,10 @@
 import { NameGlobs } from './name-globs.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
-/** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
+/**
+ * The facts about a tool that a scope compares. `internal` is true if the service runs the tool itself (`runner.kind` is
+ * `builtin`).
+ */
 export type ToolInScope = {
   readonly name: string
   readonly category?: string | undefined
@@ -9,18 +12,18 @@ export type ToolInScope = {
   readonly internal: boolean
 }
 
-/** The group of every tool that the service runs itself, whatever its category is. */
+/** The group of all tools that the service runs itself, whatever their categories are. */
 export const INTERNAL_GROUP = 'internal'
 
 /**
- * True if the tool is in the scope. An item that excludes it wins over any that includes it. A scope that only excludes has all
- * other tools.
+ * True if the tool is in the scope. If one item excludes the tool and another one includes it, the tool is excluded. A scope with
+ * only excluding items contains all other tools.
  */
 export function inScope(scope: Scope, tool: ToolInScope): boolean {
   return scopeTest(scope)(tool)
 }
 
-/** As `inScope`, for a scope that is compared with many tools. */
+/** Does the same as `inScope`, for a scope that is compared with many tools. */
 export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
   if (scope.kind !== 'items') return () => scope.kind === 'all'
   const { items } = scope
@@ -33,11 +36,11 @@ export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
 }
 
 /**
- * Compares items with many tools. Returns the indices of the items that name a tool, whether they include or exclude it, in no
- * order.
+ * Returns a function that finds the items which name a tool, whether they include or exclude it. The indices of these items have
+ * no order.
  */
 export function itemsNaming(items: readonly ScopeItem[]): (tool: ToolInScope) => readonly number[] {
-  // No name of a tool is empty.
+  // An empty text matches no tool, because no tool has an empty name.
   const names = new NameGlobs(items.map(({ by, text }) => (by === 'name' ? text : '')))
   return (tool) => [
     ...names.matching(tool.name),

@@ -1,13 +1,13 @@
 /**
- * Many globs over names as one automaton, in which `*` is any characters and `?` is one. It follows all possible positions at once,
- * 32 in each operation. A name takes a step for each of its characters and each 32 characters of the globs. The client has it too,
- * so it has no more than scopes need.
+ * Many globs over names as one automaton. `*` matches any characters, and `?` matches one character. The automaton follows all
+ * possible positions at once, 32 in each operation. A name takes a step for each of its characters and each 32 characters of the
+ * globs. The client contains this class too, so it has only what scopes need.
  */
 export class NameGlobs {
-  /** Where the automaton begins, and where it can stay whatever comes. */
+  /** The positions where the automaton begins, and those where it can stay at any character. */
   readonly #start: Int32Array
   readonly #stays: Int32Array
-  /** Where each character leads on that a glob names, and where every other one does. */
+  /** For each character that a glob names, the positions before it. `#others` has the positions before all other characters. */
   readonly #leads = new Map<string, Int32Array>()
   readonly #others: Int32Array
   readonly #ends: readonly number[]

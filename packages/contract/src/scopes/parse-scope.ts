@@ -1,6 +1,6 @@
 import { GLOB_LENGTH_MAX } from '../rules/glob.ts'
 
-/** What an item of a scope compares: the tool's name with a glob, its category (`@group`), or its tags. */
+/** One item of a scope. It compares the tool's name with a glob, or its category (`@group`), or its tags. */
 export type ScopeItem = {
   readonly excludes: boolean
   readonly by: 'name' | 'group' | 'tag'
@@ -8,21 +8,21 @@ export type ScopeItem = {
   readonly text: string
 }
 
-/** Which tools a list has: all of them, none, or those that `inScope` finds by its items. */
+/** The tools of a list: all, none, or the tools that `inScope` finds by the items. */
 export type Scope =
   { readonly kind: 'all' | 'none' } | { readonly kind: 'items'; readonly items: readonly ScopeItem[] }
 
 /**
- * Why a text is no scope. `position` counts UTF-16 code units from 0. The text is written after the name of the thing: `has an
- * empty item`. It never repeats what was sent. The hint is a sentence.
+ * Why a text is not a scope. `position` counts UTF-16 code units from 0. `fault` is written after the name of the thing, for
+ * example `has an empty item`, and never repeats the sent text. The hint is a sentence.
  */
 export type ScopeFault = { readonly fault: string; readonly position: number; readonly hint?: string }
 
-/** The most characters of a scope. It is part of an address, which is much shorter than the headers may be. */
+/** The most characters of a scope. A scope is part of an address, which must be much shorter than the headers. */
 export const SCOPE_LENGTH_MAX = 1_000
 /** The most items of a scope. Each item is compared with every tool of a list. */
 export const SCOPE_ITEMS_MAX = 50
-/** No category and no tag of a definition is longer. */
+/** The longest category or tag of a definition. */
 const LABEL_LENGTH_MAX = 64
 
 const ALL: Scope = { kind: 'all' }
@@ -31,8 +31,8 @@ const NONE: Scope = { kind: 'none' }
 const TAG = 'tag:'
 
 /**
- * Parses `all`, `none` or `item(,item)*`, in which an item is `!`? followed by a glob over names, `@group` or `tag:name`. Blanks
- * around items are ignored. In a glob, `*` is any characters and `?` is one.
+ * Parses `all`, `none` or `item(,item)*`. An item is an optional `!`, followed by a glob over names, `@group` or `tag:name`.
+ * Blanks around items are ignored. In a glob, `*` matches any characters and `?` matches one character.
  */
 export function parseScope(text: string): Scope | ScopeFault {
   if (text.length > SCOPE_LENGTH_MAX)
@@ -63,7 +63,7 @@ export function scopeFaultText({ fault: text, position, hint }: ScopeFault): str
   return `${text}, at character ${position + 1}.${hint === undefined ? '' : ` ${hint}`}`
 }
 
-/** The scope of one group, as `@group` is parsed. */
+/** The scope of one group, the same as that of the text `@group`. */
 export function groupScope(group: string): Scope | ScopeFault {
   const item = labelItem({ excludes: false, by: 'group' }, group, 0)
   return 'fault' in item ? item : { kind: 'items', items: [item] }
@@ -83,7 +83,7 @@ function parseItem(item: string, position: number): ScopeItem | ScopeFault {
   return globItem(excludes, body, at)
 }
 
-/** A category or a tag, compared as a whole. */
+/** An item for a category or a tag. They are compared as a whole, without wildcards. */
 function labelItem(kind: Omit<ScopeItem, 'text'>, body: string, position: number): ScopeItem | ScopeFault {
   const text = body.trim()
   const [what, example] = kind.by === 'group' ? ['group', '@web'] : ['tag', 'tag:safe']

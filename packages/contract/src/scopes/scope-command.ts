@@ -1,25 +1,25 @@
 import { INTERNAL_GROUP } from './in-scope.ts'
 import { groupScope, type Scope, type ScopeFault } from './parse-scope.ts'
 
-/** What a `/tools` command asks for: to show the tools, or to set the scope. */
+/** The meaning of a `/tools` command: to show the tools, or to set the scope. */
 export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; readonly scope: Scope }
 
 const COMMAND = /^\s*\/tools(?:\s+|$)/i
-/** The most characters of a command, which is a word and a category. */
+/** The most characters of a command. A command is a word and a category. */
 const LENGTH_MAX = 200
 
 const KNOWN =
   'Commands are /tools, /tools list, /tools on, /tools off, /tools internal and /tools GROUP, where GROUP is a category.'
 
 /**
- * Parses what a user writes in a room:
+ * Parses a command that a user writes in a room:
  *
  * - `/tools` and `/tools list` show the tools.
  * - `/tools off` sets the scope `none`, and `/tools on` the scope `all`.
  * - `/tools internal` sets the scope of the tools that the service runs itself.
  * - `/tools GROUP` sets the scope of a category.
  *
- * Capitals count in the names of groups only.
+ * Upper and lower case differ only in the names of groups.
  */
 export function parseScopeCommand(text: string): ScopeCommand | ScopeFault {
   if (text.length > LENGTH_MAX)

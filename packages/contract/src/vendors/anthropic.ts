@@ -6,7 +6,7 @@ import { currentSchema, refuseAtRoot, refuseParameterNames } from '../dialects/s
 /** A tool of Anthropic's Messages API. */
 export type AnthropicTool = Pick<ToolParts, 'name' | 'description'> & { readonly input_schema: ObjectSchema }
 
-/** The parameter names that Anthropic documents. The rule is for parameters at the root. */
+/** Matches the parameter names that Anthropic documents. The rule applies to parameters at the root. */
 const PARAMETER_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 export const anthropicDialect: DialectRules<AnthropicTool> = {
@@ -26,7 +26,7 @@ export const anthropicDialect: DialectRules<AnthropicTool> = {
   },
 }
 
-/** A call: `{"type":"tool_use","id","name","input":{…}}`. All answers: one user message of `tool_result` blocks. */
+/** A call is `{"type":"tool_use","id","name","input":{…}}`. The answers are one user message with `tool_result` blocks. */
 export const anthropicCalls: CallFormat<'anthropic'> = {
   name: 'anthropic',
   dialect: 'anthropic',

@@ -9,10 +9,10 @@ export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {
   readonly parametersJsonSchema: ObjectSchema
 }
 
-/** The one tool in Gemini's `tools` field. It declares all functions. */
+/** The only tool in Gemini's `tools` field. It declares all functions. */
 export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
 
-/** The parameter names that Gemini documents. The rule is for parameters at the root. */
+/** Matches the parameter names that Gemini documents. The rule applies to parameters at the root. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /** A part with one of these keys is not a call. Gemini's parts have no `type`. */
@@ -31,7 +31,7 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
-/** A call: a part `{"functionCall":{"id"?,"name","args":{…}}}`. All answers: one content of `functionResponse` parts. */
+/** A call is a part `{"functionCall":{"id"?,"name","args":{…}}}`. The answers are one content with `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
   dialect: 'gemini',
@@ -59,8 +59,8 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObj
 }
 
 /**
- * The output of a call. It is the returned value. If the tool returned a string or null, or if JavaScript would round an integer in
- * the value, it is the text of the result.
+ * The output of a call in an answer to Gemini. Usually it is the returned value. It is the text of the result if the tool
+ * returned a string or null, or if JavaScript would round an integer in the value.
  */
 function outputOf(data: unknown, text: string): JsonValue {
   return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)

@@ -1,14 +1,15 @@
 import type { CallFormat } from '../calls/call-format.ts'
 
 /**
- * A call in a message of LangChain: `{"type":"tool_call","id","name","args":{…}}`. Its answer: a message of the type `tool`.
- * An `invalid_tool_call` has the text that LangChain could not parse as `args`, so the model is told what is wrong with it.
+ * The calls of LangChain. A call is `{"type":"tool_call","id","name","args":{…}}`. Its answer is a message of the type `tool`. In
+ * an `invalid_tool_call`, `args` is a text that LangChain could not parse. The service reads it too, and its answer tells the
+ * model what is wrong with the text.
  */
 export const langchainCalls: CallFormat<'langchain'> = {
   name: 'langchain',
   itemsKey: 'tool_calls',
   moreItemsKey: 'invalid_tool_calls',
-  // `content` repeats the calls in the shape of the model's vendor.
+  // `content` repeats the calls in the format of the model's vendor.
   otherKeys: ['content'],
   isCall: ({ type }) => type === 'tool_call' || type === 'invalid_tool_call',
   isOther: ({ type }) => type === 'server_tool_call',
@@ -18,7 +19,7 @@ export const langchainCalls: CallFormat<'langchain'> = {
     if (typeof name !== 'string') return 'must have a name'
     return { name, arguments: typeof args === 'string' ? { text: args } : { value: args } }
   },
-  // The model can be one of OpenAI in strict mode.
+  // The model may be one of OpenAI in strict mode.
   nullMeansOmitted: true,
   messages: (answered) =>
     answered.map(({ call, result }) => ({

@@ -13,7 +13,7 @@ export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly _meta?: { readonly 'toolrack/name': string }
 }
 
-/** MCP accepts every schema. MCP hosts get aliases, because these hosts pass the names of tools to models. */
+/** MCP accepts every schema. MCP hosts get aliases, because they pass the names of tools on to models. */
 export const mcpDialect: DialectRules<McpTool> = {
   name: 'mcp',
   usesAliases: true,

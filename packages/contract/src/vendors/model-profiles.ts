@@ -1,24 +1,30 @@
 import type { Dialect } from './registry.ts'
 
-/** What a model can do with tools. */
+/** The abilities of a model to use tools. */
 export type ModelProfile = {
-  /** The dialect of its vendor's `tools` field. */
+  /** The dialect for the `tools` field of the model's vendor. */
   readonly dialect: Dialect
-  /** The most tools that it is given. */
+  /** The most tools that the model should get. */
   readonly toolsMax: number
-  /** True if tools may be listed by name only. A small model calls such a tool without arguments, and does not load it first. */
+  /**
+   * True if tools may be listed by name only. False for a small model, because it calls such a tool without arguments and does
+   * not load it first.
+   */
   readonly defers: boolean
 }
 
 /**
- * The most functions of one request in the documents of OpenAI and of Gemini. Those of Anthropic and Mistral name no number, so the same
- * is assumed.
+ * The most functions of one request, as OpenAI and Gemini document it. Anthropic and Mistral document no number, so the same
+ * number is assumed.
  */
 const VENDOR_TOOLS_MAX = 128
-/** Models choose worse beyond 30 to 50 tools. Which models count as small is an estimate; `maxTools` of a request wins. */
+/**
+ * The most tools for a small model. Models choose worse if there are more than 30 to 50 tools. Which models count as small is an
+ * estimate. `maxTools` of a request has priority.
+ */
 const SMALL_TOOLS_MAX = 30
 
-/** By the beginning of a model's name. The longest one that fits is used. */
+/** Profiles by the beginning of a model's name. The longest beginning that fits is used. */
 const PROFILES: Readonly<Record<string, ModelProfile>> = {
   'gpt-': { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
   'gpt-3.5': { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
@@ -37,8 +43,8 @@ const PROFILES: Readonly<Record<string, ModelProfile>> = {
 }
 
 /**
- * The profile of a model, whatever the case of its name. A gateway may put the vendor before the name, as in `openai/gpt-4o`. Undefined
- * if no beginning fits.
+ * The profile of a model. Upper and lower case do not matter. A gateway may put the vendor before the name, as in
+ * `openai/gpt-4o`. Undefined if no beginning fits.
  */
 export function modelProfile(model: string): ModelProfile | undefined {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)

@@ -60,7 +60,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/** A call: `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer: a message of the role `tool`. */
+/** A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer is a message of the role `tool`. */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   dialect: 'openai',
@@ -84,7 +84,7 @@ export const openaiCalls: CallFormat<'openai'> = {
     })),
 }
 
-/** A call: `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer: a `function_call_output` item. */
+/** A call is `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer is a `function_call_output` item. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   dialect: 'openai-responses',
@@ -108,8 +108,8 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
 }
 
 /**
- * The call of Chat Completions before `tool_calls`: a message with `"function_call":{"name","arguments":"<JSON>"}`. It has no
- * id. Its answer: a message of the role `function`.
+ * The calls of Chat Completions before `tool_calls` existed. A call is a message with
+ * `"function_call":{"name","arguments":"<JSON>"}`, without an id. Its answer is a message of the role `function`.
  */
 export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
   name: 'openai-functions',

@@ -1,40 +1,46 @@
 import { cutText, type CountTokens } from './cut-text.ts'
 
-/** A part of a prompt's text. Layers with lower priorities stand first and are kept longest. */
+/** A part of a prompt's text. Layers with lower priorities come first and are shortened last. */
 export type WrapLayer = { readonly name: string; readonly text: string; readonly priority: number }
 
-/** `cut`: only the beginning of the text is in the prompt, or not every tool is there whole. `dropped`: nothing of it is. */
+/**
+ * How much of a layer is in the prompt. `cut`: only the beginning of the text, or not all tools with their full definitions.
+ * `dropped`: nothing.
+ */
 export type LayerOutcome = 'whole' | 'cut' | 'dropped'
 
 export type BilledLayer = {
   readonly name: string
-  /** With the blank line before the layer, if there is one. */
+  /** The tokens of the layer, including the blank line before it. */
   readonly tokens: number
   readonly outcome: LayerOutcome
 }
 
-/** What a prompt takes. `total` is the sum of the layers, and what `text` and the JSON of `tools` take. */
+/** The tokens of a prompt. `total` is the sum of the layers. It equals the tokens of `text` and of the JSON of `tools`. */
 export type WrapBill = { readonly total: number; readonly layers: readonly BilledLayer[] }
 
-/** Tools that take at most the tokens that they were given. No tools take no tokens, because no vendor is sent an empty list. */
+/** Tools that take at most the given number of tokens. An empty list takes no tokens, because it is not sent to a vendor. */
 export type FittedTools<Tools> = {
   readonly tools: Tools
   readonly tokens: number
   readonly outcome: LayerOutcome
-  /** The guide to these tools, if the prompt's text is to have it. */
+  /** The guide to these tools, if the prompt's text should contain it. */
   readonly guide?: string | undefined
 }
 
 export type WrapParts<Tools> = {
   readonly targetTokens: number
-  /** The most that tools may take. The default is a quarter of `targetTokens`. */
+  /** The most tokens that tools may take. The default is a quarter of `targetTokens`. */
   readonly toolsTokens?: number | undefined
   readonly layers: readonly WrapLayer[]
   readonly fitTools: (tokens: number) => FittedTools<Tools> | Promise<FittedTools<Tools>>
   readonly count: CountTokens
 }
 
-/** `system` is what `text` has of the layer `system`, and `context` what it has of all others, in their order. Each may be empty. */
+/**
+ * A composed prompt. `system` is the part of `text` from the layer `system`. `context` is the part from all other layers, in
+ * their order. Each of them may be empty.
+ */
 export type Wrap<Tools> = {
   readonly text: string
   readonly system: string
@@ -43,18 +49,18 @@ export type Wrap<Tools> = {
   readonly bill: WrapBill
 }
 
-/** The names of the layers that a prompt has besides the given ones, and their priority. */
+/** The names of the layers that a prompt has besides the given layers, and their priority. */
 export const WRAP_LAYERS = ['tools', 'guide'] as const
 export const TOOLS_PRIORITY = 50
 export const SYSTEM_LAYER: Pick<WrapLayer, 'name' | 'priority'> = { name: 'system', priority: 0 }
 
-/** The part of the tokens that tools may take: one in so many. */
+/** Tools may take one of this many tokens: a quarter. */
 const TOOLS_SHARE = 4
 
 /**
- * Composes a prompt that takes at most `targetTokens`. Each layer takes what it needs of what is left, in the order of priorities. The
- * first layer that does not fit is cut behind a sentence or a line, and everything after it is dropped. Tools are different: they fit
- * themselves into their share. So it never throws, unless `fitTools` or `count` does.
+ * Composes a prompt that takes at most `targetTokens`. The layers take their tokens in the order of their priorities. The first
+ * layer that does not fit is cut after a sentence or a line, and all layers after it are dropped. Tools are different: `fitTools`
+ * fits them into their share. Throws only if `fitTools` or `count` throws.
  */
 export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<Tools>> {
   const { targetTokens, toolsTokens = Math.floor(targetTokens / TOOLS_SHARE), layers, count } = parts
@@ -75,7 +81,7 @@ export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<
   }
 }
 
-/** What the text has of a layer. The joint is what stands before it. */
+/** The text of a layer in the prompt. `joint` is the text before it. */
 type KeptLayer = { readonly name: string; readonly joint: string; readonly text: string }
 
 function joined([first, ...others]: readonly KeptLayer[]): string {
@@ -88,7 +94,7 @@ class PromptText {
   readonly #kept: KeptLayer[] = []
   #left: number
   #text = ''
-  /** True from the first layer that did not fit. */
+  /** True after the first layer that did not fit. */
   #isFull = false
 
   constructor(targetTokens: number, count: CountTokens) {
@@ -117,7 +123,7 @@ class PromptText {
     this.#left -= layer.tokens
   }
 
-  /** Adds the text of a layer without the white space at its ends. */
+  /** Adds the text of a layer, without white space at its ends. */
   async add({ name, text }: Pick<WrapLayer, 'name' | 'text'>): Promise<void> {
     const trimmed = text.trim()
     if (this.#isFull) return this.bill({ name, tokens: 0, outcome: 'dropped' })
@@ -134,10 +140,10 @@ class PromptText {
   }
 
   /**
-   * A blank line. The encoders of OpenAI split a text before they join characters to tokens. They always split behind a line's end,
-   * except where a slash follows signs and a line's end. A blank before the line's end prevents this exception. So the tokens of a
-   * prompt are the sum of those of its parts. The blank is also there if the joint would save a token, which parts that are sent
-   * apart do not.
+   * The blank line before a layer. OpenAI's encoders split a text before they join characters to tokens. They split after each
+   * line end, with one exception: a slash after marks and a line end. A blank before the line end prevents this exception. So the
+   * tokens of a prompt are the sum of the tokens of its parts. The blank is also used if the plain joint would save a token,
+   * because parts that are sent separately do not save it.
    */
   async #jointBefore(text: string): Promise<{ readonly joint: string; readonly tokens: number }> {
     if (this.#text === '') return { joint: '', tokens: 0 }
@@ -150,14 +156,14 @@ class PromptText {
 const PLAIN_JOINT = '\n\n'
 const SAFE_JOINT = ' \n\n'
 
-/** The marks at the end of a text that encoders join with the end of a line. They split before them. */
+/** Matches the marks at the end of a text. Encoders join them with the line end that follows, and split before them. */
 const LAST_MARKS = /(?:^|[A-Za-z0-9])([^\p{L}\p{N}\p{M}\s'’]*)$/u
 const TAIL_LENGTH = 64
 
-/** What a joint adds to the tokens of the text before it. */
+/** The number of tokens that a joint adds to the text before it. */
 async function jointTokens(before: string, joint: string, count: CountTokens): Promise<number> {
   const marks = LAST_MARKS.exec(before.slice(-TAIL_LENGTH))?.[1]
-  // The marks at the beginning of the looked at part may go on before it.
+  // If the marks fill the whole tail, they may begin before it. Then the whole text is counted.
   const tail = marks === undefined || marks.length === TAIL_LENGTH ? before : marks
   return (await count(tail + joint)) - (tail === '' ? 0 : await count(tail))
 }

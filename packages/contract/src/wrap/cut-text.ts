@@ -1,6 +1,6 @@
 import { sentenceEnds } from './sentences.ts'
 
-/** The number of tokens of a text. */
+/** Counts the tokens of a text. */
 export type CountTokens = (text: string) => number | Promise<number>
 
 export type CountedText = { readonly text: string; readonly tokens: number }
@@ -8,8 +8,8 @@ export type CountedText = { readonly text: string; readonly tokens: number }
 const NOTHING: CountedText = { text: '', tokens: 0 }
 
 /**
- * The most whole sentences and lines at the beginning of a text that take at most `room` tokens. `tokens` is what the whole text takes,
- * which is more. The first guess is the place that an even text would need, so that few beginnings of a long text are counted.
+ * Cuts a text after as many whole sentences and lines as `room` tokens allow. `tokens` is the number of tokens of the whole text,
+ * which is more than `room`. The first guess assumes an even text, so that few beginnings of a long text have to be counted.
  */
 export async function cutText(
   { text, tokens }: CountedText,
@@ -25,7 +25,7 @@ export async function cutText(
   for (let turn = 0; high - low > 1; turn += 1) {
     const share = (room - best.tokens) / Math.max(1, tooLong.tokens - best.tokens)
     const wanted = best.text.length + share * (tooLong.length - best.text.length)
-    // Every third turn halves what is left, because a text may be very uneven.
+    // Every third turn halves the remaining range, because a text may be very uneven.
     const guess = turn % 3 === 2 ? (low + high) >>> 1 : lastUpTo(ends, wanted)
     const at = Math.min(high - 1, Math.max(low + 1, guess))
     const tried = text.slice(0, ends[at])
@@ -41,7 +41,7 @@ export async function cutText(
   return best
 }
 
-/** The index of the last place that is at most `wanted`. */
+/** The index of the last element that is at most `wanted`. */
 function lastUpTo(ends: readonly number[], wanted: number): number {
   let low = 0
   let high = ends.length

@@ -1,20 +1,23 @@
 import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
 import { firstSentence } from './sentences.ts'
 
-/** A tool as the guide shows it: with the name under which the model calls it. */
+/** A tool in the guide, with the name by which the model calls it. */
 export type GuidedTool = {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
 }
 
-/** A section of a prompt with a line for each tool: its name, its arguments, and the first sentence of its description. */
+/**
+ * A section of a prompt with a line for each tool: its name, its arguments, and the first sentence of its description. Undefined
+ * if there are no tools.
+ */
 export function guideText(tools: readonly GuidedTool[]): string | undefined {
   if (tools.length === 0) return undefined
   return ['## Your functions', '', ...tools.map(line)].join('\n')
 }
 
-/** Such as `- **search**(query, limit?): Searches the web.` A question mark stands behind an argument that can be left out. */
+/** One line, such as `- **search**(query, limit?): Searches the web.` A question mark follows an optional argument. */
 function line({ name, description, parameters }: GuidedTool): string {
   const { properties, required } = parameters
   const needed = new Set(required !== undefined && isJsonArray(required) ? required : [])

@@ -207,7 +207,7 @@ const unreadable = () => Promise.reject(new ToolrackError('BODY_INVALID'))
 
 test('the outermost step sees every call: what ran, what was refused, and what could not be read', async () => {
   const seen: string[] = []
-  const look = within(async (call, next) => {
+  const inspect = within(async (call, next) => {
     const outcome = await next(call)
     const { result, call: known } = outcome
     const end = result.resultType === 'failure' ? result.code : 'success'
@@ -215,7 +215,7 @@ test('the outermost step sees every call: what ran, what was refused, and what c
     return outcome
   })
   const view = catalogView({ user: [python('t', 'a')] })
-  const { invoker } = invokerOver(view, {}, look)
+  const { invoker } = invokerOver(view, {}, inspect)
   const grant = grantOf([{ name: 'u', digest: definitionDigest(python('u', 'b')) }])
   const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
@@ -403,11 +403,11 @@ test.each(BROKEN)(
 
 test('every step is told the headers that the edge has read', async () => {
   const seen: unknown[] = []
-  const look = within((call, next) => {
+  const inspect = within((call, next) => {
     seen.push(call.headers)
     return next(call)
   })
-  const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, look)
+  const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, inspect)
   const headers = { idempotencyKey: 'k1', traceparent: '00-1-2-01' }
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, headers })
   const calls = ['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 't', input: {} }))

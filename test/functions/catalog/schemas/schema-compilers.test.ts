@@ -180,7 +180,7 @@ test('a report that waits for a busy main thread is taken, though its deadline h
   await nextTurn()
   const pending = compilers.it.own.compile({ title: `mark ${path}` })
   for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
-  for (let looks = 0; looks < 1_000_000 && !existsSync(path); looks += 1);
+  for (let checks = 0; checks < 1_000_000 && !existsSync(path); checks += 1);
   spawnSync(process.execPath, ['--version'])
   expect(existsSync(path)).toBe(true)
   expect(await pending).toEqual(ADMITTED)

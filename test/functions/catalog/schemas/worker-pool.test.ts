@@ -161,8 +161,8 @@ test('a check of the service itself that fails pauses nobody', async () => {
 })
 
 test('the time of a check is told without the time that it waited', async () => {
-  let looks = 0
-  await using it = working({ nowMs: () => (looks += 1) })
+  let reads = 0
+  await using it = working({ nowMs: () => (reads += 1) })
   const busy = await busyWith(it, 'ann', 'ann')
   const took: number[] = []
   const waiting = it.ask('', { spent: (ms) => void took.push(ms) })

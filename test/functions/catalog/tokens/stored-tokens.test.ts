@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals'
 import { listedTool } from '@toolrack/contract'
 import { atOnce, Turns } from '../../../../functions/src/loop-turn.ts'
 import { DialectFragments } from '../../../../functions/src/catalog/views/dialect-fragments.ts'
-import { RungFragments } from '../../../../functions/src/catalog/views/rung-fragments.ts'
+import { LevelFragments } from '../../../../functions/src/catalog/views/level-fragments.ts'
 import { withTokens } from '../../../../functions/src/catalog/definitions/count-puts.ts'
 import { fragmentEnd } from '../../../../functions/src/catalog/tokens/joined-tokens.ts'
-import { atRung } from '../../../../functions/src/catalog/tokens/rungs.ts'
+import { atLevel } from '../../../../functions/src/catalog/tokens/detail-levels.ts'
 import { readTokens, storedTokens } from '../../../../functions/src/catalog/tokens/stored-tokens.ts'
 import { tokenCounter } from '../../../../functions/src/catalog/tokens/token-counter.ts'
 import { catalogEntry } from '../../../../functions/src/catalog/views/catalog-entry.ts'
@@ -15,10 +15,10 @@ const count = await tokenCounter()
 const definition = tool('a', 'One sentence. And another one.')
 const kept = atOnce(storedTokens(definition, count))
 
-test('what is stored is what each rung takes', () => {
+test('what is stored is what each level takes', () => {
   const tokens = readTokens(kept)
-  for (const rung of ['full', 'short', 'deferred'] as const)
-    expect(tokens?.[rung]).toBe(count(fragmentEnd(JSON.stringify(listedTool(atRung(definition, rung))))))
+  for (const level of ['full', 'short', 'deferred'] as const)
+    expect(tokens?.[level]).toBe(count(fragmentEnd(JSON.stringify(listedTool(atLevel(definition, level))))))
 })
 
 test.each([
@@ -36,7 +36,7 @@ test.each([
 
 const sizesOf = (tokens: string | undefined) => {
   const entry = catalogEntry({ ...put(definition), revision: 'r', tokens }, 'user')
-  return atOnce(new RungFragments(new DialectFragments()).measured(entry, undefined, count))
+  return atOnce(new LevelFragments(new DialectFragments()).measured(entry, undefined, count))
 }
 
 describe('a list uses', () => {

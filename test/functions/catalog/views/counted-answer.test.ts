@@ -8,7 +8,7 @@ import { DialectFragments } from '../../../../functions/src/catalog/views/dialec
 import { dialectAnswer, listAnswer } from '../../../../functions/src/catalog/views/list-answer.ts'
 import { ENVELOPES } from '../../../../functions/src/catalog/views/list-query.ts'
 import type { ListQuery } from '../../../../functions/src/catalog/views/list-query.ts'
-import { RungFragments } from '../../../../functions/src/catalog/views/rung-fragments.ts'
+import { LevelFragments } from '../../../../functions/src/catalog/views/level-fragments.ts'
 import { tokenCounter } from '../../../../functions/src/catalog/tokens/token-counter.ts'
 import { NO_RANK } from '../../../../functions/src/catalog/views/usage-rank.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
@@ -30,8 +30,8 @@ function answerTo(
 ) {
   const asked = { ...ALL, ...query, countsTokens: true }
   const dialect = asked.dialect && dialectRules(asked.dialect)
-  const rungs = new RungFragments(new DialectFragments())
-  const counting = { rungs, count: counter, pinned: new Set(pinned), rank }
+  const levelFragments = new LevelFragments(new DialectFragments())
+  const counting = { levelFragments, count: counter, pinned: new Set(pinned), rank }
   return new Turns().run(countedAnswer(catalogView({ user: tools }), asked, dialect, WORKFLOWS, counting))
 }
 
@@ -126,7 +126,7 @@ describe.each(SHAPES)('a list of $dialect as $envelope', (shape) => {
         const heights = async (tokens: number) => {
           const { placed } = await answerTo(tools, { ...shape, budget: tokens })
           const height = { dropped: 0, deferred: 1, short: 2, full: 3 }
-          return new Map(placed.map(({ entry, rung }) => [entry.name, height[rung ?? 'dropped']]))
+          return new Map(placed.map(({ entry, level }) => [entry.name, height[level ?? 'dropped']]))
         }
         const [less, larger] = [await heights(budget), await heights(budget + more)]
         for (const [name, height] of less) expect(larger.get(name)).toBeGreaterThanOrEqual(height)
@@ -144,22 +144,22 @@ describe.each(SHAPES)('a list of $dialect as $envelope', (shape) => {
 
 const LONG = { type: 'object', properties: { x: { type: 'string', description: 'long '.repeat(20) } } }
 const three = ['a', 'b', 'c'].map((name) => toolOf(name, `First. ${'Second. '.repeat(20)}`, LONG))
-const rungsOf = async (budget: number, order: Parameters<typeof answerTo>[2] = {}) =>
+const levelsOf = async (budget: number, order: Parameters<typeof answerTo>[2] = {}) =>
   Object.fromEntries(
-    (await answerTo(three, { budget }, order)).placed.map(({ entry, rung }) => [entry.name, rung]),
+    (await answerTo(three, { budget }, order)).placed.map(({ entry, level }) => [entry.name, level]),
   )
 
-describe('the order of the ladder', () => {
+describe('the order of priority', () => {
   const rank = { revision: 'r', places: new Map([['b', 0]]) }
 
   test('is by name, unless tools are used or pinned', async () => {
-    expect(await rungsOf(40)).toEqual({ a: 'deferred', b: undefined, c: undefined })
-    expect(await rungsOf(40, { rank })).toEqual({ b: 'deferred', a: undefined, c: undefined })
-    expect(await rungsOf(40, { rank, pinned: ['c'] })).toEqual({ c: 'deferred', b: undefined, a: undefined })
+    expect(await levelsOf(40)).toEqual({ a: 'deferred', b: undefined, c: undefined })
+    expect(await levelsOf(40, { rank })).toEqual({ b: 'deferred', a: undefined, c: undefined })
+    expect(await levelsOf(40, { rank, pinned: ['c'] })).toEqual({ c: 'deferred', b: undefined, a: undefined })
   })
 
   test('gives what is pinned or used all that it can have before others are listed', async () => {
-    expect(await rungsOf(150, { rank })).toEqual({ b: 'full', a: 'deferred', c: undefined })
+    expect(await levelsOf(150, { rank })).toEqual({ b: 'full', a: 'deferred', c: undefined })
     const { placed } = await answerTo(three, { budget: 150 }, { rank, pinned: ['c'] })
     expect(placed.map(({ entry, because }) => [entry.name, because])).toEqual([
       ['c', 'pinned'],
@@ -222,14 +222,14 @@ test('in a list that is searched, the tools that fit best come first in the budg
   const view = catalogView({ user: three })
   const found = ['c', 'a'].flatMap((name) => view.resolve(name) ?? [])
   const counting = {
-    rungs: new RungFragments(new DialectFragments()),
+    levelFragments: new LevelFragments(new DialectFragments()),
     count,
     pinned: new Set<string>(),
     rank: { revision: 'r', places: new Map([['a', 0]]) },
   }
   const query = { ...ALL, q: 'words', budget: 40, countsTokens: true }
   const { placed } = atOnce(countedAnswer(view, query, undefined, WORKFLOWS, counting, found))
-  expect(placed.map(({ entry, because, rung }) => [entry.name, because, rung])).toEqual([
+  expect(placed.map(({ entry, because, level }) => [entry.name, because, level])).toEqual([
     ['c', 'found', 'deferred'],
     ['a', 'found', undefined],
   ])
@@ -240,7 +240,7 @@ test('a loaded tool comes first in the budget, also if the list has it without b
   const tools = ['a', 'b', 'c'].map((name) => toolOf(name, 'It does this and that. '.repeat(10), parameters))
   const { bill: whole } = await answerTo([tools[2] as ToolDefinition], { budget: 1_000 })
   const { placed } = await answerTo(tools, { budget: whole.used + 2, loaded: ['c'] })
-  expect(placed[0]).toMatchObject({ entry: { name: 'c' }, because: 'pinned', rung: 'full' })
+  expect(placed[0]).toMatchObject({ entry: { name: 'c' }, because: 'pinned', level: 'full' })
 })
 
 test.each([undefined, 'anthropic'] as const)(

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
 import type { CatalogView } from '../../../../functions/src/catalog/views/catalog-view.ts'
-import { ChangeFeeds, LOOK_MS } from '../../../../functions/src/features/changes/change-feeds.ts'
+import { ChangeFeeds, CHECK_MS } from '../../../../functions/src/features/changes/change-feeds.ts'
 import type { Viewer } from '../../../../functions/src/features/changes/past-views.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -16,26 +16,26 @@ const byNothing = () => ({ filter: { leavesOut: () => undefined }, bytes: 0 })
 class Scripted {
   view: CatalogView = BEFORE
   now = 0
-  looks = 0
+  checks = 0
   readonly feeds: ChangeFeeds
 
   constructor(bounds = { perUser: 2, all: 3 }) {
     const present = (): CatalogView => {
-      this.looks += 1
+      this.checks += 1
       return this.view
     }
     this.feeds = new ChangeFeeds({ views: { present }, now: () => this.now, bounds })
   }
 }
 
-test('equal callers share one look, and all of them are woken', async () => {
+test('equal callers share one check, and all of them are woken', async () => {
   const scripted = new Scripted({ perUser: 50, all: 50 })
   const feeds = Array.from({ length: 50 }, () => scripted.feeds.open({ uid: 'ann' }))
   const told = Promise.all(feeds.map((feed) => feed.after(BEFORE)))
   scripted.view = AFTER
   scripted.feeds.wake()
   expect(await told).toEqual(feeds.map(() => AFTER))
-  expect(scripted.looks).toBe(1)
+  expect(scripted.checks).toBe(1)
   for (const feed of feeds) feed.end()
   // The look that has woken the feeds ends a moment later.
   const state = await until(
@@ -55,18 +55,18 @@ test('callers with another grant or workflow do not share a view', () => {
   for (const feed of open) feed.end()
 })
 
-test('callers that are narrowed by something else do not share a view', () => {
+test('callers that are filtered by something else do not share a view', () => {
   const { feeds } = new Scripted({ perUser: 3, all: 3 })
-  const open = ['a', 'b', 'a'].map((key) => feeds.open({ uid: 'ann', narrowed: { key, present: byNothing } }))
+  const open = ['a', 'b', 'a'].map((key) => feeds.open({ uid: 'ann', filtered: { key, present: byNothing } }))
   expect(feeds.state).toMatchObject({ feeds: 3, groups: 2 })
   for (const feed of open) feed.end()
 })
 
 test('a session that is gone ends the feeds with the reason, and a store that fails does not', async () => {
   let thrown = new ToolrackError('STORE_FAILED')
-  let looks = 0
+  let checks = 0
   const present = (): never => {
-    looks += 1
+    checks += 1
     throw thrown
   }
   const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
@@ -74,7 +74,7 @@ test('a session that is gone ends the feeds with the reason, and a store that fa
   const waiting = feed.after(BEFORE)
   feeds.wake()
   await until(
-    () => Promise.resolve(looks),
+    () => Promise.resolve(checks),
     (count) => count > 1,
   )
   expect(feeds.state.feeds).toBe(1)
@@ -85,10 +85,10 @@ test('a session that is gone ends the feeds with the reason, and a store that fa
 
 test('a session that is read slowly does not delay the feeds of others', async () => {
   const slow = Promise.withResolvers<CatalogView>()
-  const narrowed = { key: 'session', present: byNothing }
+  const filtered = { key: 'session', present: byNothing }
   const present = ({ uid }: Viewer) => (uid === 'slow' ? slow.promise : AFTER)
   const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
-  const late = feeds.open({ uid: 'slow', narrowed })
+  const late = feeds.open({ uid: 'slow', filtered })
   const first = feeds.open({ uid: 'ann' })
   feeds.wake()
   expect(await first.after(BEFORE)).toBe(AFTER)
@@ -106,11 +106,11 @@ test('a layer that cannot be read is no change', async () => {
   let told: CatalogView | undefined
   const telling = feed.after(BEFORE).then((view) => (told = view))
   scripted.view = catalogView({ file: 'error' })
-  const { looks } = scripted
+  const { checks } = scripted
   scripted.feeds.wake()
   await until(
-    () => Promise.resolve(scripted.looks),
-    (count) => count > looks + 1,
+    () => Promise.resolve(scripted.checks),
+    (count) => count > checks + 1,
   )
   expect(told).toBeUndefined()
   scripted.view = AFTER
@@ -155,7 +155,7 @@ test('a feed that begins with a newer view than its group has is not told the ol
   await early.after(AFTER)
   scripted.view = AFTER
   const late = scripted.feeds.open({ uid: 'ann' })
-  const present = await late.look()
+  const present = await late.read()
   expect(present).toBe(AFTER)
   expect(await early.after(BEFORE)).toBe(AFTER)
   const telling = late.after(present)
@@ -170,8 +170,8 @@ test('a look that began before another one cannot bring back an older view', asy
   const present = () => views.shift() ?? AFTER
   const feeds = new ChangeFeeds({ views: { present }, now: () => 0 })
   const feed = feeds.open({ uid: 'ann' })
-  const first = feed.look()
-  await feed.look()
+  const first = feed.read()
+  await feed.read()
   slow.resolve(BEFORE)
   await first
   expect(await feed.after(BEFORE)).toBe(AFTER)
@@ -188,6 +188,6 @@ test('a wake that nobody has waited for does not delay the next one', async () =
   feeds.wake()
   const delays = timeouts.mock.calls.map(([, ms]) => ms)
   timeouts.mockRestore()
-  expect(delays).toEqual([LOOK_MS, 20])
+  expect(delays).toEqual([CHECK_MS, 20])
   feed.end()
 })

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { CatalogEntry } from '../../../../functions/src/catalog/views/catalog-entry.ts'
 import type { HidingRules } from '../../../../functions/src/catalog/views/catalog-view.ts'
 import { PastViews } from '../../../../functions/src/features/changes/past-views.ts'
-import type { ViewNarrowing } from '../../../../functions/src/catalog/views/view-narrowing.ts'
+import type { ViewFilter } from '../../../../functions/src/catalog/views/view-filter.ts'
 import { feedRevision } from '../../../../functions/src/features/changes/tool-changes.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -12,7 +12,7 @@ const NO_RULES: HidingRules = { owned: [], isWhole: true, revision: '', hides: (
 const WHOLE = catalogView({ file: [tool('a'), tool('b')] })
 
 /** Leaves out one tool. Each call makes another object, as reading a session does. */
-function without(name: string): ViewNarrowing {
+function without(name: string): ViewFilter {
   const revision = name.padEnd(22, '0')
   const leavesOut = (entry: CatalogEntry) =>
     entry.name === name
@@ -28,12 +28,12 @@ function pastViews(): PastViews {
 
 const viewer = (uid: string, name: string) => ({
   uid,
-  narrowed: { key: name, present: () => Promise.resolve(without(name)) },
+  filtered: { key: name, present: () => Promise.resolve(without(name)) },
 })
 const namesIn = (view: { entries(): Iterable<CatalogEntry> } | undefined) =>
   view && [...view.entries()].map(({ name }) => name)
 
-test('a narrowed view is the same object as long as nothing changes', async () => {
+test('a filtered view is the same object as long as nothing changes', async () => {
   const views = pastViews()
   const first = await views.present(viewer('ann', 'a'))
   expect(namesIn(first)).toEqual(['b'])
@@ -41,7 +41,7 @@ test('a narrowed view is the same object as long as nothing changes', async () =
   expect(await views.present({ uid: 'ann' })).toBe(WHOLE)
 })
 
-test('a past narrowing is known to whom it narrowed, and to nobody else', async () => {
+test('a past filter is known to whom it filtered, and to nobody else', async () => {
   const views = pastViews()
   const past = feedRevision(await views.present(viewer('ann', 'a')))
   expect(past).toBe(`${WHOLE.revision}:${'a'.padEnd(22, '0')}`)
@@ -50,7 +50,7 @@ test('a past narrowing is known to whom it narrowed, and to nobody else', async 
   expect(await views.at(viewer('bob', 'b'), past)).toBeUndefined()
 })
 
-test('the present narrowing is known without memory, and so is that there was none', async () => {
+test('the present filter is known without memory, and so is that there was none', async () => {
   const present = feedRevision(await pastViews().present(viewer('ann', 'a')))
   const views = pastViews()
   await views.present({ uid: 'ann' })

@@ -12,12 +12,12 @@ import { until } from '../../../support/until.ts'
 /** A poll that never comes within a test: what is seen then was told by the file system. */
 const NEVER_MS = 1_000_000
 
-class Looks {
+class Scans {
   count = 0
   atOnce = 0
   atOnceMax = 0
 
-  readonly look = async (): Promise<void> => {
+  readonly scan = async (): Promise<void> => {
     this.count += 1
     this.atOnce += 1
     this.atOnceMax = Math.max(this.atOnceMax, this.atOnce)
@@ -26,68 +26,68 @@ class Looks {
   }
 }
 
-function more(looks: Looks, than: number): Promise<number> {
+function more(scans: Scans, than: number): Promise<number> {
   return until(
-    () => Promise.resolve(looks.count),
+    () => Promise.resolve(scans.count),
     (count) => count > than,
   )
 }
 
-test('many changes in a short time lead to one look when they are over, and a change after it to another', async () => {
+test('many changes in a short time lead to one scan when they are over, and a change after it to another', async () => {
   using folder = temporaryFolder()
-  const looks = new Looks()
+  const scans = new Scans()
   // No gap between two changes is as long, on however busy a machine.
   const patience = { pollMs: NEVER_MS, quietMs: 700, busyMs: NEVER_MS }
-  const watch = new FolderWatch(folder.path, looks.look, patience)
+  const watch = new FolderWatch(folder.path, scans.scan, patience)
   await watch.scan()
   for (let change = 0; change < 100; change += 1) {
     writeFileSync(join(folder.path, 'a.py'), String(change))
     await pause(3)
   }
-  await more(looks, 1)
-  expect(looks.count).toBe(2)
+  await more(scans, 1)
+  expect(scans.count).toBe(2)
   writeFileSync(join(folder.path, 'a.py'), 'once more')
-  await more(looks, 2)
-  expect(looks.count).toBe(3)
-  expect(looks.atOnceMax).toBe(1)
+  await more(scans, 2)
+  expect(scans.count).toBe(3)
+  expect(scans.atOnceMax).toBe(1)
   watch.close()
 })
 
 test('changes without end are looked at all the same', async () => {
   using folder = temporaryFolder()
-  const looks = new Looks()
-  const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS, quietMs: 10_000, busyMs: 50 })
+  const scans = new Scans()
+  const watch = new FolderWatch(folder.path, scans.scan, { pollMs: NEVER_MS, quietMs: 10_000, busyMs: 50 })
   await watch.scan()
-  for (let change = 0; looks.count < 3 && change < 2_000; change += 1) {
+  for (let change = 0; scans.count < 3 && change < 2_000; change += 1) {
     writeFileSync(join(folder.path, 'a.py'), String(change))
     await pause(2)
   }
-  expect(looks.count).toBeGreaterThanOrEqual(3)
+  expect(scans.count).toBeGreaterThanOrEqual(3)
   watch.close()
 })
 
 test('a folder that is made later, and one that is made again, is watched', async () => {
   using outer = temporaryFolder()
   const path = join(outer.path, 'tools')
-  const looks = new Looks()
-  const watch = new FolderWatch(path, looks.look, { pollMs: NEVER_MS, blindMs: 10 })
+  const scans = new Scans()
+  const watch = new FolderWatch(path, scans.scan, { pollMs: NEVER_MS, blindMs: 10 })
   await watch.scan()
   for (const round of ['made', 'made again']) {
     mkdirSync(path)
-    await more(looks, looks.count)
-    // By now it is watched, and nothing but a change leads to a look.
+    await more(scans, scans.count)
+    // By now it is watched, and nothing but a change leads to a scan.
     const before = await until(
       async () => {
-        const { count } = looks
+        const { count } = scans
         await pause(100)
-        return { count, since: looks.count - count }
+        return { count, since: scans.count - count }
       },
       ({ since }) => since === 0,
     )
     writeFileSync(join(path, 'a.py'), round)
-    await more(looks, before.count)
+    await more(scans, before.count)
     rmSync(path, { recursive: true })
-    await more(looks, looks.count + 3)
+    await more(scans, scans.count + 3)
   }
   watch.close()
 })
@@ -100,12 +100,12 @@ function noneLeft(): never {
 
 test('where the system has no watch left, or takes one back, the folder is looked at more often', async () => {
   using folder = temporaryFolder()
-  const looks = new Looks()
+  const scans = new Scans()
   const patience = { pollMs: NEVER_MS, blindMs: 5 }
-  const blind = new FolderWatch(folder.path, looks.look, patience, noneLeft)
+  const blind = new FolderWatch(folder.path, scans.scan, patience, noneLeft)
   await blind.scan()
   expect(blind.isWatching).toBe(false)
-  await more(looks, 3)
+  await more(scans, 3)
   blind.close()
   const given: FSWatcher[] = []
   const taken = ((...args: Parameters<typeof fsWatch>) => {
@@ -113,37 +113,37 @@ test('where the system has no watch left, or takes one back, the folder is looke
     given.push(watcher)
     return watcher
   }) as typeof fsWatch
-  const losing = new FolderWatch(folder.path, looks.look, patience, taken)
+  const losing = new FolderWatch(folder.path, scans.scan, patience, taken)
   await losing.scan()
-  const before = looks.count
+  const before = scans.count
   given.at(-1)?.emit('error', new Error('taken back'))
-  await more(looks, before)
+  await more(scans, before)
   expect(losing.isWatching).toBe(true)
   losing.close()
 })
 
 test('where nothing tells, the folder is looked at now and then; after the end no more', async () => {
   using folder = temporaryFolder()
-  const looks = new Looks()
-  const watch = new FolderWatch(folder.path, looks.look, { pollMs: 5 })
+  const scans = new Scans()
+  const watch = new FolderWatch(folder.path, scans.scan, { pollMs: 5 })
   await watch.scan()
-  await more(looks, 3)
+  await more(scans, 3)
   watch.close()
-  const { count } = looks
+  const { count } = scans
   await watch.scan()
   await pause(30)
   // The one that was under way.
-  expect(looks.count).toBeLessThanOrEqual(count + 1)
+  expect(scans.count).toBeLessThanOrEqual(count + 1)
 })
 
-test('a look that is asked for begins after the asking', async () => {
+test('a scan that is asked for begins after the asking', async () => {
   using folder = temporaryFolder()
-  const looks = new Looks()
-  const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS })
+  const scans = new Scans()
+  const watch = new FolderWatch(folder.path, scans.scan, { pollMs: NEVER_MS })
   const first = watch.scan()
-  await more(looks, 0)
+  await more(scans, 0)
   const [second, third] = [watch.scan(), watch.scan()]
   await Promise.all([first, second, third])
-  expect(looks.count).toBe(2)
+  expect(scans.count).toBe(2)
   watch.close()
 })

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'
 
 /** A look at a file as the folder lists it. */
-function look(folder: string, name: string, stamp?: string): Promise<FileRead> {
+function read(folder: string, name: string, stamp?: string): Promise<FileRead> {
   const entry = readdirSync(folder, { withFileTypes: true }).find((one) => one.name === name)
   if (!entry) throw new Error(`there is no ${name}`)
   return readModuleFile(folder, entry, stamp)
@@ -28,29 +28,29 @@ test('a file is read again only when it is another, or so new that its clock may
   const first = await until(
     () => {
       writeFileSync(join(folder.path, 'a.py'), 'one')
-      return look(folder.path, 'a.py')
+      return read(folder.path, 'a.py')
     },
     (read) => 'stamp' in read && read.stamp === '',
   )
   expect(first).toMatchObject({ found: 'content', source: Buffer.from('one') })
-  expect(kindOf(await look(folder.path, 'a.py', ''))).toBe('content')
+  expect(kindOf(await read(folder.path, 'a.py', ''))).toBe('content')
   const stamped = await until(
-    () => look(folder.path, 'a.py'),
+    () => read(folder.path, 'a.py'),
     (read) => 'stamp' in read && read.stamp !== '',
   )
   const stamp = 'stamp' in stamped ? stamped.stamp : ''
-  expect(await look(folder.path, 'a.py', stamp)).toEqual({ found: 'same' })
+  expect(await read(folder.path, 'a.py', stamp)).toEqual({ found: 'same' })
   writeFileSync(join(folder.path, 'a.py'), 'two')
   utimesSync(join(folder.path, 'a.py'), 1, 1)
-  expect(await look(folder.path, 'a.py', stamp)).toMatchObject({ source: Buffer.from('two') })
+  expect(await read(folder.path, 'a.py', stamp)).toMatchObject({ source: Buffer.from('two') })
 })
 
 test('a file as large as allowed is read, one byte more is told with both sizes', async () => {
   using folder = temporaryFolder()
   writeFileSync(join(folder.path, 'full.py'), Buffer.alloc(FILE_BYTES_MAX))
   writeFileSync(join(folder.path, 'more.py'), Buffer.alloc(FILE_BYTES_MAX + 1))
-  expect(kindOf(await look(folder.path, 'full.py'))).toBe('content')
-  expect(await look(folder.path, 'more.py')).toMatchObject({
+  expect(kindOf(await read(folder.path, 'full.py'))).toBe('content')
+  expect(await read(folder.path, 'more.py')).toMatchObject({
     fault: { message: 'more.py: the file is 262,145 bytes; a module may have 262,144. Split it.' },
   })
 })
@@ -59,7 +59,7 @@ test('a file larger than can be held is told by its size, without being read', a
   using folder = temporaryFolder()
   writeFileSync(join(folder.path, 'vast.py'), '')
   truncateSync(join(folder.path, 'vast.py'), 3 * 1024 ** 3)
-  expect(kindOf(await look(folder.path, 'vast.py'))).toBe('source_too_large')
+  expect(kindOf(await read(folder.path, 'vast.py'))).toBe('source_too_large')
 })
 
 test('links are followed within the folder, also where it is reached by a link itself, and not out of it', async () => {
@@ -77,12 +77,12 @@ test('links are followed within the folder, also where it is reached by a link i
   linkSync(join(folder, '..data/x.py'), join(folder, 'hard.py'))
   symlinkSync('tools', join(outer.path, 'by-link'))
   for (const path of [folder, join(outer.path, 'by-link')]) {
-    expect(await look(path, 'inside.py')).toMatchObject({ source: Buffer.from('inside') })
-    expect(kindOf(await look(path, 'outside.py'))).toBe('file_outside')
-    expect(kindOf(await look(path, 'twice.py'))).toBe('file_outside')
-    expect(kindOf(await look(path, 'loop.py'))).toBe('file_unreadable')
-    expect(kindOf(await look(path, 'dangling.py'))).toBe('file_unreadable')
-    expect(kindOf(await look(path, 'hard.py'))).toBe('content')
+    expect(await read(path, 'inside.py')).toMatchObject({ source: Buffer.from('inside') })
+    expect(kindOf(await read(path, 'outside.py'))).toBe('file_outside')
+    expect(kindOf(await read(path, 'twice.py'))).toBe('file_outside')
+    expect(kindOf(await read(path, 'loop.py'))).toBe('file_unreadable')
+    expect(kindOf(await read(path, 'dangling.py'))).toBe('file_unreadable')
+    expect(kindOf(await read(path, 'hard.py'))).toBe('content')
   }
 })
 

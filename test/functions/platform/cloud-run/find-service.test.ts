@@ -10,7 +10,7 @@ test("a service is found by Cloud Run's own client, with the access token of the
   await using google = await GoogleCloud.start()
   google.services.set(PATH, URL)
   expect(await findService(NAME, google.endpoint)).toBe(URL)
-  expect(google.looked).toEqual([PATH])
+  expect(google.lookedUp).toEqual([PATH])
 })
 
 test('a service that there is not is gone, and the operator is told what to correct', async () => {

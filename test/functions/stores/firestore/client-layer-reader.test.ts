@@ -11,8 +11,8 @@ test('is open when the client is there', async () => {
   await opening
 })
 
-test('a client that can not be had fails the look, not the opening', async () => {
+test('a client that can not be had fails the read, not the opening', async () => {
   const reader = new ClientLayerReader(() => Promise.reject(new Error('no credentials')))
   await reader.open()
-  await expect(reader.look()).rejects.toThrow('no credentials')
+  await expect(reader.read()).rejects.toThrow('no credentials')
 })

@@ -53,7 +53,7 @@ describeOnEmulator('the logs of calls on Firestore', () => {
     await Promise.all([firestore.terminate(), ...instances.map((each) => each.close())])
   })
 
-  test('a log costs one write; an instance looks with the first log of a user, and after an eighth of the bound', async () => {
+  test('a log costs one write; an instance reads with the first log of a user, and after an eighth of the bound', async () => {
     using traffic = new FirestoreTraffic()
     const bounds = { userBytes: 80_000, allBytes: 80_000 }
     const logs = new FirestoreInvocationLogs(connectionTo(newProject()), { bounds })
@@ -67,17 +67,17 @@ describeOnEmulator('the logs of calls on Firestore', () => {
     await logs.close()
   })
 
-  test('a look that fails is told, and the next log looks again', async () => {
+  test('a look that fails is told, and the next log reads again', async () => {
     const logs = new FirestoreInvocationLogs(connectionTo(newProject()))
-    const looks = jest.spyOn(Query.prototype, 'aggregate').mockImplementationOnce(() => {
+    const reads = jest.spyOn(Query.prototype, 'aggregate').mockImplementationOnce(() => {
       throw new Error('no look')
     })
     const [first, second, third] = [log(), log(), log()]
     await expect(logs.keep('ann', first)).rejects.toThrow('no look')
     await logs.keep('ann', second)
     await logs.keep('ann', third)
-    expect(looks).toHaveBeenCalledTimes(2)
-    looks.mockRestore()
+    expect(reads).toHaveBeenCalledTimes(2)
+    reads.mockRestore()
     for (const kept of [first, second, third]) expect(await logs.find('ann', kept.invocationId)).toEqual(kept)
     await logs.close()
   })

@@ -16,14 +16,14 @@ const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
 const REVISIONS = ['tools/defs', 'users/ann/tools/defs']
 
-/** Does something after the next look at a layer's revision, before its items are asked for. */
-function afterNextLook(reading: Reading, act: () => Promise<unknown>) {
+/** Does something after the next read of a layer's revision, before its items are asked for. */
+function afterNextRead(reading: Reading, act: () => Promise<unknown>) {
   const prototype: LayerReader = reading === 'REST' ? RestLayerReader.prototype : ClientLayerReader.prototype
-  const look = prototype.look
-  return jest.spyOn(prototype, 'look').mockImplementationOnce(async function (this: LayerReader, signal) {
-    const looked = await look.call(this, signal)
+  const read = prototype.read
+  return jest.spyOn(prototype, 'read').mockImplementationOnce(async function (this: LayerReader, signal) {
+    const layer = await read.call(this, signal)
     await act()
-    return looked
+    return layer
   })
 }
 
@@ -138,11 +138,11 @@ describeOnEmulatorByEach('what a list costs', (reading) => {
       const source = instance.store.layer(GLOBAL)
       const since = kind === 'whole' ? undefined : (await source.read()).revision
       await writer.store.write(GLOBAL, [put(tool('a', 'Now.'))], by('root'))
-      const looked = afterNextLook(reading, () =>
+      const spy = afterNextRead(reading, () =>
         writer.store.write(GLOBAL, [put(tool('a', 'Later.'))], by('root')),
       )
       const now = await source.read(since)
-      looked.mockRestore()
+      spy.mockRestore()
       expect(now.definitions.find(({ name }) => name === 'a')?.text).toContain('Now.')
       const later = await source.read(now.revision)
       expect(later.definitions.map(({ text }) => text)).toEqual([expect.stringContaining('Later.')])

@@ -26,11 +26,11 @@ def status(field: str) -> str:
 
 
 def test_a_child_has_a_session_and_a_group_of_its_own() -> None:
-    def look(_: int) -> object:
+    def inspect(_: int) -> object:
         separate_from_zygote()
         return os.getsid(0) == os.getpgrp() == os.getpid()
 
-    assert in_child(look) is True
+    assert in_child(inspect) is True
 
 
 def test_a_child_dies_with_its_parent() -> None:
@@ -61,7 +61,7 @@ def test_a_child_whose_parent_has_already_gone_ends_at_once() -> None:
 
 
 def test_the_memory_of_a_child_belongs_to_root() -> None:
-    def look(_: int) -> object:
+    def inspect(_: int) -> object:
         if os.getuid() == 0:
             os.setresuid(65534, 65534, 65534)
         # Another uid has hidden it already, for a start.
@@ -75,16 +75,16 @@ def test_the_memory_of_a_child_belongs_to_root() -> None:
             return [before, os.stat("/proc/self/environ").st_uid]
         return "readable"
 
-    assert in_child(look) == [os.getuid() or 65534, 0]
+    assert in_child(inspect) == [os.getuid() or 65534, 0]
 
 
 def test_nothing_gains_privileges() -> None:
-    def look(_: int) -> object:
+    def inspect(_: int) -> object:
         before = status("NoNewPrivs")
         forbid_new_privileges()
         return [before, status("NoNewPrivs")]
 
-    assert in_child(look) == ["0", "1"]
+    assert in_child(inspect) == ["0", "1"]
 
 
 def test_what_a_child_writes_is_its_own(tmp_path: Path) -> None:

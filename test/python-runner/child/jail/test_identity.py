@@ -40,7 +40,7 @@ def test_a_slot_is_a_user_in_no_group_with_no_way_back() -> None:
 
 @needs_root
 def test_the_user_zero_without_capabilities_may_not_do_what_root_may() -> None:
-    def look(_: int) -> object:
+    def inspect(_: int) -> object:
         assert capabilities()["Eff"]
         drop_capabilities()
         sets = {name: value for name, value in capabilities().items() if name != "Bnd"}
@@ -51,7 +51,7 @@ def test_the_user_zero_without_capabilities_may_not_do_what_root_may() -> None:
         drop_capabilities()
         return {name: value for name, value in capabilities().items() if name != "Bnd"}
 
-    assert in_child(look) == "EPERM"
+    assert in_child(inspect) == "EPERM"
     assert in_child(sets) == {"Inh": 0, "Prm": 0, "Eff": 0, "Amb": 0}
 
 

@@ -53,11 +53,11 @@ def test_whoever_is_held_is_called_when_either_hold_is_over() -> None:
     behind = BehindAnswers(clock)
     free: list[float] = []
 
-    def look() -> None:
+    def inspect() -> None:
         if not behind.is_held(0.0, has_waiting=True):
             free.append(clock.now)
 
-    behind.when_not_held(look)
+    behind.when_not_held(inspect)
     with behind.busy():
         clock.pass_to(PAUSE_SECONDS)
         assert free == []

@@ -7,13 +7,14 @@ import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 import { isBase64, typesOf } from './parameters-line.ts'
 
-/** The most levels of a value. A call allows fewer, and its refusal names the argument. */
+/** The most levels of a value. A call allows fewer levels, and its refusal names the argument. */
 const DEPTH_MAX = 64
 
 /**
- * The arguments of a call from the words of a command and from `whole`, the JSON of an object. A word is `key=value`,
- * `key=@file`, `key:=json` or `key:=@file`. A value is text if the tool's `parameters` allow text or say nothing, and else
- * JSON. A file is encoded if the parameter takes bytes in base64. Throws an AuthorError that names the word.
+ * Makes the arguments of a call from the words of a command and from `whole`, the JSON of an object. A word is `key=value`,
+ * `key=@file`, `key:=json` or `key:=@file`. The value after `=` is a text if the tool's `parameters` allow a text or do not name
+ * a type. Otherwise it is JSON. A file is encoded if the parameter takes bytes in base64. Throws an AuthorError that names the
+ * word.
  */
 export function argumentsOf(
   words: readonly string[],
@@ -29,7 +30,7 @@ export function argumentsOf(
   return Object.fromEntries(given)
 }
 
-/** The object in the JSON text of an option. */
+/** Parses the JSON text of an option, which must be an object. */
 export function objectOf(option: string, text: string): JsonObject {
   const value = jsonOf(option, text)
   if (!isJsonObject(value)) throw wrong(`${option} takes a JSON object, such as '{"days": 3}'.`)

@@ -19,12 +19,12 @@ export type ToolCallRequest = {
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** Replaces the deadline of the spec. */
+  /** The deadline of the call, in place of the deadline in the spec. */
   readonly deadlineMs: number | undefined
   readonly listen?: (event: CallEvent) => void
 }
 
-/** Calls a tool of a checked module through the steps that every call of the service takes. Never rejects. */
+/** Calls a tool of a checked module. The call passes the same steps as a call of the service. Never rejects. */
 export async function callTool(
   { runner, log, callLimits }: AuthorSession,
   module: AdmittedModule,
@@ -55,7 +55,7 @@ export async function callTool(
   }
 }
 
-/** A call from the terminal is no dry run, and has no rules, no approval and no idempotency key. */
+/** The steps of features. A call from the terminal is no dry run, and has no rules, no approval and no idempotency key. */
 const STEPS: FeatureSteps = {
   'take edited arguments': (call, next) => next(call),
   'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),
@@ -68,7 +68,7 @@ function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runn
   return { invoke: (call) => runner.invoke(deadlineMs === undefined ? call : { ...call, deadlineMs }) }
 }
 
-/** A catalog with the tools of the module, and nothing else. */
+/** A catalog that contains only the tools of the module. */
 function catalogOf(module: AdmittedModule): Catalog {
   const source = mainFile(module.name, module)
   const definitions = module.tools.map(({ definition, text, digest }): StoredDefinition => {

@@ -5,15 +5,18 @@ import { mainFile } from '../../../catalog/definitions/module-content.ts'
 import type { ModuleSource, Runner } from '../../../catalog/definitions/runner.ts'
 import type { AuthorSession } from './author-session.ts'
 
-/** A checked module with the name of its main file, or the error with which an upload would be answered. `report` is what the runner said, if it was asked. */
+/**
+ * The result of a check: the module, or the error that an upload of the module would get. `file` is the name of the main file.
+ * `report` is the report of the runner, if the runner was asked.
+ */
 export type Checked = { readonly file: string; readonly report?: CheckReport | undefined } & (
   { readonly module: AdmittedModule } | { readonly error: ToolrackError }
 )
 
-/** The user of every check and call of these commands, which is that of the local token. */
+/** The user of every check and call of these commands. It is also the user of the local token. */
 export const AUTHOR = 'local'
 
-/** Checks and admits a module exactly as an upload does. */
+/** Checks and admits a module in the same way as an upload. */
 export async function checkModule(session: AuthorSession, source: ModuleSource): Promise<Checked> {
   const file = mainFile(source.name, source)
   let report: CheckReport | undefined
@@ -28,7 +31,10 @@ export async function checkModule(session: AuthorSession, source: ModuleSource):
   }
 }
 
-/** The message of RUNNER_UNAVAILABLE is for a user of a server. The author has to know what this machine lacks. */
+/**
+ * Replaces the message of RUNNER_UNAVAILABLE, which is for a user of a server. An author must know which program is missing on
+ * this machine.
+ */
 async function forAuthor(error: ToolrackError, runner: Runner): Promise<ToolrackError> {
   if (error.code !== 'RUNNER_UNAVAILABLE') return error
   const health = await runner.health()

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contrac
 /** The most references and branches that are followed to find a type. A reference can lead back to itself. */
 const TYPE_DEPTH_MAX = 8
 
-/** The most characters of a default or of a list of values, so that all parameters fit in a line. */
+/** The most characters of a default or of a list of values, so that all parameters fit into a line. */
 const VALUE_CHARACTERS_MAX = 40
 
 /** The parameters of a tool in one line, such as `location: string, days: integer = 1, note?: string`. */
@@ -21,7 +21,7 @@ export function parametersLine(parameters: JsonObject): string {
     .join(', ')
 }
 
-/** The types that a schema allows, such as `integer` and `null`. Empty if it does not say, or is too nested. */
+/** The types that a schema allows, such as `integer` and `null`. Empty if the schema names no type, or is nested too deeply. */
 export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth = 0): ReadonlySet<string> {
   const found = new Set<string>()
   if (!isJsonObject(schema) || depth > TYPE_DEPTH_MAX) return found
@@ -35,13 +35,13 @@ export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth =
   return found
 }
 
-/** Whether the texts of this schema are bytes in base64, and no others. A handler gets them as `bytes`. */
+/** True if all texts of this schema are bytes in base64. The handler gets such an argument as `bytes`. */
 export function isBase64(schema: JsonValue | undefined, root: JsonObject): boolean {
   const found = encodingsOf(schema, root, 0)
   return found.size === 1 && found.has('base64')
 }
 
-/** The encoding of each text that the schema allows; `none` for plain text. */
+/** The encodings of the texts that the schema allows. `none` stands for plain text. */
 function encodingsOf(schema: JsonValue | undefined, root: JsonObject, depth: number): ReadonlySet<string> {
   if (!isJsonObject(schema) || depth > TYPE_DEPTH_MAX) return new Set()
   const { type, contentEncoding } = schema
@@ -51,7 +51,7 @@ function encodingsOf(schema: JsonValue | undefined, root: JsonObject, depth: num
   return new Set(branchesOf(schema, root).flatMap((branch) => [...encodingsOf(branch, root, depth + 1)]))
 }
 
-/** The schemas that this one refers to or chooses from. */
+/** The schemas that the schema refers to, or whose alternatives it lists. */
 function branchesOf(schema: JsonObject, root: JsonObject): readonly (JsonValue | undefined)[] {
   const { $ref: ref } = schema
   const target = typeof ref === 'string' ? referenced(ref, root) : undefined

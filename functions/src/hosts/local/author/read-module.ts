@@ -8,8 +8,8 @@ import type { ModuleSource } from '../../../catalog/definitions/runner.ts'
 import { AuthorError } from './author-error.ts'
 
 /**
- * Reads a module: a file, or a folder with `__init__.py`. Throws an AuthorError. Whether the module can have this name is for the
- * runner to say.
+ * Reads a module: a file, or a folder with `__init__.py`. Throws an AuthorError. The runner decides later whether the module can
+ * have this name.
  */
 export async function readModule(path: string): Promise<ModuleSource> {
   const stats = statOf(path)
@@ -20,7 +20,7 @@ export async function readModule(path: string): Promise<ModuleSource> {
   return { name: moduleNameOf(path), source: await readBytes(path) }
 }
 
-/** The name of the module in a file. Throws an AuthorError if the file is no Python file. */
+/** The name of the module in a file. Throws an AuthorError if the file is not a Python file. */
 export function moduleNameOf(path: string): string {
   const file = basename(path)
   if (!file.endsWith('.py') || file === '.py')
@@ -61,7 +61,7 @@ function refuseSize(path: string, bytes: number): void {
   throw new AuthorError(`${path} is ${size} bytes; a module may have ${most}. Split it.`)
 }
 
-/** Reads a folder as the watched folder would. */
+/** Reads a folder in the same way as the watched folder. */
 async function readFolder(path: string): Promise<ModuleSource> {
   const root = dirname(resolve(path))
   const name = basename(resolve(path))

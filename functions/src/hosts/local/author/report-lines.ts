@@ -7,21 +7,24 @@ import { indented, terminalText } from './terminal-text.ts'
 
 type Refused = { readonly file: string; readonly error: ToolrackError }
 
-/** The most characters of an example's result, which is shown in a few lines. */
+/** The most characters of an example's result. They fit in a few lines. */
 const RESULT_CHARACTERS_MAX = 200
 
-/** What a check found, for a person: each spec with its faults, parameters, examples and notes, and what the module printed. */
+/**
+ * The lines that tell a person the result of a check: each spec with its faults, parameters, examples and notes, and the output
+ * of the module.
+ */
 export function reportLines(checked: Checked): readonly string[] {
   const { file, report } = checked
   const notes = report?.notes ?? []
   if ('module' in checked)
     return [...acceptedLines(file, checked.module.specs), ...noteLines(notes, '  '), ...printedLines(report)]
-  // A missing package is a fault of a refused module, so its note would say the same again.
+  // The notes on missing packages are left out, because a refused module already has a fault for each of them.
   const more = notes.filter(({ kind }) => kind !== 'import_unavailable')
   return [...refusedLines(checked), ...noteLines(more, '  '), ...printedLines(report)]
 }
 
-/** True if the module and each of its specs are accepted, and no example has failed. */
+/** True if the module and all of its specs are accepted, and no example has failed. */
 export function isAllGood(checked: Checked): boolean {
   if (!('module' in checked)) return false
   return checked.module.specs.every(
@@ -48,7 +51,7 @@ function specLines({ spec, admitted, faults }: AdmittedSpec): readonly string[] 
   ]
 }
 
-/** For example `example 0: ok, returned "Bern: cloudy"`. */
+/** The lines about one example, for example `example 0: ok, returned "Bern: cloudy"`. */
 function exampleLines({ index, outcome, code, text, error, reason, matched }: JsonObject): readonly string[] {
   const start = `    example ${JSON.stringify(index)}: `
   if (outcome === 'skipped') return [`${start}skipped, because ${terminalText(textOf(reason))}`]
@@ -60,11 +63,11 @@ function exampleLines({ index, outcome, code, text, error, reason, matched }: Js
   return [terminalText(`${start}${how}, returned ${JSON.stringify(shown)}`)]
 }
 
-/** The error with which an upload would be answered: its details, or its message if they say nothing more. */
+/** The lines about the error that an upload of the module would get: its details, or its message if no detail has one. */
 function refusedLines({ file, error }: Refused): readonly string[] {
   const { code, details, message } = error
   const told = details.filter((detail) => typeof detail['message'] === 'string')
-  // Other errors say nothing about the file: the check itself did not take place.
+  // With another error, the check itself did not run, so the file is not refused.
   const how = code.startsWith('MODULE_') ? 'refused' : 'not checked'
   const lines = told.length > 0 ? told.flatMap(faultLines) : indented(message, '    ')
   return [`${file}: ${how}`, ...lines]
@@ -88,7 +91,7 @@ function tools(count: number): string {
   return `${count} ${count === 1 ? 'tool' : 'tools'}`
 }
 
-/** A field of a report that holds text. */
+/** The text in a field of a report. Empty if the field contains no text. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -1,6 +1,6 @@
 import { harmless } from '../../../log.ts'
 
-/** A text of several lines without characters that could act on a terminal. */
+/** Removes the characters that could control a terminal from a text of several lines. */
 export function terminalText(text: string): string {
   return text
     .split(/\r?\n/)
@@ -8,7 +8,7 @@ export function terminalText(text: string): string {
     .join('\n')
 }
 
-/** The lines of a text, each behind `margin`, without characters that could act on a terminal. */
+/** The lines of a text, each after `margin`, without the characters that could control a terminal. */
 export function indented(text: string, margin: string): readonly string[] {
   const lines = terminalText(text.replace(/\r?\n$/, '')).split('\n')
   return lines.map((line) => `${margin}${line}`)

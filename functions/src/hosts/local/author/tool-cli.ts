@@ -14,7 +14,7 @@ import { isAllGood, reportLines } from './report-lines.ts'
 import { terminalText } from './terminal-text.ts'
 import { toolNamed } from './tool-named.ts'
 
-/** The request of `scripts/tool.mjs`, which has checked its shape. */
+/** The request of `scripts/tool.mjs`. The script has checked its shape. */
 type Request = {
   readonly action: 'check' | 'call'
   readonly file: string
@@ -26,17 +26,20 @@ type Request = {
   readonly json?: boolean
 }
 
-/** What a command says at its end. */
+/** The output and the exit code of a command. */
 type Said = { readonly code: number; readonly stdout?: string; readonly stderr?: string }
 
-/** The part of a command that needs the runner. What needs no runner is done before one is started. */
+/** The part of a command that needs the runner. The runner is started only after all other work is done. */
 type Work = (session: AuthorSession) => Promise<Said>
 
 const ACTIONS = { check, call }
 
 const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** `npm run tool -- check|call <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
+/**
+ * The program of `npm run tool -- check|call <file>`. The exit code is 0 if everything succeeded, 1 if something failed, and 2
+ * for a wrong command.
+ */
 async function main(): Promise<number> {
   const request = requestIn(process.argv)
   const stopped = interrupted()
@@ -101,12 +104,13 @@ async function call(request: Request): Promise<Work> {
     const code = resultType === 'success' ? 0 : 1
     if (json) return { code, stdout: jsonOf(result) }
     if (resultType === 'failure') return { code, stderr: terminalText(`${name}: ${result.code}\n${text}`) }
-    // A program gets the text as it is. A person's terminal must not obey it.
+    // If the output goes to a program, the text is unchanged. In a person's terminal, characters that control the terminal are
+    // removed.
     return { code, stdout: process.stdout.isTTY ? terminalText(text) : text }
   }
 }
 
-/** The part of an upload's answer that is about the module, or the body of the error. */
+/** The JSON of the result: the part of an upload's answer that is about the module, or the body of the error. */
 function checkedJson(checked: Checked): string {
   if ('error' in checked) return JSON.stringify(errorBody(checked.error))
   const { name, sha256, tools, report } = checked.module
@@ -119,7 +123,7 @@ function checkedJson(checked: Checked): string {
 }
 
 try {
-  // Nobody needs the rest of what an interrupted command would print.
+  // The process exits at once, because nobody needs the rest of the output of an interrupted command.
   process.exit(await main())
 } catch (error) {
   process.exit(told(error))

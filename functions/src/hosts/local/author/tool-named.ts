@@ -6,8 +6,8 @@ import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 
 /**
- * The tool of a module with this full name (`weather:get_report`) or short name (`get_report`), or its only tool if no name is
- * given. Throws an AuthorError that names the tools that there are, or why this one was refused.
+ * The tool with this full name (`weather:get_report`) or short name (`get_report`). Without a name, the only tool of the module.
+ * Throws an AuthorError. Its message lists the tools of the module, or says why the named tool was refused.
  */
 export function toolNamed(module: AdmittedModule, wanted: string | undefined): AdmittedDefinition {
   const { name, tools, specs } = module

@@ -1,51 +1,56 @@
 import { inDialectAs, listedTool, type DialectRules } from '@toolrack/contract'
 import type { Pieces } from '../../loop-turn.ts'
 import { fragmentEnd, tailOf } from '../tokens/joined-tokens.ts'
-import { atRung, deferred, RUNGS, type Rung } from '../tokens/rungs.ts'
+import { atLevel, deferred, DETAIL_LEVELS, type DetailLevel } from '../tokens/detail-levels.ts'
 import { readTokens } from '../tokens/stored-tokens.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import { nameInDialect, type DialectFragments } from './dialect-fragments.ts'
 
-/** The size of a fragment. `tail` is its end, on which the tokens of a join depend. */
+/** The size of a fragment. `tail` is the end of the fragment, which affects the tokens of a list. */
 export type FragmentSize = { readonly tokens: number; readonly bytes: number; readonly tail: string }
 
-/** The size of a tool on each rung. */
-export type RungSizes = { readonly [On in Rung]: FragmentSize }
+/** The size of a tool at each detail level. */
+export type LevelSizes = { readonly [On in DetailLevel]: FragmentSize }
 
-/** The key of a list without a dialect in `#sizes`. */
+/** The key in `#sizes` for a list without a dialect. */
 const PLAIN = ''
 
-/** The fragments of tools on each rung, and their sizes. The sizes of an entry are kept as long as the entry. */
-export class RungFragments {
+/**
+ * The fragments (JSON texts) of tools at each detail level, and their sizes. The sizes of an entry are kept as long as the entry.
+ */
+export class LevelFragments {
   readonly #fragments: Pick<DialectFragments, 'of'>
-  readonly #sizes = new WeakMap<CatalogEntry, Map<string, RungSizes | undefined>>()
+  readonly #sizes = new WeakMap<CatalogEntry, Map<string, LevelSizes | undefined>>()
 
   constructor(fragments: Pick<DialectFragments, 'of'>) {
     this.#fragments = fragments
   }
 
-  /** The UTF-8 JSON of a tool on a rung. Undefined if the vendor would refuse the tool. */
-  of(entry: CatalogEntry, dialect: DialectRules | undefined, rung: Rung): Buffer | undefined {
-    if (rung === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
-    const definition = rung === 'deferred' ? deferred(entry.name) : atRung(definitionOf(entry), rung)
+  /** The UTF-8 JSON of a tool at a detail level. Undefined if the vendor would refuse the tool. */
+  of(entry: CatalogEntry, dialect: DialectRules | undefined, level: DetailLevel): Buffer | undefined {
+    if (level === 'full') return dialect ? this.#fragments.of(entry, dialect) : entry.fragment
+    const definition = level === 'deferred' ? deferred(entry.name) : atLevel(definitionOf(entry), level)
     if (!dialect) return Buffer.from(JSON.stringify(listedTool(definition)))
-    const rules = rung === 'deferred' ? withoutStrict(dialect) : dialect
+    const rules = level === 'deferred' ? withoutStrict(dialect) : dialect
     const converted = inDialectAs(nameInDialect(entry, dialect), definition, rules)
     return 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
   }
 
-  /** The sizes of a tool, in pieces, because its tokens may be a million. Undefined if the vendor would refuse the tool. */
+  /**
+   * The sizes of a tool. Yields now and then, because the tool may have a million tokens. Undefined if the vendor would refuse
+   * the tool.
+   */
   *measured(
     entry: CatalogEntry,
     dialect: DialectRules | undefined,
     count: TokenCounter,
-  ): Pieces<RungSizes | undefined> {
+  ): Pieces<LevelSizes | undefined> {
     const key = keyOf(dialect)
     const known = this.#sizes.get(entry)
     if (known?.has(key)) return known.get(key)
     const sizes = yield* this.#measure(entry, dialect, count)
-    const ofEntry = this.#sizes.get(entry) ?? new Map<string, RungSizes | undefined>()
+    const ofEntry = this.#sizes.get(entry) ?? new Map<string, LevelSizes | undefined>()
     this.#sizes.set(entry, ofEntry.set(key, sizes))
     return sizes
   }
@@ -54,18 +59,18 @@ export class RungFragments {
     entry: CatalogEntry,
     dialect: DialectRules | undefined,
     { steps }: TokenCounter,
-  ): Pieces<RungSizes | undefined> {
+  ): Pieces<LevelSizes | undefined> {
     if (!this.of(entry, dialect, 'full')) return undefined
     const stored = dialect ? undefined : readTokens(entry.stored.tokens)
-    const sizes: [Rung, FragmentSize][] = []
-    for (const rung of RUNGS) {
+    const sizes: [DetailLevel, FragmentSize][] = []
+    for (const level of DETAIL_LEVELS) {
       yield
-      const fragment = this.of(entry, dialect, rung) ?? Buffer.alloc(0)
+      const fragment = this.of(entry, dialect, level) ?? Buffer.alloc(0)
       const text = fragment.toString()
-      const tokens = stored?.[rung] ?? (yield* steps(fragmentEnd(text)))
-      sizes.push([rung, { tokens, bytes: fragment.length, tail: shared(tailOf(text)) }])
+      const tokens = stored?.[level] ?? (yield* steps(fragmentEnd(text)))
+      sizes.push([level, { tokens, bytes: fragment.length, tail: shared(tailOf(text)) }])
     }
-    return Object.fromEntries(sizes) as RungSizes
+    return Object.fromEntries(sizes) as LevelSizes
   }
 }
 
@@ -73,14 +78,14 @@ function keyOf(dialect: DialectRules | undefined): string {
   return dialect?.name ?? PLAIN
 }
 
-/** Strict mode would allow a call of a deferred tool only without arguments. */
+/** The dialect without its strict mode. Strict mode would allow calls of a deferred tool only without arguments. */
 function withoutStrict(dialect: DialectRules): DialectRules {
   return dialect.fallback ? { ...dialect, ...dialect.fallback } : dialect
 }
 
-/** Most fragments have one of a few tails. */
+/** The ends of fragments that are shared. Most fragments have one of a few ends. */
 const TAILS = new Map<string, string>()
-/** The most ends of fragments that are shared. Equal ends are one text in memory. */
+/** The most ends of fragments that are shared. Equal ends then take memory once. */
 const TAILS_MAX = 1_000
 /** The longest end that is shared, in UTF-16 code units. Such ends are a few brackets. */
 const TAIL_LENGTH_MAX = 32

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { firstSentence } from '@toolrack/contract'
-import { atRung } from '../../../../functions/src/catalog/tokens/rungs.ts'
+import { atLevel } from '../../../../functions/src/catalog/tokens/detail-levels.ts'
 
 test.each([
   ['One sentence.', 'One sentence.'],
@@ -24,9 +24,9 @@ test('short keeps the parameters whole, and deferred keeps only the name', () =>
   const parameters = { type: 'object', properties: { a: { type: 'string' } } }
   const described = { name: 't', description: 'One. Two.', parameters }
   const long = { type: 'function', function: described, tags: ['x'] } as const
-  expect(atRung(long, 'full')).toBe(long)
-  expect(atRung(long, 'short')).toEqual({ ...long, function: { ...described, description: 'One.' } })
-  expect(atRung(long, 'deferred')).toEqual({
+  expect(atLevel(long, 'full')).toBe(long)
+  expect(atLevel(long, 'short')).toEqual({ ...long, function: { ...described, description: 'One.' } })
+  expect(atLevel(long, 'deferred')).toEqual({
     type: 'function',
     function: { name: 't', description: '', parameters: { type: 'object', properties: {}, required: [] } },
   })
