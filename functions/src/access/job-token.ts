@@ -22,7 +22,7 @@ export type JobTokenClaims = {
   readonly exp: number
 }
 
-/** What stands before the workflow's id in the `sub` of a job token. */
+/** The prefix of the workflow's id in the `sub` of a job token. */
 export const WORKFLOW = 'wf:'
 
 /** Signs the claims of a job token. Rejects with KEYS_UNAVAILABLE. */

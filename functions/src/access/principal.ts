@@ -33,9 +33,11 @@ export type User = {
   readonly uid: string
   /** An admin may for example write the global layer. */
   readonly isAdmin: boolean
-  /** True if the token may also govern calls. The token of the embedded server that tools and models get may not. */
+  /** True if the token may also decide approvals and write rules. The embedded server's token for tools and models may not. */
   readonly mayApprove?: boolean | undefined
-  /** Which of its two tokens the embedded server received. Other kinds of tokens name their holder. */
+  /**
+   * Which of its two tokens the embedded server received. Undefined for other kinds of tokens, because these name their holder.
+   */
   readonly token?: 'printed' | 'approver' | undefined
   readonly grant?: undefined
   readonly workflowId?: undefined

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@toolrack/contract'
 import type { CallOutcome } from './call.ts'
 
-/** Failures that are answered before the runner has run anything, if the runner has measured no usage. */
+/** Codes of failures that happen before the runner has run anything. This holds only if the runner has measured no usage. */
 const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',

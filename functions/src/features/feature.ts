@@ -10,7 +10,7 @@ export type Feature<Needs, Gives, Settings extends Table, Steps extends Partial<
   readonly settings?: Settings
   /** Makes its own parts, which later features can use by their names. */
   readonly create?: (parts: Needs & { readonly settings: VariableValues<Settings> }) => Gives
-  /** Its steps of every call, by their slots in `calls/pipeline/steps.ts`, which alone orders them. */
+  /** Its steps of every call, by their slots in `calls/pipeline/steps.ts`, which orders them. */
   readonly steps?: (parts: Needs & Gives) => Steps
   /** The routes that it serves. */
   readonly routes?: (parts: Needs & Gives) => readonly TableRow[]
@@ -26,8 +26,8 @@ type NoSettings = typeof NO_SETTINGS
 type Added = Feature<never, object, Table, object>
 
 /**
- * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. A feature whose needs
- * nothing before it fulfils does not compile. `Settings` are the variables of all features.
+ * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. If a feature
+ * needs a part that nothing before it gives, the code does not compile. `Settings` are the variables of all features.
  */
 export class Features<
   Given extends object,

@@ -23,7 +23,10 @@ export type DecidingSteps = {
   readonly 'authorise the call': Step<Resolved, Authorised>
 }
 
-/** The steps of features. The name of a step is its slot in the list below, which alone orders the steps. A slot with `?` may stay empty. */
+/**
+ * The steps of features. The name of a step is its slot in the functions below, which order the steps. A slot with `?` may be
+ * empty.
+ */
 export type FeatureSteps = DecidingSteps & {
   readonly 'audit the call'?: Step<Received> | undefined
   readonly 'end a dry run': Step<Authorised>
@@ -90,8 +93,8 @@ export const readRequest: Step<Received, Requested> = async (call, next) =>
   next({ ...call, request: await call.read() })
 
 /**
- * Checks the arguments if the service runs the tool, and refuses what its definition does not let the service run. So nobody is
- * asked about a call that cannot run.
+ * If the service runs the tool, checks the arguments. Refuses a tool that its definition does not let the service run. So nobody
+ * is asked about a call that cannot run.
  */
 export function validateArguments<Call extends Resolved>({
   validator,

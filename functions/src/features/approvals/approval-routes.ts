@@ -24,11 +24,11 @@ type Parts = {
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
-/** An id is a UUID. Another text need not be looked up. */
+/** The form of an id, which is a UUID. A text of another form is not looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function approvalRoutes({ approvals, checkEdited, showArguments, catalog }: Parts): readonly Route[] {
-  /** Adds the call that an approval is about to the record of what was decided. */
+  /** Adds to the audit record which call the approval is about. */
   async function noteApproval(
     { note, principal }: KnownRequest,
     {
@@ -44,7 +44,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     if (!note) return
     const view = await catalog.view(principal)
     const entry = view.meaning(tool)
-    // Which arguments are sensitive is known only as long as the tool is the one that was called.
+    // Which arguments are sensitive is known only if the tool still has the digest of the call.
     const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent) : { tool, digest }
     note({ ...facts, approval: id, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
@@ -98,7 +98,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'decision'))
         await noteApproval(request, await approvals.findReadable(principal.uid, id), edited)
         request.note?.({ decision: decision.decision })
-        // Nobody approves arguments that could not be shown.
+        // Except for a denial, `find` throws if the arguments cannot be read: nobody may approve arguments that cannot be shown.
         const found = decision.decision === 'deny' ? undefined : await approvals.find(principal.uid, id)
         const args = found && edited && (await checkEdited(principal, found, edited))
         const decided = await approvals.decide(principal.uid, id, { ...decision, arguments: args })
@@ -106,7 +106,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, answered(decided), NOT_STORED)
       },
     }),
-    // Cancels an approval that was not used, or forgets an `always`.
+    // Cancels an approval that was not used, or forgets an answer for always or for a session.
     route({
       method: 'DELETE',
       path: '/approvals/:id',

@@ -4,7 +4,7 @@ import type { Sensitivity } from '../../redaction/sensitive.ts'
 import type { SealedPlace, Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
 
-/** The arguments of a call as they are kept. Without a key they are kept without what is recognised as a secret. */
+/** The arguments of a call as they are kept. Without a key, they are kept without the texts that are recognized as secrets. */
 export function argumentsToKeep(
   sent: JsonObject,
   marks: Sensitivity,

@@ -11,7 +11,7 @@ export function rangesOf(numbers: readonly number[]): string {
   return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',')
 }
 
-/** The numbers of several texts of `rangesOf`. A question takes time that hardly grows with their ranges. */
+/** The numbers in several texts of `rangesOf`. The time of `has` hardly grows with the number of ranges. */
 export class NumberRanges {
   readonly #ranges: Range[] = []
   #isJoined = true

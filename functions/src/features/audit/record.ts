@@ -51,14 +51,14 @@ export type AuditEvent = {
   readonly decision?: string | null
   /** The id of the approval that a call used or waits for, or that was decided. */
   readonly approval?: string | null
-  /** Redacted and bounded (`recordedArguments`). */
+  /** The arguments as `recordedArguments` has redacted and bounded them. */
   readonly arguments?: JsonValue
   readonly argumentsHash?: string | null
   readonly isDryRun?: boolean
   /** True if the caller has run the tool and reports how it ended. */
   readonly isReported?: boolean
   readonly replayed?: boolean
-  /** True if the service was killed while it ran. Nothing is known of its end. */
+  /** True if the service was killed during the call or the write. Nothing is known of its end. */
   readonly isLost?: boolean
   readonly durationMs?: number | null
   readonly usage?: JsonValue
@@ -150,7 +150,7 @@ export function sealed(
   }
 }
 
-/** What a record says of a sender. */
+/** The sender as a record has it. */
 export function senderOf({ kind, uid, token }: Sender): { kind: string; uid: string; token?: string } {
   return token === undefined ? { kind, uid } : { kind, uid, token }
 }

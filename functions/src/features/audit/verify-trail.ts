@@ -9,10 +9,13 @@ export type TrailFault = { readonly line: number; readonly place: string; readon
 export type TrailReport = {
   readonly records: number
   readonly erased: number
-  /** The last record of each chain. Keep them elsewhere: nothing else proves that the end of a chain was not cut off. */
+  /**
+   * The last record of each chain. If they are kept elsewhere, they prove that no end of a chain was cut off. Nothing else proves
+   * it.
+   */
   readonly heads: readonly ChainHead[]
   readonly manifests: number
-  /** The newest manifest as `manifest/DAY/HASH`. It can be kept and required as a head is. */
+  /** The newest manifest as `manifest/DAY/HASH`. It can be kept elsewhere and be expected, like a head. */
   readonly manifestHead: string | null
   /** The key that has signed the manifests; null without manifests. */
   readonly publicKey: string | null
@@ -28,7 +31,7 @@ type Expected = {
   readonly isPart?: boolean
   /** A day whose records must be among the lines, also if `isPart` is set, unless they were removed because they were too old. */
   readonly day?: string | undefined
-  /** Records that are not among the lines, after which their chains go on. */
+  /** The records after which chains go on in the lines. These records are not among the lines. */
   readonly after?: readonly ChainHead[]
   /** True if there are manifests before the first one of the lines. */
   readonly hasEarlier?: boolean
@@ -167,7 +170,7 @@ export class TrailVerifier {
       const place = `the manifest of ${manifest.day}`
       if (!isSigned(manifest, publicKey))
         return this.#fail(place, 'its signature is not that of the key', line)
-      // Manifests are never removed, so the first one has none before it.
+      // Manifests are never removed. So the first manifest has none before it, unless the lines begin with a later one.
       const isFirst = !before && this.#expected.hasEarlier === true
       if (!isFirst && manifest.prev !== (before ? manifestHash(before.text) : null))
         return this.#fail(place, 'the manifest before it was removed or replaced', line)

@@ -135,7 +135,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
 
 type CallOptions = { readonly dryRun: boolean; readonly sessionId: string | undefined }
 
-/** What the query says, or the error of a query that is not valid. The call itself is then refused with this error. */
+/** The options in the query, or the error of a query that is not valid. With an error, the call itself is refused. */
 function askedOptions({ search }: KnownRequest): CallOptions | ToolrackError {
   if (search === '') return NO_OPTIONS
   try {
@@ -162,7 +162,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   const { principal, req, res } = request
   const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
-    // Counts as one call of which nothing is known. So the refusal is recorded, kept and shown like that of a single call.
+    // The request counts as one call without a tool. So the refusal is recorded, kept and shown like that of a single call.
     await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
     throw error
   })

@@ -38,7 +38,7 @@ type PendingCall = Identity & {
   readonly layer: Layer
   readonly kind: 'client' | 'workflow' | 'approval'
   readonly workflowName?: string
-  /** The approval that the call waits for. `invoke` makes the call when it is approved. */
+  /** The approval that the call waits for. When it is approved, the caller makes the call with `invoke`. */
   readonly approval?: NonNullable<Invocation['approval']>
   /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
   readonly arguments: JsonObject

@@ -31,7 +31,7 @@ export function endDryRun(parts: DryRunParts): Step<Authorised> {
       : next(call)
 }
 
-/** What would become of a call that no step has refused. Throws as the step that awaits the approval does. */
+/** Says what would happen to a call that no step has refused. Throws as the step that awaits the approval does. */
 export async function dryRunOf(call: Authorised, parts: DryRunParts): Promise<DryRun> {
   const { decision, entry } = call
   const { effect, rule, owner, reason } = decision

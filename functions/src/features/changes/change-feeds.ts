@@ -5,9 +5,9 @@ import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
-/** Milliseconds between two looks at the views. A layer is still read once a second at most, however many feeds there are. */
+/** Milliseconds between two readings of the views. A layer is still read at most once a second, however many feeds there are. */
 export const LOOK_MS = 250
-/** Milliseconds between two looks after writes of this instance, so that many writes do not cost many looks. */
+/** Milliseconds between two readings after writes of this instance, so that many writes do not cause many readings. */
 const LOOK_AGAIN_MS = 20
 
 export type Bounds = { readonly perUser: number; readonly all: number }
@@ -19,21 +19,21 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same. `lookedAt` is the number of the look that has found `view`. */
+/** The feeds of viewers who see the same tools. `lookedAt` is the number of the reading that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
   lookedAt: number
   readonly feeds: Set<Feed>
-  /** True as long as a look at the view is not done. */
+  /** True while the view is being read. */
   isLooking: boolean
 }
 
 type Look = () => CatalogView | Promise<CatalogView>
 
-/** The place of a caller that waits for changes. */
+/** A caller that waits for changes. It counts for FEEDS_MAX until its end. */
 export class Feed {
-  /** What the viewer sees now. No later view of the feed is older. */
+  /** Reads what the viewer sees now. No later view of the feed is older. */
   readonly look: Look
   readonly endsAt: number
   readonly #present: () => CatalogView | undefined
@@ -55,8 +55,8 @@ export class Feed {
   }
 
   /**
-   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if it
-   * has ended because its session or a scope is gone.
+   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if
+   * the feed has ended because its session or a scope no longer exists.
    */
   async after(last: CatalogView): Promise<CatalogView | undefined> {
     while (!this.#isEnded) {
@@ -74,7 +74,7 @@ export class Feed {
     this.#wake?.()
   }
 
-  /** Gives the place back. May be called again. */
+  /** Ends the feed, which makes room for another one. May be called again. */
   end(why?: ToolrackError): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -85,8 +85,8 @@ export class Feed {
 }
 
 /**
- * Wakes all feeds that wait for changes. It looks at the view of each group of equal viewers: at once after a write of this
- * instance, and otherwise every `LOOK_MS`. Without feeds it has no timer.
+ * Wakes feeds when their view has changed. Reads the view of each group of equal viewers: soon after a write of this instance,
+ * and otherwise every `LOOK_MS`. Without feeds there is no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
@@ -140,7 +140,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     this.#clock = this.#later(LOOK_AGAIN_MS)
   }
 
-  /** Ends all feeds, and those that are opened later at once. */
+  /** Ends all feeds. A feed that is opened later ends at once. */
   close(): void {
     this.#isClosed = true
     for (const { feeds } of this.#groups.values()) for (const feed of feeds) feed.end()
@@ -157,7 +157,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     const looks: Promise<void>[] = []
     for (const group of this.#groups.values()) {
       const look = this.#lookAt(group, now)
-      // A session or a scope that is read slowly delays only the feeds that are narrowed by it.
+      // A session or a scope that is read slowly delays only the feeds that use it.
       if (!group.viewer.narrowed) looks.push(look)
     }
     await Promise.all(looks)
@@ -172,14 +172,17 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     try {
       await this.#see(group)
     } catch (error) {
-      // A failed read is not a change. The next look tries again.
+      // A failed read is not a change. The next reading tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
     } finally {
       group.isLooking = false
     }
   }
 
-  /** Looks at the view of a group, and wakes its feeds if it is another one. A look that began earlier cannot replace it. */
+  /**
+   * Reads the view of a group, and wakes its feeds if the view has changed. A reading that began earlier cannot replace a newer
+   * view.
+   */
   async #see(group: Group<Sees>): Promise<CatalogView> {
     this.#looks += 1
     const look = this.#looks

@@ -107,7 +107,7 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
   res.writeHead(204, { ...NOT_STORED, 'X-Tools-Revision': feedRevision(last) }).end()
 }
 
-/** Sends each change as an event. A slow reader gets the changes that it has missed as one event, when it has caught up. */
+/** Sends each change as an event. A slow reader gets all changes that it has missed as one event. */
 async function stream({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
   const { viewer, asked, feed, present, res, gone } = request
   const { since, filter } = asked
@@ -130,7 +130,7 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
   events.close()
 }
 
-/** What a feed tells next. Many feeds are woken together, and other requests get a turn between two of them. */
+/** Finds the next changes for a feed. Many feeds are woken together, so other requests get a turn before each of them. */
 async function changesInTurn(
   last: CatalogView,
   view: CatalogView,
@@ -141,7 +141,7 @@ async function changesInTurn(
   return changesBetween(last, view, filter, gone)
 }
 
-/** Whose view the feed is about: the caller, with what narrows the caller's list. */
+/** The viewer of the feed: the caller, with the session and the scopes that filter the caller's list. */
 function viewerOf(
   parts: Parts,
   principal: Principal,

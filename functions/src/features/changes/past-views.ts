@@ -10,26 +10,28 @@ import type { StoredLayer } from '../../catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
 import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 
-/** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
+/**
+ * The most names that may have changed since a revision. Up to this number, the layer at that revision is made from its versions.
+ */
 export const PAST_NAMES_MAX = 200
-/** How many versions are read from the store at the same time, which bounds the load of one feed on it. */
+/** How many versions are read from the store at the same time, to bound the load of one feed on the store. */
 const READS_AT_ONCE = 10
-/** How many states of the file layer, sets of rules, and narrowings are remembered. No store has their past. */
+/** How many states of the file layer, sets of rules, and filters of lists are remembered. No store keeps their past. */
 export const PAST_STATES_MAX = { file: 16, rules: 1_000, narrowings: 1_000 } as const
-/** The most bytes of the narrowings that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
+/** The most bytes of the remembered filters. A selection may have 5,000 names, so a limit of their number is not enough. */
 export const PAST_NARROWING_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-/** A caller who has asked for a narrowed view. */
+/** A caller whose view may be filtered by a session and by scopes. */
 export type Narrowed = {
   readonly narrowed?:
     | {
         /** Equal for equal requests. */
         readonly key: string
         /**
-         * The session and the scopes that narrow the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
-         * exist any more.
+         * The session and the scopes that filter the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them
+         * no longer exists.
          */
         readonly present: () => ViewNarrowing | Promise<ViewNarrowing>
       }
@@ -48,12 +50,15 @@ type Parts<Sees extends Viewer> = {
   readonly rulesFor: (viewer: Sees, session: ViewNarrowing['session']) => HidingRules | Promise<HidingRules>
 }
 
-/** The views of the present, and those of the past that memory or the store still has. */
+/** Finds the present view of a viewer, and past views that memory or the store still has. */
 export class PastViews<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
   readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
   readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
-  /** By user and revision. Views are made once for each filter, so that a view stays the same object while nothing changes. */
+  /**
+   * The remembered filters by user and revision. An equal filter stays the same object, so its view does too while nothing
+   * changes.
+   */
   readonly #narrowings = new LRUCache<string, ViewNarrowing>({
     max: PAST_STATES_MAX.narrowings,
     maxSize: PAST_NARROWING_BYTES_MAX,
@@ -75,11 +80,11 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
   /**
    * What the viewer saw at a revision. Undefined if that is not known. Then the revision
-   *
+   * 
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
    * - is older than the versions that are kept, or
-   * - was narrowed by a session or scopes that this instance does not remember.
+   * - was filtered by a session or scopes that this instance does not remember.
    */
   async at(viewer: Sees, revision: string): Promise<CatalogView | undefined> {
     const [whole = '', narrowedBy] = revision.split(':')
@@ -91,7 +96,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
   }
 
-  /** Remembers what has narrowed a list of the user, so that a feed can go on from that list. */
+  /** Remembers the filter of a list of the user, so that a feed can go on from that list. */
   know(uid: string, revision: string, narrowing: () => ViewNarrowing): void {
     const key = `${uid} ${revision}`
     if (!this.#narrowings.get(key)) this.#narrowings.set(key, narrowing())
@@ -123,14 +128,14 @@ export class PastViews<Sees extends Viewer = Viewer> {
     narrowing: ViewNarrowing | undefined,
   ): CatalogView {
     const { snapshot } = view.layers.file
-    // The layers of the view of a grant have only its tools.
+    // With a grant, the layers have only its tools. So they are not remembered.
     if (snapshot && !grant) this.#files.set(snapshot.revision, snapshot)
     this.#rules.set(rules.revision, rules)
     const ruled = view.ruledBy(rules)
     return narrowing ? ruled.filteredBy(this.#remember(uid, narrowing).filter) : ruled
   }
 
-  /** The narrowing, or an equal one of the same user which is remembered. */
+  /** Remembers a filter of a user. Returns an equal filter if one is already remembered. */
   #remember(uid: string, narrowing: ViewNarrowing): ViewNarrowing {
     const key = `${uid} ${narrowing.filter.revision}`
     const known = this.#narrowings.get(key)

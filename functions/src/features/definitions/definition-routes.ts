@@ -189,7 +189,7 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** Sends the stored text unchanged. To parse the texts of a large layer, and to write them again, took 300 ms. */
+/** Sends the stored text unchanged, because to parse the texts of a large layer and write them again took 300 ms. */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }

@@ -33,10 +33,10 @@ export const folder = {
     const layers = new FolderLayers(definitions, watched, (news) => {
       if (showModule) showModule(news)
       else logModule(log, news)
-      // What was answered for always about a changed module ends now, and not with the next list.
+      // An answer for always about a changed module ends now, and not with the next list.
       signals.filesNews.tell()
     })
-    // The operator reads of the change now, and not with the next list.
+    // The operator is told of the change now, and not with the next list.
     signals.filesChanged.listen(() => layers.look())
     return { folder: layers, fileLayer: layers }
   },

@@ -16,8 +16,8 @@ const NO_FOLDER = {
 } as const
 
 /**
- * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists, and `others` has those
- * of further ones. Only an `operator` sees paths and tracebacks.
+ * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists. `others` has
+ * the states of the other folders. Only an `operator` sees paths and tracebacks.
  */
 export async function folderAnswer(folders: FolderLayers | undefined, operator: boolean) {
   const watched = folders?.layers.map(({ folder }) => folder) ?? []

@@ -41,7 +41,7 @@ export type MergedModules = { readonly tools: readonly FolderTool[]; readonly sk
 type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
 type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
 
-/** Milliseconds from a change to its report. The operator does not notice them. */
+/** Milliseconds from a change to its report. The operator does not notice this delay. */
 const LOOK_MS = 20
 
 const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
@@ -70,7 +70,7 @@ export class FolderLayer implements LayerSource {
     this.#report = report
   }
 
-  /** False as long as modules may come that were not read or checked yet. */
+  /** False as long as some modules were not read or not checked yet. */
   get isComplete(): boolean {
     const { state, checking } = this.folder
     return state.status !== 'starting' && checking.length === 0

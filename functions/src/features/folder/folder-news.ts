@@ -29,7 +29,7 @@ type Present = MergedModules & {
 
 type Told = { readonly key: string; readonly hadFaults: boolean }
 
-/** Finds what has changed in the folder since the last look. Each content of a file is reported once. */
+/** Finds what has changed in the folder since the last call of `news`. Each content of a file is reported once. */
 export class FolderReporter {
   readonly #told = new Map<string, Told>()
 

@@ -15,8 +15,8 @@ export type WatchPatience = {
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
 /**
- * Scans the whole folder, because the content of an event is not used. Never rejects. Calls `watch` with each folder inside whose
- * changes are to cause a scan, before it reads that folder.
+ * Scans the whole folder, because the content of an event is not used. Never rejects. A change in some subfolders must cause
+ * another scan. It calls `watch` with the path of each of them before it reads that subfolder.
  */
 type ScanAll = (watch: (path: string) => void) => Promise<void>
 
