@@ -13,7 +13,7 @@ const TRUSTED_AFTER_MS = 100
 /** A link is refused, because `realpath` has already followed links. A pipe in place of the file does not block the open. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** A file in the watched folder `root`. `path` begins there, and is the name of the file in messages. */
+/** A file in the watched folder `root`. `path` is relative to `root`, and is the name of the file in messages. */
 export type Place = { readonly root: string; readonly path: string; readonly isLink: boolean }
 
 type Gone = { readonly found: 'gone' }
@@ -69,7 +69,7 @@ export async function followed(place: Place): Promise<{ readonly real: string } 
   return faulty(place, 'file_outside', 'the file is a link out of the folder. Copy it into the folder.')
 }
 
-/** The outcome of `act`. If it rejects, the fault of a file that cannot be read, or `gone`. */
+/** Returns the outcome of `act`. If `act` rejects, returns the fault of a file that cannot be read, or `gone`. */
 export async function orFault<Outcome>(
   place: Place,
   act: () => Promise<Outcome>,

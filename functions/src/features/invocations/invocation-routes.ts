@@ -21,10 +21,10 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The number of calls in a page whose query names none. */
+/** The number of calls in a page if the query has no `limit`. */
 const CALLS_IN_PAGE = 100
 
-/** What the caller's calls of the last 24 hours were and what they printed. */
+/** The routes for the caller's calls of the last 24 hours, and for what these calls printed. */
 export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
   return [
     // One page of the caller's calls, newest first. With a job token, only calls of its workflow.
@@ -80,7 +80,10 @@ async function findCall(
   return call
 }
 
-/** With a job token, a call of the token's workflow, of a tool that the token names or of none that was found. */
+/**
+ * True if the principal may read the call. A job token reads calls of its workflow, if it names their tool or if no tool was
+ * found.
+ */
 function mayRead(principal: Principal, { tool, digest, workflow }: CallFacts): boolean {
   if (!principal.grant) return true
   if (workflow !== principal.workflowId) return false

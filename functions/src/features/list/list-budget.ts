@@ -16,7 +16,7 @@ import type { ListParts } from './list-parts.ts'
 const BUDGET_MAX = 999_999_999_999_999
 const DIGITS = /^\d{1,15}$/
 
-/** The parameters `budget` and `tokens`. */
+/** Reads the parameters `budget` and `tokens`. */
 export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsTokens'> {
   const text = query.one('budget')
   const countsTokens = query.flag('tokens')
@@ -29,7 +29,7 @@ export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsToke
   return { budget: Number(text), countsTokens: true }
 }
 
-/** What a counted list is made from. */
+/** The parts of a list whose tokens are counted. */
 export type CountedList = {
   readonly view: CatalogView
   readonly query: ListQuery
@@ -57,22 +57,22 @@ export async function countedAnswerOf(
   return turns.run(countedAnswer(view, query, dialect, parts, counting, found))
 }
 
-/** Why a tool is on its rung in a list with this budget. */
+/** Explains how much a list with this budget shows of a tool. That is the tool's rung. */
 export type BudgetExplanation = {
   readonly budget: number
   /** The tokens of the whole list. */
   readonly used: number
-  /** Null if the list does not have the tool whatever its budget is, for example because of its dialect. */
+  /** Null if the list does not have the tool with any budget, for example because of its dialect. */
   readonly rung: Rung | 'dropped' | null
   readonly because?: PlacedTool['because']
-  /** The place in the order of the ladder. The first place is 1. */
+  /** The place of the tool in the order in which the budget is given to tools. The first place is 1. */
   readonly place?: number
   readonly of?: number
   /** The most tokens that the tool adds to the list on each rung. */
   readonly tokens?: PlacedTool['tokens']
   /**
-   * The smallest budget with which the tool is on each rung. It is the sum of the tokens that are used before the tool, and its
-   * own.
+   * The smallest budget with which the tool is on each rung: the sum of the tokens that are used before the tool, and its own
+   * tokens.
    */
   readonly needs?: PlacedTool['needs']
   readonly message: string

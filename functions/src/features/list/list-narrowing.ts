@@ -16,40 +16,44 @@ import { sessionIn } from '../sessions/asked-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { StoredScopes } from '../scopes/stored-scopes.ts'
 
-/** What a list can be narrowed by. */
+/** The parts that keep sessions and stored scopes, which filter lists. */
 export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
- * The session and the scopes that narrow a list. The order is: the principal's view (with rules), the session's selection, the
- * scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders them.
+ * The session and the scopes that filter a list. A list is made in this order: the principal's view (with rules), the session's
+ * selection, the scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders
+ * them.
  */
 export type ListNarrowing = {
   /** Equal for equal contents. It is part of the key under which a list is kept, and of its entity tag. */
   readonly revision: string
   readonly session?: SessionSelection
-  /** A tool must be in all of them. */
+  /** A tool must be in all scopes, unless it is pinned. */
   readonly scopes: readonly AppliedScope[]
-  /** The names of tools that stay in the list whatever the scopes say. They do not get past the view and the selection. */
+  /** The names of tools that stay in the list whatever the scopes say. The view and the selection can still leave them out. */
   readonly pinned: ReadonlySet<string>
 }
 
-/** The parameters that `narrowingOf` reads. */
+/** The parameters that name a session and scopes. */
 export const NARROWING_PARAMETERS = ['scope', 'session'] as const
 
-/** What a query says of the narrowing of its list. */
+/** The session and the scopes that a query names. */
 export type AskedNarrowing = {
   readonly session: string | undefined
   readonly scopes: readonly (AppliedScope | ScopeOwner)[]
 }
 
-/** Undefined if the query has none of these parameters. */
+/** Reads the session and the scopes from a query. Undefined if it names none. */
 export function askedNarrowing(query: Query): AskedNarrowing | undefined {
   const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
 }
 
-/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
+/**
+ * The session and the scopes that filter the list of a query. Undefined if it names none. Not a promise if nothing has to be
+ * read.
+ */
 export function narrowingOf(
   parts: NarrowingParts,
   { uid }: Principal,
@@ -59,7 +63,7 @@ export function narrowingOf(
   return asked && presentNarrowing(parts, uid, asked)
 }
 
-/** What narrows the list now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
+/** The present state of the session and the scopes that a query names. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
 export function presentNarrowing(
   parts: NarrowingParts,
   uid: string,
@@ -70,8 +74,8 @@ export function presentNarrowing(
 }
 
 /**
- * Reads the stored scopes. Those that the query names must exist. Those of the session, its room, its agent and its workflow apply
- * if they exist.
+ * Reads the session and the stored scopes. A scope that the query names must exist. The scopes of the session, of its room, of
+ * its agent and of its workflow apply if they exist.
  */
 async function readNarrowing(
   { sessions, scopes: stored }: NarrowingParts,
@@ -104,12 +108,17 @@ function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly Sco
   )
 }
 
-/** The view without what the narrowing leaves out. The same view if there is no narrowing. */
+/**
+ * The view without the tools that the session and the scopes leave out. The same view if there is neither a session nor a scope.
+ */
 export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
   return by ? view.filteredBy(filterOf(by)) : view
 }
 
-/** What `narrowing` makes of a view. `unmatched` is the text of a header, or undefined if every item matches a tool. */
+/**
+ * A view without the tools that the session and the scopes leave out. `unmatched` is the text of a header, or undefined if every
+ * item of the scopes matches a tool.
+ */
 export type NarrowedList = {
   readonly view: CatalogView
   readonly revision: string
@@ -119,8 +128,8 @@ export type NarrowedList = {
 }
 
 /**
- * As `narrowedView`, in pieces. Finds the items of scopes that match no tool, so that a misspelled one is noticed. A job token may
- * use a stored scope, but not read it, so its items are not shown to the token's holder.
+ * As `narrowedView`, in turns with other requests. Also finds the items of scopes that match no tool, so that a misspelled item
+ * is noticed. A job token may use a stored scope, but not read it. So its holder does not see the items of stored scopes.
  */
 export function* narrowedList(
   view: CatalogView,
@@ -159,7 +168,7 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
 /** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
 const BYTES = { name: 300, character: 50 } as const
 
-/** The narrowing as feeds remember it. */
+/** The filter of a list as feeds remember it, with the bytes that it takes. */
 export function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
   const { session, scopes, pinned } = narrowing
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)

@@ -26,7 +26,10 @@ const FILTERS = [
   'envelope',
   'strict',
 ] as const
-/** The parameters of a list that explain takes too, because the rung of a tool depends on them. Its `name` is the tool. */
+/**
+ * The parameters of a list that explain takes too, because the result of a budget depends on them. In explain, `name` is the
+ * tool.
+ */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 export const LIST_PARAMETERS = [
   ...FILTERS,
@@ -84,7 +87,7 @@ export function listQueryIn(
   }
 }
 
-/** What a list can have only if it is asked for. */
+/** The values of `with`: parts that a list has only if they are asked for. */
 const WITH = ['search'] as const
 
 /** True if the query asks for the tools by which a model finds others. Throws PARAMETER_INVALID. */

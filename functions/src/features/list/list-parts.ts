@@ -7,7 +7,7 @@ import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
 import type { NarrowingParts } from './list-narrowing.ts'
 
-/** What a list is made of. */
+/** The parts that make a list. */
 export type ListParts = ItemWorkflows &
   NarrowingParts & {
     readonly catalog: Catalog
@@ -15,7 +15,7 @@ export type ListParts = ItemWorkflows &
     readonly listed: ListedCatalog
     readonly search: ToolSearch
     readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
-    /** Remembers what has narrowed a list, so that a change feed can go on from it. */
+    /** Remembers the filter of a list, so that a change feed can go on from that list. */
     readonly changes: {
       readonly views: {
         readonly know: (uid: string, revision: string, narrowing: () => ViewNarrowing) => void

@@ -51,8 +51,8 @@ type SentList = {
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * The lists that are made at the same time, each in turns, so that many long ones delay a short one little. Each may hold an answer of
- * 25 MB and the definitions of its user.
+ * How many lists are made at the same time, each in turns. So many long lists delay a short list only a little. Each list may
+ * hold an answer of 25 MB and the definitions of its user.
  */
 const LISTS_AT_ONCE = 32
 /** The most lists of one user that may wait to be made, so that the queue cannot grow without end. */
@@ -60,8 +60,8 @@ const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 /**
- * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
- * own definitions share lists. A ready list is found by its address.
+ * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: the definitions of a session. Callers
+ * without their own definitions share lists. A ready list is found by its address.
  */
 export function listRoutes(parts: ListParts): readonly Route[] {
   const asked = new AskedLists(parts)
@@ -84,7 +84,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   }
 
   function viewed(request: KnownRequest, query: ListQuery, narrowing?: ListNarrowing): void | Promise<void> {
-    // A feed that goes on from this list must know what has narrowed it, also after the next change.
+    // A feed that goes on from this list must know the list's filter, also after the next change.
     if (narrowing)
       parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewNarrowing(narrowing))
     const view = parts.listed.view(request.principal, narrowing?.session)
@@ -133,7 +133,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
       .then((list) => sendList(request, list))
   }
 
-  /** Makes a list. `allLeft` is aborted when nobody waits for it any more. */
+  /** Makes a list. `allLeft` is aborted when nobody waits for the list any more. */
   async function made(wanted: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
     const { view: whole, query, request, narrowing, rank } = wanted
     const { principal } = request

@@ -68,7 +68,7 @@ function filesIn(name: string, sent: JsonValue): ModuleContent<Uint8Array> {
 /** The characters of a path that a message repeats. */
 const PATH_SHOWN = 80
 
-/** JSON can contain a lone surrogate, but UTF-8 cannot, so the file would become another one. */
+/** JSON can contain a lone surrogate, but UTF-8 cannot. So the bytes of the file would differ from the text. */
 function bytesOf(text: JsonValue | undefined, place: string): Uint8Array {
   if (typeof text !== 'string') throw bodyInvalid(`The field ${place} must be the text of a file.`)
   if (!text.isWellFormed())

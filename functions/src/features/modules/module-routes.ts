@@ -67,7 +67,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       async handle(request) {
         const { principal, res } = request
         const content = await readModule(request, request.params.name)
-        // Also the record of a refused upload says which content it was.
+        // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
         const answer = await writer.put(principal, { ...targetOf(request), ...content })
         noteWrite(request, answer)

@@ -86,7 +86,7 @@ type Options = {
   readonly process?: string | undefined
 }
 
-/** What a call needs of the keys. */
+/** The functions that a call needs. */
 export type CallKeys = Pick<IdempotencyKeys, 'claim' | 'complete' | 'release'>
 
 /** Remembers the calls with a key. */
@@ -104,10 +104,10 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims a key for a call that begins now, in one transaction. Resolves to undefined if the key was free, and now is the claim's.
-   * Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or STORE_FULL, or
-   * with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the key, because the
-   * store may have claimed it nevertheless.
+   * Claims a key for a call that begins now, in one transaction. If the key was free, the call has it now, and the result is
+   * undefined. Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or
+   * STORE_FULL, or with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the
+   * key, because the store may have claimed it nevertheless.
    */
   claim = async ({ uid, id }: CallKey, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> => {
     const nowMs = this.#now()
@@ -117,7 +117,7 @@ export class IdempotencyKeys {
     return kept && this.#keptCall(kept, nowMs)
   }
 
-  /** Keeps the outcome of the owner's call, also after its lease. */
+  /** Keeps the outcome of the call that has the key, even if its lease has ended. */
   complete = (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> =>
     this.#end(key, owner, (to, { fields }) => {
       const { kind, text } = outcome

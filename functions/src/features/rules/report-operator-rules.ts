@@ -5,7 +5,7 @@ import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
 
-/** The most arguments that one line of the log names. It counts the others, so that it can be read. */
+/** The most arguments that one line of the log names. The line only counts the others, so that people can read it. */
 const TOLD_MAX = 20
 
 /**

@@ -9,7 +9,7 @@ const WHY_NOT_BY_JOB_TOKEN = {
   'write-rules': 'A job token may not write rules.',
 } as const
 
-/** Reading the rules of an owner, whose id is `id`, or writing them, for which the token must be one that may approve. */
+/** Reads or writes the rules of the owner of this kind and `id`. To write them, the token must be one that may approve. */
 export function onRules(
   verb: keyof typeof WHY_NOT_BY_JOB_TOKEN,
   owner: RuleOwner['kind'],

@@ -3,7 +3,7 @@ import type { AppliedScope } from './scope-filter.ts'
 import { SCOPE_KINDS, type ScopeOwner } from './kept-scope.ts'
 import { invalidParameter } from '../../http/query.ts'
 
-/** Printable ASCII without blanks. A first dot could be a step to another folder in an address. */
+/** Printable ASCII without blanks. A leading dot is refused, because `..` in an address leads to another folder. */
 const ID = /^(?!\.)[\x21-\x7E]{1,256}$/
 
 export const SCOPE_OWNER_RULE = `KIND is ${SCOPE_KINDS.join(', ')}, and ID is 1 to 256 printable ASCII characters without blanks, not a dot first`
@@ -17,7 +17,7 @@ export function scopeOwner(kind: string, id: string): ScopeOwner | undefined {
 /** The most scopes in one query. Each of them is compared with every tool. */
 const SCOPES_MAX = 8
 
-/** What a reference to a stored scope begins with: `ref:KIND/ID`. */
+/** The beginning of a reference to a stored scope: `ref:KIND/ID`. */
 export const REF = 'ref:'
 
 /** Reads the parameters `scope` of a query. Throws PARAMETER_INVALID with the place of the fault. */

@@ -1,14 +1,16 @@
 import { canonicalJson, formatScope, parseScope, type Digest, type Scope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
-/** Whose stored scope it is. */
+/** The kinds of owners of stored scopes. */
 export const SCOPE_KINDS = ['room', 'session', 'agent', 'workflow'] as const
 export type ScopeOwner = { readonly kind: (typeof SCOPE_KINDS)[number]; readonly id: string }
 
-/** What is stored for an owner: the canonical text of a scope, and names of tools that stay in lists whatever scopes say. */
+/** The content of a stored scope: the canonical text of the scope, and names of tools that stay in lists whatever scopes say. */
 export type ScopeContent = { readonly scope: string; readonly pinned: readonly string[] }
 
-/** One version. Its number counts from 1. The digest is that of the content, and the entity tag. `updatedAt` is ISO 8601, UTC. */
+/**
+ * One version. `version` counts from 1. `digest` is the digest of the content, and the entity tag. `updatedAt` is ISO 8601, UTC.
+ */
 export type ScopeVersion = ScopeContent & {
   readonly version: number
   readonly digest: Digest

@@ -28,7 +28,7 @@ import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 
-/** The most names of tools in an answer to a command. A person reads it, and the list has all tools. */
+/** The most names of tools in an answer to a command, because a person reads the answer. The list has all tools. */
 const NAMES_SHOWN_MAX = 1_000
 
 /** The stored scopes of the caller's user. */
@@ -118,7 +118,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
         sendJson(res, 200, { owner: asked.owner, outcome: 'deleted', digest })
       },
     }),
-    // What a user writes in a room: /tools, /tools on, /tools off, /tools internal, /tools GROUP.
+    // Runs a command that a user writes in a room: /tools, /tools on, /tools off, /tools internal, /tools GROUP.
     route({
       method: 'POST',
       path: `${PATH}/commands`,
@@ -169,7 +169,7 @@ export function* entriesIn(
   return yield* leftIn(yield* view.shown(), leavesOut)
 }
 
-/** Adds the digest of what was written, and of what was there before, to the record of the write. */
+/** Adds to the record of the write the digests of the new and of the earlier content. */
 function noted({ note }: Pick<FoundRequest, 'note'>, written: WrittenScope): WrittenScope {
   const { outcome, present, before = null } = written
   note?.({ digest: present.digest, subject: { outcome, before } })

@@ -68,7 +68,7 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
 
 type Fault = { readonly pointer: string; readonly message: string; readonly suggestion?: string }
 
-/** A text that is no name of a tool is not repeated. The pointer leads to it. */
+/** A text that is no name of a tool is not repeated. The pointer says where it is. */
 function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
   const denied = view.hiddenBy(name)

@@ -26,13 +26,13 @@ export const USE_WRITTEN_MS = 60 * 60 * 1_000
 /** A tool of a selection. A tool that is chosen but not locked has no digest. */
 export type ChosenTool = { readonly name: string; readonly digest: Digest | null }
 
-/** What a session's client says about it. The selection is kept apart. */
+/** The facts that a client states about its session. The selection is kept apart. */
 export type SessionFacts = {
   readonly model: string | null
   readonly agent: string | null
   readonly workflow: string | null
   readonly room: string | null
-  /** The session whose selection this one never exceeds. */
+  /** The id of the parent session. The selection never exceeds that of the parent. */
   readonly parent: string | null
   /** True if a tool whose definition changes after the lock can no longer be called through the session. */
   readonly lockDigests: boolean
@@ -41,11 +41,11 @@ export type SessionFacts = {
 /** A session without its tools. Times are ISO 8601, UTC, but for `usedAtMs`, which is in milliseconds since 1970. */
 export type SessionHead = SessionFacts & {
   readonly id: string
-  /** Differs for each session, also if one with the same id was deleted before. */
+  /** A text that no other session has, also no deleted one with the same id. */
   readonly key: string
   /** The key of the parent. Missing if there is no parent, and of sessions from before it was kept. */
   readonly parentKey?: string
-  /** As it was asked for. `all` follows the catalog until the lock. */
+  /** The selection as it was asked for. `all` follows the catalog until the lock. */
   readonly selection: 'all' | 'none' | 'chosen'
   /** How many tools are chosen or locked. */
   readonly count: number

@@ -35,7 +35,7 @@ const FIELDS = [
   'loaded',
 ]
 
-/** As for the budget of a list: no prompt takes as many tokens. */
+/** The largest number of tokens, as for the budget of a list. No prompt takes as many. */
 const TOKENS_MAX = 999_999_999_999_999
 /** The most layers of a prompt. Real prompts have fewer than ten. */
 const LAYERS_MAX = 100
@@ -47,7 +47,7 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ . : or -, not . : or - first'
 const RESERVED: ReadonlySet<JsonValue | undefined> = new Set(WRAP_LAYERS)
 
-/** Throws BODY_INVALID with the place of the fault. A value is never repeated. */
+/** Reads the body of a wrap. Throws BODY_INVALID with the place of the fault. A value is never repeated. */
 export function wrapInBody(body: JsonObject): AskedWrap {
   const unknown = Object.keys(body).some((key) => !FIELDS.includes(key))
   if (unknown) throw bodyInvalid(`The body takes ${FIELDS.join(', ')}, and nothing else.`)

@@ -21,7 +21,7 @@ import { parseListQuery } from '../list/list-parameters.ts'
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
-/** The prompts that are composed at the same time, each in turns, so that many long ones delay a short one little. */
+/** How many prompts are composed at the same time, each in turns. So many long prompts delay a short prompt only a little. */
 const WRAPS_AT_ONCE = 32
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
@@ -61,10 +61,10 @@ export function wrapRoute(parts: ListParts): Route {
   })
 }
 
-/** The tools of a prompt, with how many are on each rung. */
+/** The tools of a prompt. `counts` says how many are listed in full, short or deferred, and how many are dropped. */
 type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 'used' | 'budget'> }
 
-/** The lists of tools, by everything that decides them. */
+/** Ready lists of tools. The key has everything on which a list depends. */
 type Answers = LRUCache<string, CountedAnswer>
 
 async function wrapped(
