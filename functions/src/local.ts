@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   }
   refuseUnusable(report)
   const config = report.config()
-  // With Firebase's tokens the users are not the operator. Only a user may read what that user's calls print.
+  // With Firebase's tokens, the users are not the operator. Only the user of a call may read what the call prints.
   const shown = terminal && {
     showCall: callLines(terminal, config.auth.kind === 'local'),
     showModule: moduleLines(terminal),

@@ -11,8 +11,8 @@ const EVENTS = 'text/event-stream'
 const JSON_RANGES = ['application/json', 'application/*', '*/*']
 
 /**
- * Reads an `Accept` header. JSON is the default. A caller gets events only by naming `text/event-stream`, and not
- * `application/json` with the same or a higher weight. A range such as a star names nothing.
+ * Reads an `Accept` header. JSON is the default. A caller gets events only if the header names `text/event-stream` with a higher
+ * weight than `application/json`. A range with a star names neither.
  */
 export function callAnswer(accept = '*/*'): CallAnswer {
   const weights = weightsOf(accept)

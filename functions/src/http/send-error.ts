@@ -34,8 +34,8 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: 
 
 /**
  * True if a body was refused because it is too large, or all bodies together are, and its rest has not been read. The client need
- * not send the rest. After a whole request the connection stays open: to a proxy whose last write is still pending, a closed
- * connection is a lost answer.
+ * not send the rest. After a whole request, the connection stays open, because a proxy whose last write is still pending would
+ * lose the answer.
  */
 export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
   const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'

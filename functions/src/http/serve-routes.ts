@@ -53,7 +53,8 @@ export function serveRoutes(
       function handleAndGiveBack(request: FoundRequest): void | Promise<void> {
         const work = beginRequest(route)
         try {
-          // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
+          // A handler may outlive its connection, so the body counts until the handler ends. A handler without a promise has read
+          // no body.
           return handle(request)?.finally(() => bodies.giveBack(request.req))
         } finally {
           endStretch(work)
@@ -81,7 +82,7 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** Whether the address has a parameter, such as `:name`. */
+/** True if the address has a parameter, such as `:name`. */
 function hasParameter({ address }: Place): boolean {
   return address.includes(':')
 }
@@ -147,7 +148,10 @@ function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<vo
 
 type Fail = (res: ServerResponse, error: unknown) => void
 
-/** Returns a function that answers with an error, in the original service's form if the address is one of these or below one. */
+/**
+ * Returns a function that answers with an error. At the addresses in `original`, and below them, the error has the original
+ * service's form.
+ */
 function failing(original: readonly string[], log: Log): Fail {
   return function fail(res, error) {
     // Node has read these requests, so every one has an address.
@@ -157,7 +161,7 @@ function failing(original: readonly string[], log: Log): Fail {
   }
 }
 
-/** The addresses of the original service's routes that have no parameter. All others are below these. */
+/** The addresses of the original service's routes that have no parameter. All other addresses of that service are below these. */
 function originalPaths(table: readonly TableRow[], direct?: Family): readonly string[] {
   const addresses = table.filter(({ isOriginal }) => isOriginal).flatMap((row) => addressesOf(row, direct))
   return [...new Set(addresses.map(({ address }) => address).filter((address) => !address.includes(':')))]

@@ -14,7 +14,7 @@ type Outer = Pick<SessionSelection, 'id' | 'names'> | undefined
 
 /**
  * The selection with the canonical names of its tools, sorted by code unit. Throws SELECTION_INVALID for names of no tool in the
- * view, and SELECTION_WIDER for tools that the parent has not.
+ * view, and SELECTION_WIDER for tools that the parent does not have.
  */
 export function chosenNames(view: CatalogView, asked: AskedSelection, parent: Outer): AskedSelection {
   if (typeof asked === 'string') return asked
