@@ -37,7 +37,7 @@ export class Turns {
   #usedMs = 0
   #longestMs = 0
 
-  /** `signal` is aborted when the caller has left. Without it the work always goes on to its end. */
+  /** `signal` is aborted when the caller has left. Without a signal, the work always goes on to its end. */
   constructor(signal?: AbortSignal, stretchMs = STRETCH_MS) {
     this.#signal = signal
     this.#stretchMs = stretchMs

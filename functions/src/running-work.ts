@@ -40,10 +40,10 @@ type Work = {
   ranMs: number
 }
 
-/** Passes the owner of work on to the continuations of its promises, its timers and its events. */
+/** Passes the owner of work on to its continuations: of promises, timers and events. */
 const running = new AsyncLocalStorage<Work>()
 
-/** The process has one event loop, so it has one measurement of it. */
+/** Listeners for the whole process, because the process has one event loop. */
 const listeners = new Set<(delay: LoopDelay) => void>()
 const now = performance.now.bind(performance)
 let stopHooks: (() => void) | undefined
@@ -113,8 +113,8 @@ export function asPart<Result>(part: string, act: () => Result): Result {
 }
 
 /**
- * Returns the listener of an event, so marked that its work counts for the owner that runs now. It is for listeners that do much
- * work, such as reading a stranger's text. The continuations of promises need no mark.
+ * Returns a listener whose work counts for the owner that runs now. It is for listeners of events that do much work, such as
+ * reading a stranger's text. The continuations of promises need no mark.
  */
 export function marked<Event>(act: (event: Event) => void): (event: Event) => void {
   const work = running.getStore()

@@ -28,7 +28,7 @@ export class SharedWork<Key, Result> {
       reject(signal.reason as Error)
       running.callers -= 1
       if (running.callers > 0) return
-      // A caller that comes now begins the work again, because this work ends.
+      // A caller that comes after this begins the work again, because the running work ends.
       this.#forget(key, running)
       running.stop.abort(signal.reason)
     }

@@ -5,11 +5,11 @@ import type { Principal } from './principal.ts'
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /**
- * What a route lets a principal do. Each feature has its own actions, and says with `decide` who may do them. `http/` asks
- * before a request is handled.
+ * An action that a route lets a principal do. Each feature has its own actions. `decide` says who may do the action. The code in
+ * `http/` asks it before a request is handled.
  */
 export type Action = {
-  /** What is done, such as `write-scopes`. Different decisions have different verbs. */
+  /** The name of the action, such as `write-scopes`. Actions with different decisions have different verbs. */
   readonly verb: string
   readonly decide: (principal: Principal) => Decision
 }

@@ -8,7 +8,7 @@ export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: '
 
 /** The lifetime of a job token, in seconds. */
 export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
-/** How many tools a job token may name. With names of up to 40 characters, it still fits into a header. */
+/** The most tools that a job token may name. With names of up to 40 characters, the token still fits into a header. */
 export const JOB_TOKEN_TOOLS_MAX = 64
 
 /** The claims of a job token, without its issuer and audience. Times are in seconds. */

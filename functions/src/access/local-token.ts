@@ -59,7 +59,7 @@ const nobody: Authenticate = () => {
  */
 const COMPARED_BYTES = 256
 
-/** Writes the token into a buffer of fixed size, so that every comparison takes the same time. */
+/** Writes the token into a buffer of fixed size, so that all comparisons take the same time. */
 function padded(token: string, buffer: Buffer): Buffer {
   buffer.fill(0)
   buffer.writeUInt32BE(token.length)

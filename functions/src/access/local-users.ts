@@ -82,8 +82,8 @@ export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
 }
 
 /**
- * Several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others` authenticates every
- * other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
+ * Authenticates several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others`
+ * authenticates every other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
  */
 export function localUsersAuthentication(users: () => LocalUserMap, others: Authenticate): Authenticate {
   return function authenticate(credentials) {

@@ -12,7 +12,7 @@ export function isUid(value: unknown): value is string {
 
 export type GrantedTool = { readonly name: string; readonly digest: Digest }
 
-/** The tools that a job token names, each with its digest. Its job sees no other tool of the catalog. */
+/** The tools that a job token names, each with its digest. The job sees no other tool of the catalog. */
 export type Grant = {
   /** Equal for grants of the same tools and digests, in any order. */
   readonly id: string

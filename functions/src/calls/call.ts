@@ -64,11 +64,11 @@ export type Asked = {
   readonly sessionId?: string | undefined
   /** True if the caller only asks what would happen. The tool never runs. */
   readonly isDryRun?: boolean
-  /** The id of the call that makes this one, if a step makes it. */
+  /** The id of the call that makes this call, if a step of that call makes it. */
   readonly parentInvocationId?: string
   /**
-   * Aborted when the caller has disconnected. Then a waiting check is not made, a tool is not begun, and the runner kills the call's
-   * process. The call ends with CANCELLED.
+   * Aborted when the caller has disconnected. Then the arguments are not checked any more, a tool that has not begun is not
+   * started, and the runner kills the process of the call. The call ends with CANCELLED.
    */
   readonly signal: AbortSignal
   /**
@@ -137,7 +137,7 @@ export type CallOutcome = {
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
-  /** True if the result is that of an earlier call. */
+  /** True if this is the result of an earlier call. */
   readonly replayed: boolean
   /** The id of the artifact that holds the whole result. */
   readonly artifact: string | null

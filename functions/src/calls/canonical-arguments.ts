@@ -16,8 +16,8 @@ export const makeArgumentsCanonical: Step<Resolved> = (call, next) => {
 }
 
 /**
- * The arguments in their canonical spelling. Throws ARGUMENTS_INVALID if a text has no canonical spelling. If the service does
- * not run the tool, it does not check the arguments: a text without a canonical spelling stays as it is, and no rule allows it.
+ * The arguments in their canonical spelling. Throws ARGUMENTS_INVALID if a text has no canonical spelling. The arguments of tools
+ * that the service does not run are not checked: a text without a canonical spelling stays as it is, and no rule allows it.
  */
 export function canonicalArgumentsOf(entry: CatalogEntry, sent: JsonObject): JsonObject {
   const { args, unread } = canonicalArguments(readingsOfCalled(entry), sent)

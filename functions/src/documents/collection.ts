@@ -4,10 +4,10 @@ import type { Test } from '../value-shape.ts'
 /** The owner of the documents that belong to everybody. No user can have this id, because a user id is never empty. */
 export const EVERYBODY = ''
 
-/** How many documents one owner has in a collection, and how many bytes they count. */
+/** How many documents one owner has in a collection, and how many bytes of them count for the quota. */
 export type Sums = { readonly count: number; readonly bytes: number }
 
-/** What one owner may keep in a collection. */
+/** The limits of what one owner may keep in a collection. */
 export type Quota = {
   readonly count?: number
   readonly bytes?: number
@@ -45,8 +45,8 @@ export type Collection<Fields extends object = object> = {
   /** The place in Firestore of documents that existed before this service, or that other programs read. */
   readonly firestore?: OwnPlace<Fields>
   /**
-   * How many milliseconds a caller waits for a read, and for a change with all its attempts. Without it, the default of the
-   * store.
+   * How many milliseconds a caller waits for a read, and for a change with all its attempts. Without this field, the store's
+   * default applies.
    */
   readonly waitMs?: { readonly read: number; readonly change: number }
 }
@@ -71,7 +71,7 @@ export type Ref<Fields extends object = object> = { readonly of: Collection<Fiel
 /** Replaces the document, or deletes it if there are no fields. */
 export type Write = { readonly to: Ref; readonly fields?: object; readonly body?: string | undefined }
 
-/** What a change does. Without writes, nothing is written. */
+/** The result and the writes of a change. Without writes, nothing is written. */
 export type Planned<Result> = { readonly result: Result; readonly writes?: readonly Write[] }
 
 export function put<Fields extends object>(to: Ref<Fields>, fields: Fields, body?: string): Write {

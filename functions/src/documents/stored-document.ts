@@ -98,7 +98,7 @@ export function unexpired<Stored extends StoredDocument>(
   return document && document.expiresAtMs !== null && nowMs >= document.expiresAtMs ? undefined : document
 }
 
-/** What a caller gets of the documents that refs name. */
+/** The documents that `refs` name, as callers get them. */
 export function foundOf<const Refs extends readonly Ref[]>(
   refs: Refs,
   documents: readonly (StoredDocument | undefined)[],

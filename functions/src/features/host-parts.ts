@@ -21,7 +21,7 @@ import type { FolderNews } from './folder/folder-news.ts'
 
 /** The storage that a host gives to features. */
 export type Governance = {
-  /** Makes the documents. They take the time from `now`, in milliseconds since 1970. */
+  /** Makes the documents. `now` is their clock, in milliseconds since 1970. */
   readonly documents: (now: () => number) => Documents
   /**
    * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, texts with recognized
@@ -45,7 +45,7 @@ export type Signals = {
   readonly written: Signal
 }
 
-/** The parts that differ between hosts, and between hosts and tests. */
+/** The parts that differ between hosts, or between hosts and tests. */
 export type HostParts = {
   readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
   /** Opens the layer of the files with definitions. */

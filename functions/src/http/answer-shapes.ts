@@ -23,7 +23,7 @@ import { z } from 'zod'
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const digest = z.templateLiteral(['sha256:', sha256]) satisfies z.ZodType<Digest>
-/** Opaque. Equal revisions mean equal contents. */
+/** A text without a meaning for callers. Equal revisions mean equal contents. */
 export const revision = z.string().min(1)
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime()
@@ -199,5 +199,5 @@ function hasCode({ code, status }: ErrorBody['error']): boolean {
   return Object.values(ERROR_CODES).some((kind) => kind.httpStatus === code && kind.status === status)
 }
 
-/** The body of the errors of the routes that the original service has too. */
+/** The body of errors of the routes that the original service has too. */
 export const originalErrorAnswer = z.strictObject({ error: z.string().min(1) })

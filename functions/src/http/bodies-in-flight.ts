@@ -69,7 +69,7 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to the bytes that were read. Before this call, the most bytes that could come are counted. */
+  /** Lowers a request's share to the bytes that were read. Until then, the most bytes that can come are counted. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)

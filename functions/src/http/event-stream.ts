@@ -21,7 +21,7 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** An answer that is a stream of server-sent events. It begins with the first event. */
+/** An answer that is a stream of server-sent events. It begins with the first event or with `open`. */
 export class EventStream {
   readonly #res: ServerResponse
   readonly #times: StreamTimes
@@ -53,8 +53,8 @@ export class EventStream {
   }
 
   /**
-   * Writes an event, with an id from which its reader may go on later. If the reader is behind, returns a promise that resolves
-   * when it has caught up or has gone.
+   * Writes an event. Its reader can later go on from the `id`. If the reader is behind, returns a promise that resolves when the
+   * reader has caught up or has gone.
    */
   send(event: string, data: unknown, id?: string): Promise<void> | undefined {
     if (!this.isOpen) this.#open()

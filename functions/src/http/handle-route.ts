@@ -66,7 +66,7 @@ function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
       principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
       requestIsOf(principal.uid)
     } catch (error) {
-      // A health check must not fail because its token is missing or not valid.
+      // A health check must not fail because its token is missing or is not valid.
       if (!isToolrackError(error)) throw error
     }
     return route.handle({ ...found, principal })

@@ -6,7 +6,7 @@ import type { z } from 'zod'
  * `params`, `query` and `body` has a description, and so has a body that is no object.
  */
 export type RouteSchemas = {
-  /** One plain sentence: what the route does, or what it answers. */
+  /** One plain sentence that says what the route does or answers. */
   readonly summary: string
   /** The names in the path. */
   readonly params: z.ZodObject
@@ -17,8 +17,8 @@ export type RouteSchemas = {
   /** Missing if the route takes no body. */
   readonly body?: z.ZodType
   /**
-   * The bodies of answers by status. An answer without a body is the empty text, and one that is not JSON is its text. Errors have the
-   * schema that all routes share, unless their status is here.
+   * The bodies of answers by status. For an answer without a body, this is the empty text, and for an answer that is not JSON, a
+   * text. Errors have the schema that all routes share, unless their status is here.
    */
   readonly answers: Readonly<Record<number, z.ZodType>>
   /** The meaning, by name, of headers of an answer that only some routes send. */

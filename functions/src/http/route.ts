@@ -57,9 +57,9 @@ export type Noted = {
 export type RecordedAs = {
   /** The kind of the record. Most recorded requests are writes. */
   readonly kind?: 'write' | 'approval' | 'simulation' | 'refresh'
-  /** The first name in the path is that of a tool. */
+  /** Says that the first name in the path is the name of a tool. */
   readonly names?: 'tool'
-  /** The request writes the layer that its query names. */
+  /** Says that the request writes the layer that its query names. */
   readonly layer?: 'query'
 }
 
@@ -81,7 +81,7 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly schemas?: () => Promise<RouteSchemas>
   /** Reads the query and the headers. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
-  /** The action that the sender needs permission for. It is authorized before `ask`, or, if it is a function, after `ask`. */
+  /** The action that the sender must be allowed to do. It is checked before `ask`, or after `ask` if it is a function. */
   readonly action: Action | ((asked: Asked) => Action)
   /** Answers instead of a 403, as if there were nothing to read. Only used if `action` is a function. */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
@@ -94,9 +94,9 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly isOriginal?: true
   /** How the request is recorded. Without it, a GET is not recorded, and all others are recorded as writes. */
   readonly audit?: RecordedAs | 'none'
-  /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
+  /** True if `handle` reads the body. Otherwise, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
-  /** Answers at once, later, or in several pieces. Everything that it writes to `res` is sent directly. */
+  /** Answers the request, at once or later, whole or in parts. Everything that it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
@@ -126,7 +126,7 @@ export type RecordRequest = (
   act: (note: (noted: Noted) => void) => void | Promise<void>,
 ) => Promise<void>
 
-/** Checks a route's types against its path and its `ask`. The table of all routes does not have these types. */
+/** Checks a route's types against its path and its `ask`. The table of all routes no longer has these types. */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
   return checked as unknown as Route
 }

@@ -24,7 +24,7 @@ export type ServedParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** Records every write. Without it nothing is recorded. */
+  /** Records every write. Without this function, nothing is recorded. */
   readonly record?: RecordRequest | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
@@ -123,7 +123,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** CORS for pages of these origins, with the methods of the table and the headers of the API. */
+/** Answers the CORS requests of pages from these origins, with the methods of the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({
@@ -137,7 +137,7 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** Runs a handler, and answers with its error if it throws or rejects. Makes no promise for a handler that makes none. */
+/** Runs a handler, and answers with its error if it throws or rejects. If the handler returns no promise, none is made. */
 function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
   try {
     handle()?.catch((error: unknown) => fail(res, error))

@@ -42,13 +42,13 @@ export function configFaults({ faults }: ConfigError): string {
   return [what, ...faults.map((fault) => `  ${harmless(fault)}`)].join('\n')
 }
 
-/** A value that is in force: its text, unless it is the default, and where it came from. */
+/** A value that is in force, with its text (unless it is the default) and its source. */
 export type InForce = { readonly value: unknown; readonly text?: string; readonly from: string }
 
 export type ReadSettings<T extends Table> = {
   /** Complete only if there are no faults. */
   readonly values: VariableValues<T>
-  /** The value of each variable that is in force. A variable whose last setting has a fault is missing. */
+  /** The values in force, by variable. A variable whose last setting has a fault is missing. */
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
 }

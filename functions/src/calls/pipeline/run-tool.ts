@@ -32,7 +32,7 @@ export type RunParts = {
   readonly now: () => number
   /** Milliseconds that the platform allows for a call. */
   readonly deadlineMsMax: number
-  /** The limits of a call whose definition sets none. By default DEADLINE_MS, and the memory limit of the runner itself. */
+  /** The limits of a call whose definition sets none. The defaults are DEADLINE_MS and the runner's own limit of memory. */
   readonly callLimits?: { readonly deadlineMs: number; readonly memoryBytes: number } | undefined
 }
 
@@ -55,7 +55,7 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
 
 const GONE = 'The caller disconnected before the tool was begun; nothing was run.'
 
-/** What a built-in tool gets: the clock, and a finder that finds only tools that the caller may see. */
+/** The clock and the finder for a built-in tool. The finder finds only tools that the caller may see. */
 function contextOf(
   { view: whole, principal, request, session, signal }: Resolved,
   { now, search = new ToolSearch() }: RunParts,

@@ -35,12 +35,12 @@ export type FeatureSteps = DecidingSteps & {
   readonly 'record the start'?: Step<Authorised> | undefined
 }
 
-/** The steps of one call, from the outside in. Each wraps the steps below it. */
+/** The steps of one call, from the outside in. Each step wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   return runningSteps(decidingSteps(keepingSteps(parts, failures), parts), parts)
 }
 
-/** The steps that see every call, whatever becomes of it. */
+/** The steps that see every call, also a call that is refused. */
 function keepingSteps(parts: StepParts, failures: StepFailures): Onion<Received> {
   const { steps, showCall } = parts
   return Onion.withoutSteps(failures)
@@ -112,7 +112,10 @@ export function validateArguments<Call extends Resolved>({
   }
 }
 
-/** Turns a result above the limit into a failure. Only a built-in tool can have one, because the runner knows the limit. */
+/**
+ * Turns a result above the limit into a failure. Only a built-in tool can return one, because the runner refuses it for a Python
+ * tool.
+ */
 export async function boundResult<Call extends Resolved>(call: Call, next: Next<Call>): Promise<CallOutcome> {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result

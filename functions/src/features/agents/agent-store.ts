@@ -55,7 +55,10 @@ const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
   },
 }
 
-/** The number of links that this service has made. Links of the original service are not counted. It may delete counted links. */
+/**
+ * The number of links that this service has made. Links of the original service are not counted. That service may also delete
+ * counted links.
+ */
 const COUNT: Collection<{ readonly links: number }> = {
   name: 'linkCount',
   owner: 'user',
@@ -84,7 +87,7 @@ export class AgentStore {
   list = async (uid: string, limit: number, order: ListOrder): Promise<readonly Agent[]> =>
     (await this.#documents.list(uid, AGENTS, { limit, order })).map(({ fields }) => fields)
 
-  /** Those of `ids` that are ids of the user's agents. */
+  /** The ids in `ids` that agents of the user have. */
   taken = async (uid: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
     const found = await this.#documents.read(uid, ids.map(agentRef))
     return new Set(ids.filter((_, at) => found[at] !== undefined))

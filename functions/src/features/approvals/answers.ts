@@ -6,7 +6,7 @@ import { isErased, isFor, isOfSession, type Approval, type BoundCall, type KeptR
  */
 export type AskedCall = BoundCall & {
   readonly uid: string
-  /** The mark of the definition, as in an approval. Undefined if nothing can be answered for always now. */
+  /** The mark of the definition, as in an approval. Undefined if no answer for always is possible now. */
   readonly mark: string | undefined
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null

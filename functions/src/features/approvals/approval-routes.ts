@@ -70,7 +70,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
       },
     }),
-    // One approval of the user with the arguments of the call, without their secrets.
+    // One approval of the user, with the arguments of the call but without their secrets.
     route({
       method: 'GET',
       path: '/approvals/:id',
@@ -83,7 +83,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, { ...answered(approval), ...shown }, NOT_STORED)
       },
     }),
-    // Decides a pending approval. Edited arguments are checked as a call checks them.
+    // Decides a pending approval. Edited arguments are checked like those of a call.
     route({
       method: 'POST',
       path: '/approvals/:id',

@@ -14,7 +14,7 @@ import type { AskedFiles, FileMarks, FoundMarks } from './file-marks.ts'
 import type { Approvals, ForeseenApproval } from './approvals.ts'
 
 export type ApprovalStepParts = {
-  /** Undefined where no rules exist. Then no rule can ask. */
+  /** Undefined where no rules exist, so that no rule can ask. */
   readonly approvals?: Approvals | undefined
   /** The marks of tools and rules that come from files. Undefined where nothing comes from files. */
   readonly fileMarks?: Pick<FileMarks, 'find' | 'make'> | undefined

@@ -55,8 +55,8 @@ export type Approval = {
   readonly tool: string
   readonly digest: Digest
   /**
-   * A text for the definition that was called. After a change or a deletion of any definition of that name, there is another
-   * text. Missing if a layer could not be read: then the approval answers only its own call.
+   * A text for the definition that was called. After somebody has changed or deleted a definition of that name, the text is
+   * another one for good. Missing if a layer could not be read: then the approval answers only its own call.
    */
   readonly mark?: string | undefined
   /** The sha256 of the arguments' canonical JSON. */

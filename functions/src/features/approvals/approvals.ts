@@ -28,7 +28,7 @@ export type ApprovalParts = {
 /** A call that a rule asks about. */
 export type AskingCall = AskedCall & {
   readonly arguments: JsonObject
-  /** What the definition of the tool marks as sensitive. */
+  /** The parts of the arguments that the definition of the tool marks as sensitive. */
   readonly marks?: Sensitivity
 }
 
@@ -49,7 +49,7 @@ export type ForeseenApproval = {
   readonly approval?: { readonly id: string; readonly status: ApprovalState }
 }
 
-/** The approvals of all users: who asks, who decides, and which call may run. */
+/** The approvals of all users: how they are asked for, decided and used. */
 export class Approvals {
   readonly #parts: ApprovalParts
 
@@ -170,7 +170,7 @@ export class Approvals {
     return { ...found, arguments: args }
   }
 
-  /** As `find`, but without the arguments if they cannot be read. Such approvals can still be denied and canceled. */
+  /** As `find`, but without the arguments if they cannot be read. Without them, the approval can still be denied and canceled. */
   async findReadable(
     uid: string,
     id: string,

@@ -45,7 +45,7 @@ export class FileMarks {
   readonly #parts: Parts
   readonly #operators: ReadonlySet<string>
   #digests: ReadonlyMap<string, Digest> | undefined
-  /** What was compared last with the stored marks. */
+  /** The state of the files that was last compared with the stored marks. */
   #compared: { readonly digests: unknown; readonly isComplete: boolean } | undefined
   #comparing: Promise<void> | undefined
   #isLost = false
@@ -57,7 +57,10 @@ export class FileMarks {
     this.#operators = new Set(asking.map(keyOfRule))
   }
 
-  /** To be called with each read of the file layer. Compares it with the stored marks in the background if it has changed. */
+  /**
+   * To be called with each read of the file layer. If the layer has changed, it is compared with the stored marks in the
+   * background.
+   */
   sees({ whole, definitions }: Pick<LayerRead, 'whole' | 'definitions'>): void {
     if (whole) this.#digests = new Map(definitions.map(({ name, digest }) => [name, digest]))
     void this.compare()

@@ -28,7 +28,7 @@ export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call>
 
 /**
  * Runs a call, and first notes that it is about to run. If the service is killed, its next start records the noted call. A
- * built-in tool mostly ends in the same turn of the event loop. It is noted only if it has not.
+ * built-in tool mostly ends in the same turn of the event loop. Only if it does not is its call noted.
  */
 export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
   return (call, next) => {

@@ -47,7 +47,7 @@ export type AuditStore = {
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>
-  /** Removes the records of all days before `day`. Manifests stay. If it is interrupted, the next removal continues. */
+  /** Removes the records of all days before `day`. Manifests stay. If the removal is interrupted, the next one continues. */
   readonly removeBefore: (day: string) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -73,10 +73,13 @@ export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | '
   return placeOf({ at: `${day}T00:00:00.000Z`, instance, seq })
 }
 
-/** What a store keeps beside the text of an erased record. */
+/** The fields that a store keeps beside the text of an erased record. */
 export const ERASED_FIELDS = { kind: 'erased', uid: '', tool: null, outcome: '' } as const
 
-/** The text with a member that the verifier refuses. It is used for a record if a copy beside the text was changed. */
+/**
+ * The text with a member that the verifier refuses. A store returns it for a record if a field beside the record's text was
+ * changed.
+ */
 export function markedText(text: string): string {
   return text.replace('{', '{"a column of this record was changed":true,')
 }

@@ -20,7 +20,7 @@ type Options = {
   readonly store: AuditStore
   readonly mode: Exclude<AuditMode, 'off'>
   readonly log: Pick<Log, 'error' | 'info'>
-  /** Signs the manifests of days. Without it, there are none. */
+  /** Signs the manifests of days. Without a key, there are no manifests. */
   readonly key?: AuditKey | undefined
   /** The whole days for which records are kept. */
   readonly days?: number
@@ -37,7 +37,7 @@ type Options = {
 export const DAYS_KEPT = 90
 /** The most events that wait for the store. A further event is lost, or refused if it must be recorded. */
 const QUEUE_EVENTS_MAX = 1_000
-/** Records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
+/** The most records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
 /**
  * How long after the end of a day other instances may still write records of that day, in milliseconds. It is ten minutes, and
@@ -46,7 +46,7 @@ const COMMIT_RECORDS_MAX = 100
  */
 const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** Records that are read from the store at once, so that a verification needs little memory. */
+/** How many records are read from the store at once, so that a verification needs little memory. */
 const TEXTS_AT_ONCE = 300
 /** The most records that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
@@ -68,7 +68,7 @@ export class AuditTrail {
   /** The last day with a manifest. No record is added to a day with a manifest. */
   #sealedDay = ''
   #writing: Promise<void> | undefined
-  /** The maintenance. Each one begins when the one before it has ended. Never rejects. */
+  /** The running maintenance. Each maintenance begins when the one before it has ended. Never rejects. */
   #maintaining = Promise.resolve()
   /** The work after a start, which runs beside the calls. Never rejects. */
   #beside = Promise.resolve()
@@ -220,7 +220,7 @@ export class AuditTrail {
     return this.#beside
   }
 
-  /** Verifies the records of one day, or all records and manifests, in turns. */
+  /** Verifies the records of one day, or all records and manifests, in turns with requests. */
   async verify(day?: string, turns: Turns = new Turns()): Promise<TrailReport> {
     const report = await this.#verify(day, turns)
     const { fault } = report
@@ -321,14 +321,14 @@ export class AuditTrail {
       const batch = this.#waiting.splice(0, COMMIT_RECORDS_MAX)
       const isWritten = await this.#append(batch)
       for (const { event, resolve } of batch) {
-        // The end is noted even if the record is lost, because the service has seen the end. The next record says that one was
-        // lost.
+        // The end is noted even if the record is lost, because the service has seen the end. The next record says that a record
+        // was lost.
         if (event.phase !== 'start' && event.invocationId) this.#noteEnd(event.invocationId)
         resolve(isWritten)
       }
     }
-    // This must be in the same turn of the event loop as the last check of the queue. Otherwise nothing would write an event that
-    // was added in between.
+    // `#writing` must be reset in the same turn of the event loop as the last check of the queue. Otherwise nothing would write
+    // an event that was added in between.
     this.#writing = undefined
   }
 
@@ -342,7 +342,7 @@ export class AuditTrail {
       await store.append(records)
       const last = records.at(-1)
       if (last) this.#lastKnown = this.#head = last
-      // Events can be lost during the commit, so the count is lowered and not reset. The next record names these events.
+      // Events can be lost during the commit, so the count is lowered and not reset. The next record says how many were lost.
       this.#lostSinceRecord -= told
       if (this.#isFailing) log.info('audit records can be kept again')
       this.#isFailing = false
@@ -350,7 +350,7 @@ export class AuditTrail {
       if (before?.day !== last?.day) this.#startMaintenance()
       return true
     } catch (error) {
-      // The commit may have been done all the same, so the next record asks the store for the last one.
+      // The commit may have been done although it failed. So the next record asks the store for the last one.
       this.#head = undefined
       this.#lose(batch.length, error)
       return false

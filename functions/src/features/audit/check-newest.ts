@@ -6,10 +6,10 @@ import { partsOf, type ChainHead } from './record.ts'
 import { removalTexts } from './removal-texts.ts'
 import { headText, TrailVerifier, type TrailFault } from './verify-trail.ts'
 
-/** A day whose records do not verify, and the first thing that is wrong. */
+/** A day whose records do not verify, with the first fault. */
 export type DayFault = Pick<TrailFault, 'place' | 'reason'> & { readonly day: string }
 
-/** The day that a fault is about; the empty text if the fault does not say it. */
+/** The day that a fault is about. Empty if the fault does not name a day. */
 export function dayIn({ place }: Pick<TrailFault, 'place'>): string {
   return /\d{4}-\d\d-\d\d/.exec(place)?.[0] ?? ''
 }
@@ -18,7 +18,7 @@ export function dayIn({ place }: Pick<TrailFault, 'place'>): string {
 const RECORDS_MAX = 100_000
 /** The most days that are verified after a start, for the same reason. */
 const DAYS_MAX = 7
-/** Records that are read from the store at once. Requests get a turn between two reads. */
+/** How many records are read from the store at once. Requests get a turn between two reads. */
 const TEXTS_AT_ONCE = 100
 
 type Options = {
@@ -27,7 +27,7 @@ type Options = {
   readonly recordsMax?: number
 }
 
-/** Verifies the newest days of a trail as far as RECORDS_MAX goes, in turns. Null if nothing is wrong. */
+/** Verifies the newest days of a trail, up to RECORDS_MAX records, in turns with requests. Null if nothing is wrong. */
 export async function checkNewest(store: AuditStore, options: Options): Promise<DayFault | null> {
   const manifests = await store.manifests()
   const days = new Set([...(await store.days()), ...manifests.map(dayOfManifest)])

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import type { KeyObject } from 'node:crypto'
 import type { ChainHead } from './record.ts'
 
-/** The chains of one day (UTC), signed. `prev` is the sha256 of the text of the manifest before it; null for the first one. */
+/** The chains of one day (UTC), signed. `prev` is the sha256 of the text of the manifest before; null for the first manifest. */
 export type Manifest = {
   readonly day: string
   readonly prev: string | null

@@ -1,6 +1,6 @@
 type Range = { readonly first: number; readonly last: number }
 
-/** The ranges of numbers, which must be sorted: `1-3,7`. */
+/** The ranges of some numbers as text, such as `1-3,7`. The numbers must be sorted. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: { first: number; last: number }[] = []
   for (const number of numbers) {
@@ -38,7 +38,7 @@ export class NumberRanges {
     return false
   }
 
-  /** Sorts the ranges, and joins those that overlap. What is no number is in no range. */
+  /** Sorts the ranges, and joins ranges that overlap. A range with a text that is no number is dropped. */
   #join(): void {
     const sorted = this.#ranges.filter(({ first, last }) => first <= last).sort((a, b) => a.first - b.first)
     this.#ranges.length = 0

@@ -9,7 +9,7 @@ export function retentionOf(before: string, removed: readonly string[]): AuditEv
   return { kind: 'retention', principal: SERVICE, outcome: 'ok', subject: { before, removed } }
 }
 
-/** Records that are read at once. */
+/** How many records are read at once. */
 const PAGE_RECORDS = 1_000
 
 /** The records that name removed content: all erasures. If nothing is left of the day, also the records of retention. */

@@ -53,10 +53,10 @@ function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
   return isSender && isKnown && (tool === null || typeof tool === 'string')
 }
 
-/** Records that are read from the store at once, so that the search needs little memory. */
+/** How many records are read from the store at once, so that the search needs little memory. */
 const TEXTS_AT_ONCE = 300
 
-/** The ids of the notes whose end has a record in the store. Reads the records in turns. */
+/** The ids of the notes whose end has a record in the store. Reads the records in turns with requests. */
 export async function endedAmong(
   store: Pick<AuditStore, 'instance' | 'days' | 'texts'>,
   notes: readonly Note[],

@@ -54,7 +54,7 @@ export function simulation(parts: SimulateParts & { readonly log: Log }): Simula
       ...through,
       steps: { ...through.steps, 'authorise the call': authoriseCall(through) },
     })
-      // The steps before end every call that would be refused.
+      // The steps before this one end every call that would be refused.
       .run('say what would happen', async (call) => {
         foreseen = await dryRunOf(call, through)
         return outcomeOf(call, toolResult(null))
@@ -92,7 +92,7 @@ function simulationOf({ call, result }: CallOutcome, foreseen: DryRun | undefine
   return { name, ...decision, effect, reason, classes, listed, ...answer }
 }
 
-/** The parts with the rules of one more agent. */
+/** The parts, to which the rules of one more agent are added. */
 function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | undefined): Parts {
   if (agent === undefined) return parts
   const { catalog, ruleBook } = parts

@@ -131,7 +131,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     return feed
   }
 
-  /** To be called after a write, so that the feeds show it at once. */
+  /** To be called after a write, so that the feeds soon show it. */
   wake(): void {
     if (this.#open === 0 || this.#isWoken) return
     this.#isWoken = true

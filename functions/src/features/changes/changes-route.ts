@@ -55,7 +55,7 @@ type ChangeRequest = Request & {
   readonly gone: AbortSignal
 }
 
-/** `GET /tools/changes`: what has changed in the caller's list since a revision, or as soon as something changes. */
+/** `GET /tools/changes`: answers what has changed in the caller's list since a revision, or waits until something changes. */
 export function changesRoute(parts: Parts): Route {
   const { changes, isBehindBuffer = () => false } = parts
   return route({
@@ -181,7 +181,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
   const since = query.one('since')
   if (since !== undefined && !isRevision(since))
     throw invalidParameter('since', 'is no revision; take it from X-Tools-Revision or from a change')
-  // A reader that connects again sends the id of its last event, and the same address as before.
+  // A reader that connects again asks for the same address, and sends the id of its last event.
   const lastId = req.headers['last-event-id']?.toString()
   if (lastId !== undefined && !isRevision(lastId))
     throw new ToolrackError('HEADER_INVALID', 'Last-Event-ID is no revision; leave it out, and list again.')
@@ -201,7 +201,7 @@ function refuseLost(view: CatalogView): void {
   throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
 }
 
-/** When the token of a request ends, in milliseconds since 1970. The token is already verified. The local token never ends. */
+/** The end of a request's token, in milliseconds since 1970. The token is already verified. The local token never ends. */
 function tokenEnd(authorization: string | undefined): number {
   const [, payload = ''] = findBearerToken(authorization)?.split('.') ?? []
   const exp = parseObject(Buffer.from(payload, 'base64url').toString())?.['exp']

@@ -56,8 +56,8 @@ export class PastViews<Sees extends Viewer = Viewer> {
   readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
   readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
   /**
-   * The remembered filters by user and revision. An equal filter stays the same object, so its view does too while nothing
-   * changes.
+   * The remembered filters by user and revision. Equal filters are the same object, so a filtered view stays the same object
+   * while nothing changes.
    */
   readonly #narrowings = new LRUCache<string, ViewNarrowing>({
     max: PAST_STATES_MAX.narrowings,
@@ -70,7 +70,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     this.#parts = parts
   }
 
-  /** What the viewer sees now. It is the same object as before if nothing has changed. */
+  /** The present view of the viewer. It is the same object as before if nothing has changed. */
   async present(viewer: Sees): Promise<CatalogView> {
     const narrowing = await viewer.narrowed?.present()
     const { catalog, rulesFor } = this.#parts
@@ -79,7 +79,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * What the viewer saw at a revision. Undefined if that is not known. Then the revision
+   * The view of the viewer at a revision. Undefined if it is not known, because the revision
    * 
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
@@ -135,7 +135,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return narrowing ? ruled.filteredBy(this.#remember(uid, narrowing).filter) : ruled
   }
 
-  /** Remembers a filter of a user. Returns an equal filter if one is already remembered. */
+  /** Remembers a filter of a user, and returns it. If an equal filter is remembered, returns that one. */
   #remember(uid: string, narrowing: ViewNarrowing): ViewNarrowing {
     const key = `${uid} ${narrowing.filter.revision}`
     const known = this.#narrowings.get(key)
@@ -187,7 +187,8 @@ export class PastViews<Sees extends Viewer = Viewer> {
       const found = await Promise.all(some.map((name) => store.versions(layer, name)))
       for (const [index, name] of some.entries()) {
         const past = found[index]?.find((version) => numberIn(version.revision) <= numberIn(revision))
-        // A name that is gone was in the older list, unless it was also created later. Without a version this is not known.
+        // A name that is gone now was in the older list, unless it was created and deleted since. Without a version, this is not
+        // known.
         if (!past && gone.has(name)) return undefined
         if (past?.text === undefined || past.digest === undefined) byName.delete(name)
         else {
@@ -213,7 +214,7 @@ function fresh(snapshot: LayerSnapshot): LayerState {
   return { status: 'fresh', snapshot }
 }
 
-/** True for two revisions of one store, the first before the second. */
+/** True if both revisions are of one store, and the first is the earlier one. */
 function isBefore(first: string, second: string): boolean {
   return numberIn(first) < numberIn(second) && first.replace(/^\d+/, '') === second.replace(/^\d+/, '')
 }

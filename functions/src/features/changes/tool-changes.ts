@@ -18,7 +18,7 @@ export type ToolChanges = {
   readonly removed: readonly string[]
 }
 
-/** Which tools a feed is about. */
+/** Selects the tools of a feed. */
 export type FeedFilter = Pick<ListQuery, 'names' | 'tags' | 'categories' | 'withSearch'>
 
 /**
@@ -99,7 +99,7 @@ function* seenBy(
   for (const name of touched) {
     yield
     const entry = shownIn(view, name)
-    // As in a list, the tools by which a model finds others are there only if they are asked for.
+    // As in a list, the tools by which a model finds other tools are there only if the query asks for them.
     if (entry && (filter.withSearch || !isFinder(entry))) see(entry)
   }
   return digests

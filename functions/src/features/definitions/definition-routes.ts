@@ -195,7 +195,7 @@ function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }
 }
 
-/** The definitions in a body: one, an array, or a whole definitions file, `{"family": …, "tools": [ … ]}`. */
+/** The definitions in a body: one definition, an array of them, or a definitions file, `{"family": …, "tools": [ … ]}`. */
 function sentDefinitions(body: JsonValue): readonly JsonValue[] {
   const definitions = isJsonObject(body) ? (fileTools(body) ?? [body]) : body
   if (!isArray(definitions))

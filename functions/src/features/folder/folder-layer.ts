@@ -19,7 +19,7 @@ import { FILES_MAX } from './scan-folder.ts'
 export type FolderTool = {
   readonly name: string
   readonly file: string
-  /** The key of its module in the folder: the file itself, or the `__init__.py` of its folder. */
+  /** The key of the tool's module in the folder: the file itself, or the `__init__.py` of its folder. */
   readonly mainFile: string
   readonly line: number | null
   readonly module: LoadedModule
@@ -29,7 +29,7 @@ export type FolderTool = {
 /** A file, or one of its specs, that is not in the layer. */
 export type FolderSkip = {
   readonly file: string
-  /** As in a FolderTool. */
+  /** The key of its module in the folder, as in `FolderTool`. */
   readonly mainFile: string
   readonly detail: ErrorDetail
   /** The sha256 of the older content that is used instead. Null if there is none. */
@@ -105,7 +105,7 @@ export class FolderLayer implements LayerSource {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }
 
-  /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
+  /** Soon reports what has changed in the folder. Several changes are reported at once, because joining the layer costs time. */
   look(): void {
     if (this.#willLook) return
     this.#willLook = true
@@ -121,7 +121,10 @@ export class FolderLayer implements LayerSource {
     if (read.whole) this.#filesRead = read
   }
 
-  /** The places of the tools of the folders that come before this one. Two folders can have a file of the same name. */
+  /**
+   * The places of tools in the folders that come before this one. A place names its folder, because two folders can have a file
+   * of one name.
+   */
   #placesBelow(): ReadonlyMap<string, string> {
     const below = this.#files
     if (!(below instanceof FolderLayer)) return new Map()

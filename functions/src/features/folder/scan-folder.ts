@@ -25,8 +25,8 @@ export type FolderScan =
 type Listed = { readonly file: string; readonly entry: Dirent; readonly isFolder: boolean }
 
 /**
- * Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Some subfolders are
- * modules or can become modules. `watch` is called with the path of each of them before it is read. Never rejects.
+ * Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Before it reads a
+ * subfolder that is a module or can become one, it calls `watch` with the path of the subfolder. Never rejects.
  */
 export async function scanFolder(
   folder: string,

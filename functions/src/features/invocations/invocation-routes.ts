@@ -36,7 +36,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
       action: READ,
       async handle({ principal, asked, path, search, res }) {
         const workflow = principal.workflowId
-        // One call more than the page is read, because it shows whether there is another page.
+        // One call more than the page is read. It shows whether there is another page.
         const found = await logs.page(principal.uid, { ...asked, workflow, limit: asked.limit + 1 })
         const page = found.slice(0, asked.limit)
         const last = found.length > asked.limit ? page.at(-1) : undefined
@@ -117,7 +117,7 @@ function isErrorCode(text: string): text is ErrorCode {
 /** A time of RFC 3339. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** The time as a kept call has it: UTC with milliseconds. */
+/** The time `since` in the form of a kept call: UTC with milliseconds. */
 function sinceIn(query: Query, nowMs: number): string | undefined {
   const since = query.one('since')
   if (since === undefined) return undefined

@@ -11,7 +11,8 @@ export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedN
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * Reads the queries of lists. A client repeats its query before each call of its model, so a query is parsed once and remembered.
+ * Reads the queries of lists. A client repeats its query before each call of its model. So each query is parsed once and
+ * remembered.
  */
 export class AskedLists {
   readonly #defaults: ListDefaults

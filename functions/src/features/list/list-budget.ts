@@ -57,7 +57,10 @@ export async function countedAnswerOf(
   return turns.run(countedAnswer(view, query, dialect, parts, counting, found))
 }
 
-/** Explains how much a list with this budget shows of a tool. That is the tool's rung. */
+/**
+ * Explains the rung of a tool in a list with this budget. The rung says how much the list shows of the tool: `full`, `short` or
+ * `deferred` (only the name).
+ */
 export type BudgetExplanation = {
   readonly budget: number
   /** The tokens of the whole list. */

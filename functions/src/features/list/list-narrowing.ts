@@ -165,7 +165,7 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
   }
 }
 
-/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
+/** Bytes that are counted for a name, and for a character of a scope, because a scope is kept as parsed items. */
 const BYTES = { name: 300, character: 50 } as const
 
 /** The filter of a list as feeds remember it, with the bytes that it takes. */
@@ -193,7 +193,10 @@ function headerOf(items: readonly string[]): string {
   return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
 }
 
-/** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
+/**
+ * The text of an item for a header. Categories and tags may have any characters. Characters that a header cannot have are
+ * percent-encoded.
+ */
 function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }

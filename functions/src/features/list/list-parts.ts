@@ -23,6 +23,6 @@ export type ListParts = ItemWorkflows &
     }
     /** The envelope of a list whose query names none. */
     readonly envelope: Envelope
-    /** Which names the items of a list have. By default the canonical ones. */
+    /** The kind of names that the items of a list have. By default, the canonical names. */
     readonly itemNames?: ItemNames | undefined
   }

@@ -39,7 +39,7 @@ import { EXPLAINED_LIST, listQueryIn } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { ListParts } from './list-parts.ts'
 
-/** A list in the form in which it is sent. It is made once for each revision and address. */
+/** A list as it is sent. It is made once for each revision and address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -213,7 +213,7 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
 
-/** The bytes that a list takes. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
+/** The bytes that a list takes in memory. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
@@ -314,7 +314,7 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
+  // The link is relative, because a Cloud Function that is called directly does not know the beginning of its path.
   const link = `<${/^\/(?:tools|sessions)\//.test(path) ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')

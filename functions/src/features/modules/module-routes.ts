@@ -55,7 +55,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
         sendTagged(res, module.sha256, () => ({ ...module, layer }))
       },
     }),
-    // Checks a Python file, or the files of a module, and makes its tools the module's definitions.
+    // Checks a Python file, or the files of a module, and makes definitions of its tools.
     route({
       method: 'PUT',
       path: '/tools/modules/:name',

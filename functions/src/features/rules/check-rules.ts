@@ -94,7 +94,7 @@ const NO_TOOL = 'matches no tool that you can list; correct it, or say "future":
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
-/** The faults. The first ones that name no tool also name the tool that was probably meant. */
+/** The faults. The first faults that name no tool also name the tool that was probably meant. */
 async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],

@@ -9,8 +9,9 @@ import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
 const TOLD_MAX = 20
 
 /**
- * Returns a function that warns the operator once about each argument in a rule of the operator's file whose kind is `other`. No
- * `allow` ever matches such an argument. A denial compares the value that arrives, and not the value that the tool makes of it.
+ * Returns a function that warns the operator once about each argument in the rules of the operator's file whose kind is `other`.
+ * No `allow` ever matches such an argument. A `deny` compares the value that arrives, and not the value that the tool makes of
+ * it.
  */
 export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
   const told = new Set<string>()

@@ -1,7 +1,7 @@
 import type { RuleOwner } from '@toolrack/contract'
 import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
 
-/** Rules of these owners are kept with the user who writes them, and apply to that user's calls only. */
+/** The kinds of owners whose rules are kept with the user who writes them. Their rules apply to that user's calls only. */
 const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])
 
 const WHY_NOT_BY_JOB_TOKEN = {

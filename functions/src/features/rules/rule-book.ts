@@ -17,17 +17,17 @@ const USERS_MAX = 10_000
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
 /**
- * The most combinations of a user's workflow, session and agent whose joined rules are kept. Those of others are joined at each
- * call.
+ * The most combinations of a user's workflow, session and agent whose joined rules are kept. For further combinations, the rules
+ * are joined at each call.
  */
 const JOINED_MAX = 100
 
 export type RuleBookParts = {
   readonly store: Pick<RuleStore, 'open' | 'read'>
-  /** The links of sessions to agents. Undefined where there are none. */
+  /** The store of links from sessions to agents. Undefined where there are no links. */
   readonly agents?: Pick<AgentStore, 'open' | 'linkedAgents'> | undefined
   readonly log: Log
-  /** The operator's rules for everybody, which come before all others. */
+  /** The operator's rules for everybody. They come before all other rules. */
   readonly operator?: OwnedRules | undefined
   /** Called after a change of rules by this instance. */
   readonly written?: () => void
@@ -141,13 +141,13 @@ export class RuleBook {
     return session.lineage.flatMap(({ id }) => (id === '' ? [] : [[id, links.of(uid, id)] as const]))
   }
 
-  /** To be called after a change of a session's link to an agent, so that the next list and the next call obey it. */
+  /** To be called after a change of a session's link to an agent, so that the next list and the next call use the new link. */
   linked(uid: string, sessionId: string): void {
     this.#links?.changed(uid, sessionId)
     this.#parts.written?.()
   }
 
-  /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
+  /** To be called after a change, with the new sets, so that the next list and the next call use them. */
   written(scope: RuleScope, text: string | undefined): void {
     if (scope.kind === 'everybody') this.#shared.put(text)
     else {

@@ -25,7 +25,7 @@ export type PlannedText<Result> = {
   readonly version?: RuleVersion | null
 }
 
-/** The rule sets of a scope, by owner. Calls must not go on without them, so a document of another form is an error. */
+/** The rule sets of a scope, by owner. Calls must not go on without their rules, so a document of another form is an error. */
 const RULES: Collection = {
   name: 'rules',
   owner: 'both',

@@ -14,7 +14,7 @@ import { sha256 } from './kept-rules.ts'
 import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
-/** The rules that apply to the calls of one principal. They never change: other rules are another object. */
+/** The rules that apply to the calls of one principal. They never change: after a change of rules, there is another object. */
 export class RulesInForce implements HidingRules {
   readonly owned: readonly MarkedRules[]
   /** False if there may be more rules, which could not be read. Then no call is allowed. */

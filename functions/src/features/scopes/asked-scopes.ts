@@ -14,13 +14,13 @@ export function scopeOwner(kind: string, id: string): ScopeOwner | undefined {
   return known && ID.test(id) ? { kind: known, id } : undefined
 }
 
-/** The most scopes in one query. Each of them is compared with every tool. */
+/** The most scopes in one query, because each scope is compared with every tool. */
 const SCOPES_MAX = 8
 
 /** The beginning of a reference to a stored scope: `ref:KIND/ID`. */
 export const REF = 'ref:'
 
-/** Reads the parameters `scope` of a query. Throws PARAMETER_INVALID with the place of the fault. */
+/** Reads the values of the parameter `scope` in a query. Throws PARAMETER_INVALID with the place of the fault. */
 export function askedScopes(texts: readonly string[]): readonly (AppliedScope | ScopeOwner)[] {
   if (texts.length > SCOPES_MAX)
     throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)

@@ -20,9 +20,15 @@ export type ScopeVersion = ScopeContent & {
 /** A stored scope as lists need it. */
 export type KeptScope = { readonly present: ScopeVersion; readonly scope: Scope }
 
-/** The most versions of one scope. They are one document of Firestore, which may have 1 MiB, and count for the bytes of their user. */
+/**
+ * The most versions of one scope. All versions are one document of Firestore, which may have 1 MiB. They count for the bytes of
+ * their user.
+ */
 export const VERSIONS_KEPT_MAX = 20
-/** The most pinned tools of a scope. They are in every list of the scope, and a version needs up to 128 characters for each. */
+/**
+ * The most pinned tools of a scope. They are in every list of the scope, and a version needs up to 128 characters for each of
+ * them.
+ */
 export const PINNED_MAX = 50
 
 /** The content in its canonical form: equal contents have equal texts. */

@@ -39,7 +39,7 @@ type Parts = {
 }
 
 export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
-  /** The items of a scope that match no tool of the user, which may be misspelled or for later. */
+  /** The items of a scope that match no tool of the user. They may be misspelled, or for tools that will come later. */
   async function unmatched(principal: Principal, scope: Scope, turns: Turns) {
     return { unmatched: await turns.run(unmatchedIn(await listed.view(principal), scope)) }
   }
@@ -145,7 +145,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
           scopeContent(command.scope, before?.pinned ?? []),
         )
         const { outcome, present } = noted(request, written)
-        // The scope is written, so the answer is made also if the caller leaves.
+        // The scope is already written, so the answer is made even if the caller leaves.
         const tools = await toolsIn(principal, present, new Turns())
         const answer = { owner, outcome, ...present, ...items, ...tools }
         sendJson(res, 200, answer, { ETag: `"${present.digest}"` })

@@ -56,7 +56,7 @@ export type ScopeTarget = {
 export type WrittenScope = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly present: ScopeVersion
-  /** The digest of the scope as it was. Undefined for a new one. */
+  /** The digest of the scope before the write. Undefined for a new scope. */
   readonly before: Digest | undefined
 }
 
@@ -94,7 +94,7 @@ export class StoredScopes {
     const writes = this.#writes
     const [found] = await this.#documents.read(uid, [refOf(owner)])
     const kept = found && readScope(versionIn(found))
-    // A read that began before a write may be older than it.
+    // A read that began before a write may be older than that write.
     if (writes === this.#writes)
       this.#remembered.set(key, { kept, size: key.length + (found?.text.length ?? 0) })
     return kept

@@ -5,7 +5,7 @@ import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { SESSION_TOOLS_MAX, type AskedSelection } from './session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
-/** The most tools that an error names, so that it can be read. */
+/** The most tools that an error names, so that people can read the error. */
 const NAMED_MAX = 20
 /** The most tools for which an error suggests a similar name. Each suggestion compares many names, which takes some 10 ms. */
 const SUGGESTED_MAX = 3

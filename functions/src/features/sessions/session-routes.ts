@@ -24,7 +24,7 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The most sessions of one page, so that an answer stays small. */
 const SESSIONS_PAGE_MAX = 200
 
-/** The routes of sessions. `GET /sessions/{id}/tools` is in `features/list/`, because it is a list. */
+/** The parts of the routes of sessions. `GET /sessions/{id}/tools` is in `features/list/`, because it is a list. */
 type Parts = {
   readonly sessions: Sessions
   readonly sessionStore: SessionStore
@@ -97,7 +97,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
         res.writeHead(204, NOT_STORED).end()
       },
     }),
-    // Makes an unlocked session from another one, whether that one is locked or not.
+    // Makes an unlocked session from another session, which may be locked.
     route({
       method: 'POST',
       path: '/sessions/:id/fork',
@@ -152,7 +152,7 @@ const DEFAULTS: AskedSession = {
   selection: 'all',
 }
 
-/** The most names of tools in a record. A record of a longer selection has their number too. */
+/** The most names of tools in a record. If a selection is longer, its record has the number of tools too. */
 const NAMES_NOTED_MAX = 100
 
 /** The selection of a session as a record has it. */

@@ -75,7 +75,7 @@ export class SessionWriter {
   }
 
   /**
-   * Makes an unlocked session with the facts and the selection of another one. `asked` can replace each of them. A repeated
+   * Makes an unlocked session with the facts and the selection of another session. The fields of `asked` replace them. A repeated
    * request changes nothing. Throws NAME_TAKEN if there is another session with the id, and as `put` does.
    */
   async fork(target: SessionTarget, source: string, asked: Partial<AskedSession>): Promise<WrittenSession> {
@@ -171,7 +171,8 @@ export class SessionWriter {
   }
 
   /**
-   * The selection that the parent allows now. Throws SESSION_NOT_FOUND, or BODY_INVALID if the session would be its own parent.
+   * The selection that the parent allows now. Undefined if there is no parent. Throws SESSION_NOT_FOUND, or BODY_INVALID if the
+   * session would be its own parent.
    */
   async #parent(uid: string, id: string, parent: string | null): Promise<SessionSelection | undefined> {
     if (parent === null) return undefined

@@ -14,13 +14,13 @@ export function isSessionId(value: unknown): value is string {
 /** The most tools that a session can name. With them, a session still fits into one document of Firestore, which has 1 MiB. */
 export const SESSION_TOOLS_MAX = 5_000
 
-/** The most sessions above each other: a session, its parent, and so on. Each list and call reads and joins them. */
+/** The most sessions above each other: a session, its parent, and so on. Each list and call reads and joins all of them. */
 export const SESSION_DEPTH_MAX = 8
 
 /** The time for which a session is kept after its last use. */
 const SESSION_KEPT_MS = 30 * 24 * 60 * 60 * 1_000
 
-/** The use of a session is written at most once in this time. */
+/** The least time between two writes of a session's use, in milliseconds. */
 export const USE_WRITTEN_MS = 60 * 60 * 1_000
 
 /** A tool of a selection. A tool that is chosen but not locked has no digest. */
@@ -43,7 +43,7 @@ export type SessionHead = SessionFacts & {
   readonly id: string
   /** A text that no other session has, also no deleted one with the same id. */
   readonly key: string
-  /** The key of the parent. Missing if there is no parent, and of sessions from before it was kept. */
+  /** The key of the parent. Missing if there is no parent, or if the session is older than this field. */
   readonly parentKey?: string
   /** The selection as it was asked for. `all` follows the catalog until the lock. */
   readonly selection: 'all' | 'none' | 'chosen'
@@ -63,7 +63,7 @@ export type Session = SessionHead & { readonly tools: readonly ChosenTool[] }
 /** The tools that a client asks for. Names are canonical. */
 export type AskedSelection = 'all' | 'none' | readonly string[]
 
-/** The end of a session that is not used again. The hour is added because a use is not always written at once. */
+/** The end of a session that is not used again. USE_WRITTEN_MS is added, because a use is not always written at once. */
 export function endOf({ usedAtMs }: Pick<SessionHead, 'usedAtMs'>): number {
   return usedAtMs + SESSION_KEPT_MS + USE_WRITTEN_MS
 }
@@ -94,5 +94,5 @@ export function namesOf(session: Session): AskedSelection {
   return session.selection === 'chosen' ? session.tools.map(({ name }) => name) : session.selection
 }
 
-/** A session that was deleted. Another one with the same id has another key. */
+/** A session that was deleted. Another session with the same id has another key. */
 export type DeletedSession = { readonly uid: string; readonly key: string }

@@ -63,25 +63,25 @@ export class Sessions {
     return this.#use(uid, known)
   }
 
-  /** The session as the store has it now; the next list and the next call obey it. Throws SESSION_NOT_FOUND. */
+  /** Reads the session from the store. The next list and the next call use what was read. Throws SESSION_NOT_FOUND. */
   async find(uid: string, id: string): Promise<Session> {
     const cached = this.#cached(uid, id)
     const { written } = cached
     const session = await this.#parts.store.read(uid, id)
-    // A write meanwhile may be newer than what was read.
+    // A write during the read may be newer than what was read.
     if (written === cached.written) this.written(uid, id, session)
     if (!session || isOver(session, this.#parts.now())) throw noSession()
     return session
   }
 
-  /** To be called after a change, with the new session, so that the next list and the next call obey it. */
+  /** To be called after a change, with the new session, so that the next list and the next call use it. */
   written(uid: string, id: string, session: Session | undefined): void {
     const cached = this.#cached(uid, id)
     cached.written += 1
     this.#take(uid, id, cached, session)
   }
 
-  /** The session and its parents, if all of them were checked a moment ago. */
+  /** The session and its parents, if all of them were checked within the last second. Otherwise undefined. */
   #knownChain(uid: string, id: string): readonly Session[] | undefined {
     const chain: Session[] = []
     const since = this.#now() - REVISION_CHECK_MS
@@ -186,7 +186,7 @@ export class Sessions {
   #take(uid: string, id: string, cached: Cached, session: Session | undefined): void {
     cached.checkedAt = this.#now()
     const known = cached.session
-    // The same object stays, so that what was made for it can be used again.
+    // The same object stays, so that what was made from it can be used again.
     if (known && known.digest === session?.digest && known.usedAtMs >= session.usedAtMs) return
     cached.session = session
     cached.joined = undefined

@@ -24,7 +24,7 @@ const RAN: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'WORKER_DIED']
 
 /**
  * Counts the runs in `calls`, and adds half of the earlier count. So a tool that was used on Friday is still known on Monday, and
- * one that is no longer used is forgotten after some days.
+ * a tool that is no longer used is forgotten after some days.
  */
 export function countUsage(
   calls: readonly EndedCall[],
@@ -47,7 +47,7 @@ export function countUsage(
   return { until, tools }
 }
 
-/** The tools that were called most first, of these the ones that failed least, then by name. */
+/** Sorts the most called tools first. Among equals, the tools that failed least come first, and then the order is by name. */
 export function byUse(a: ToolUse, b: ToolUse): number {
   return b.calls - a.calls || a.failures - b.failures || (a.name < b.name ? -1 : 1)
 }

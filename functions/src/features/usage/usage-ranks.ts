@@ -8,11 +8,11 @@ import type { UsageStore } from './usage-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** The calls of one user that are read for a day, the newest first. In Firestore each of them is one read. */
+/** The most calls of one user that are read for a day, the newest first. In Firestore, each call is one read. */
 const CALLS_READ_MAX = 1_000
 /** The most users whose ranks are in memory. The users who listed last stay. The rank of another user is read again. */
 const USERS_MAX = 10_000
-/** Milliseconds that a list waits for the rank. Then it is ordered by name. */
+/** Milliseconds that a list waits for the rank. After this time, the list is ordered by name. */
 const READ_DEADLINE_MS = 1_500
 /** Milliseconds after which a rank that could not be read is read again. */
 const RETRY_MS = 60_000

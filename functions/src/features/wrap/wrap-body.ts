@@ -15,7 +15,7 @@ export type AskedWrap = {
   readonly guide: boolean
   /** The parameters `with` and `loaded` of the list. */
   readonly more: Readonly<Record<string, string>>
-  /** The scopes and the session, as a list has them in its query. */
+  /** The parameters of a list that name the scopes and the session. */
   readonly narrowing: Query
   readonly session: string | undefined
   readonly layers: readonly WrapLayer[]
@@ -41,7 +41,7 @@ const TOKENS_MAX = 999_999_999_999_999
 const LAYERS_MAX = 100
 /** The largest priority of a layer. A prompt has at most 100 layers, so each can have a priority of its own. */
 const PRIORITY_MAX = 1_000
-/** The most characters of the name of a model, as for that of a session. */
+/** The most characters of the name of a model, as in a session. */
 const MODEL_LENGTH_MAX = 256
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ . : or -, not . : or - first'

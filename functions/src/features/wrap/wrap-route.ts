@@ -25,7 +25,7 @@ import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 const WRAPS_AT_ONCE = 32
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
-/** Bytes of the tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
+/** The most bytes of tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
 const TOOLS_BYTES_MAX = 8 * 1024 * 1024
 const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at a time.'
 
@@ -120,7 +120,7 @@ function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }
   return { ...texts, tools: list, bill: { total, layers, tools: counts } }
 }
 
-/** The model of the request, or else of the session. */
+/** The profile of the model that the request names, or of the session's model. */
 async function profileOf(
   { sessions }: ListParts,
   { model, session }: AskedWrap,
@@ -148,7 +148,7 @@ function fitted({ body, bill }: CountedAnswer, guide: string | undefined): Fitte
   }
 }
 
-/** The guide to the listed tools, in the order of the list. It also describes those that the list has by name only. */
+/** The guide to the listed tools, in the order of the list. It also describes tools of which the list has only the name. */
 function guideOf({ placed }: CountedAnswer, dialect: Dialect | undefined): string | undefined {
   const listed = placed.filter(({ rung }) => rung !== undefined).map(({ entry }) => entry)
   return guideText(

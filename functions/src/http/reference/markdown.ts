@@ -110,7 +110,7 @@ function tableOfParameters(parameters: readonly Parameter[]): string {
   return [row(['parameter', 'in', 'type', 'meaning']), row(['---', '---', '---', '---']), ...rows].join('\n')
 }
 
-/** A table of names and what they mean, or nothing if there are none. */
+/** A table of names and their meanings. Empty if there are no names. */
 function meanings(heading: string, texts: Readonly<Record<string, string>>): readonly string[] {
   const rows = Object.entries(texts).map(([name, text]) => row([`\`${name}\``, text]))
   return rows.length === 0 ? [] : [[row([heading, 'meaning']), row(['---', '---']), ...rows].join('\n')]

@@ -22,7 +22,7 @@ export type RouteFacts = {
   readonly method: Method
   readonly path: string
   readonly summary: string
-  /** The addresses that somebody may use. */
+  /** The addresses that at least one kind of sender may use. */
   readonly addresses: readonly string[]
   readonly allowed: readonly Allowed[]
   /** The senders who get more in the answer. Undefined if all answers are the same. */
@@ -93,7 +93,7 @@ function bodyOf(body: z.ZodType): readonly Parameter[] {
   return [whole, ...fields.map((field) => ({ ...field, isRequired: false }))]
 }
 
-/** The fields of an object, and below each the fields of the objects in it. */
+/** The fields of an object. After each field come the fields of the objects in it. */
 function fieldsOf(object: z.ZodObject, place: Parameter['in'], before = ''): readonly Parameter[] {
   return Object.entries(object.shape as Readonly<Record<string, z.ZodType>>).flatMap(([key, field]) => {
     const inner = unwrapped(field)
