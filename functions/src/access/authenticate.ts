@@ -12,7 +12,7 @@ export type Credentials = {
 /**
  * Finds the sender of a request. The result is a promise only if a token must be verified. Throws or rejects with one of these
  * errors:
- * 
+ *
  * - TOKEN_INVALID for every fault of the token,
  * - HEADER_INVALID if a service account does not name its user,
  * - PERMISSION_DENIED if the service account may not act here,

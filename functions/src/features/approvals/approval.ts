@@ -34,7 +34,6 @@ export const APPROVAL_STATES = [
 ] as const
 
 /**
- * 
  * - `pending`: nobody has decided.
  * - `approved`: the call may be made once, and was not made yet.
  * - `denied`: the call may not be made.

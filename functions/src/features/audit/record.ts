@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts'
 
 /**
  * The kinds of records:
- * 
+ *
  * - `call`: a call,
  * - `approval`: a decision about an approval,
  * - `write`: a write of a definition, a module, a rule, a session, a scope or a job token,

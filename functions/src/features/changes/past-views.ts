@@ -80,7 +80,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
   /**
    * The view of the viewer at a revision. Undefined if it is not known, because the revision
-   * 
+   *
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
    * - is older than the versions that are kept, or

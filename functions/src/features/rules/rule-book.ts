@@ -59,13 +59,13 @@ const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
 
 /**
  * The rules that apply to each caller, in this order:
- * 
+ *
  * - the operator's rules,
  * - the rules for everybody,
  * - the rules of the user,
  * - the rules of the workflow that the job token names,
  * - the rules of the session, of its parents, and of their agents and linked agents.
- * 
+ *
  * The rules are in memory, and the store is read once a second at most.
  */
 export class RuleBook {
