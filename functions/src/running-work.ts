@@ -5,7 +5,7 @@ import { processorMs, waitedMs } from './processor-time.ts'
 /** A delay of the event loop above this is reported, in milliseconds. */
 export const DELAY_MS = 200
 
-/** Milliseconds between two readings of the clock, called a beat. A late reading shows that nothing else could run meanwhile. */
+/** Milliseconds between two checks of the clock, called a beat. A late check shows that nothing else could run meanwhile. */
 const BEAT_MS = 50
 
 /**
@@ -176,7 +176,7 @@ function nextBeat(used: number, waited: number): void {
   timer?.refresh()
 }
 
-/** Reads the clock as long as there is work, so that an idle service has no timer. Reports a delay above DELAY_MS. */
+/** Checks the clock as long as there is work, so that an idle service has no timer. Reports a delay above DELAY_MS. */
 function look(): void {
   if (!isBeating) return
   const [used, waited] = [processorMs(), waitedMs()]

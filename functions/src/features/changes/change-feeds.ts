@@ -5,9 +5,9 @@ import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
-/** Milliseconds between two readings of the views. A layer is still read at most once a second, however many feeds there are. */
+/** Milliseconds between two checks of the views. A layer is still read at most once a second, however many feeds there are. */
 export const LOOK_MS = 250
-/** Milliseconds between two readings after writes of this instance, so that many writes do not cause many readings. */
+/** Milliseconds between two checks after writes of this instance, so that many writes do not cause many checks. */
 const LOOK_AGAIN_MS = 20
 
 export type Bounds = { readonly perUser: number; readonly all: number }
@@ -19,13 +19,13 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same tools. `lookedAt` is the number of the reading that has found `view`. */
+/** The feeds of viewers who see the same tools. `lookedAt` is the number of the check that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
   lookedAt: number
   readonly feeds: Set<Feed>
-  /** True while the view is being read. */
+  /** True while the view is being checked. */
   isLooking: boolean
 }
 
@@ -85,8 +85,8 @@ export class Feed {
 }
 
 /**
- * Wakes feeds when their view has changed. Reads the view of each group of equal viewers: soon after a write of this instance,
- * and otherwise every `LOOK_MS`. Without feeds there is no timer.
+ * Wakes feeds when their view has changed. Checks the view of each group of equal viewers: soon after a write of this instance,
+ * and otherwise four times a second. Without feeds there is no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
@@ -172,7 +172,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     try {
       await this.#see(group)
     } catch (error) {
-      // A failed read is not a change. The next reading tries again.
+      // A failed read is not a change. The next check tries again.
       if (isGone(error)) for (const feed of group.feeds) feed.end(error)
     } finally {
       group.isLooking = false
@@ -180,7 +180,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * Reads the view of a group, and wakes its feeds if the view has changed. A reading that began earlier cannot replace a newer
+   * Reads the view of a group, and wakes its feeds if the view has changed. A check that began earlier cannot replace a newer
    * view.
    */
   async #see(group: Group<Sees>): Promise<CatalogView> {

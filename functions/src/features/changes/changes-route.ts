@@ -21,19 +21,19 @@ import { sendJson } from '../../http/send-json.ts'
 import { isWritten } from '../scopes/asked-scopes.ts'
 import {
   askedNarrowing,
-  NARROWING_PARAMETERS,
+  LIST_FILTER_PARAMETERS,
   presentNarrowing,
   viewNarrowing,
-  type AskedNarrowing,
+  type AskedListFilter,
 } from '../list/list-narrowing.ts'
 import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
 import type { IncomingMessage } from 'node:http'
-import type { NarrowingParts } from '../list/list-narrowing.ts'
+import type { ListFilterParts } from '../list/list-narrowing.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
 export const POLL_MS = 25_000
 
-type Parts = NarrowingParts & {
+type Parts = ListFilterParts & {
   readonly changes: {
     readonly feeds: ChangeFeeds<Principal & Narrowed>
     readonly views: PastViews<Principal & Narrowed>
@@ -44,7 +44,7 @@ type Parts = NarrowingParts & {
 type Asked = {
   readonly since: string | undefined
   readonly filter: FeedFilter
-  readonly narrowing: AskedNarrowing | undefined
+  readonly listFilter: AskedListFilter | undefined
 }
 type Request = KnownRequest<'/tools/changes', Asked>
 type ChangeRequest = Request & {
@@ -69,7 +69,7 @@ export function changesRoute(parts: Parts): Route {
       const { wants, takesJson } = callAnswer(req.headers.accept)
       const isBuffered = isBehindBuffer(req)
       if (wants === 'events' && isBuffered && !takesJson) throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
-      const viewer = viewerOf(parts, principal, asked.narrowing)
+      const viewer = viewerOf(parts, principal, asked.listFilter)
       const feed = changes.feeds.open(viewer, tokenEnd(req.headers.authorization))
       const gone = callerGone(res)
       gone.addEventListener('abort', () => feed.end(), { once: true })
@@ -145,7 +145,7 @@ async function changesInTurn(
 function viewerOf(
   parts: Parts,
   principal: Principal,
-  asked: AskedNarrowing | undefined,
+  asked: AskedListFilter | undefined,
 ): Principal & Narrowed {
   if (!asked) return principal
   const { session, scopes } = asked
@@ -176,7 +176,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     'tags',
     'category',
     'with',
-    ...NARROWING_PARAMETERS,
+    ...LIST_FILTER_PARAMETERS,
   ])
   const since = query.one('since')
   if (since !== undefined && !isRevision(since))
@@ -191,7 +191,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     categories: query.set('category', FILTER_VALUES_MAX),
     withSearch: parseWithSearch(query),
   }
-  return { since: lastId ?? since, filter, narrowing: askedNarrowing(query) }
+  return { since: lastId ?? since, filter, listFilter: askedNarrowing(query) }
 }
 
 /** Throws LAYER_UNAVAILABLE if a part of the list is missing: its tools would otherwise look removed. */

@@ -116,8 +116,8 @@ function hideAlike(a: CatalogView, b: CatalogView): boolean {
 }
 
 function hidingIn(revision: string): string {
-  const [whole = '', narrowing = ''] = revision.split(':')
-  return [...whole.split('.').slice(3), narrowing].join('.')
+  const [whole = '', filter = ''] = revision.split(':')
+  return [...whole.split('.').slice(3), filter].join('.')
 }
 
 /**

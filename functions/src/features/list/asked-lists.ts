@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { ListDefaults, ListQuery } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
-import { askedNarrowing, type AskedNarrowing } from './list-narrowing.ts'
+import { askedNarrowing, type AskedListFilter } from './list-narrowing.ts'
 import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 
 /** The query of a list, parsed. `narrowing` has the session and the scopes that the request names. */
-export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedNarrowing | undefined }
+export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedListFilter | undefined }
 
 /** The most bytes of remembered queries, by an estimate. */
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024

@@ -33,7 +33,7 @@ export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsToke
 export type CountedList = {
   readonly view: CatalogView
   readonly query: ListQuery
-  readonly narrowing: ListNarrowing | undefined
+  readonly listFilter: ListNarrowing | undefined
   readonly rank: UsageRank
 }
 
@@ -41,7 +41,7 @@ const NOTHING_PINNED: ReadonlySet<string> = new Set()
 
 export async function countedAnswerOf(
   parts: ListParts,
-  { view, query, narrowing, rank }: CountedList,
+  { view, query, listFilter, rank }: CountedList,
   found: readonly CatalogEntry[] | undefined,
   turns: Turns,
   bounds?: ToolBounds,
@@ -50,7 +50,7 @@ export async function countedAnswerOf(
   const counting = {
     rungs: parts.catalog.rungs,
     count: await tokenCounter(),
-    pinned: narrowing?.pinned ?? NOTHING_PINNED,
+    pinned: listFilter?.pinned ?? NOTHING_PINNED,
     rank,
     bounds,
   }
@@ -58,8 +58,8 @@ export async function countedAnswerOf(
 }
 
 /**
- * Explains the rung of a tool in a list with this budget. The rung says how much the list shows of the tool: `full`, `short` or
- * `deferred` (only the name).
+ * Explains how much detail a list with this budget shows of a tool. The detail level is `full`, `short`, `deferred` (only the name)
+ * or `dropped`.
  */
 export type BudgetExplanation = {
   readonly budget: number
@@ -71,17 +71,16 @@ export type BudgetExplanation = {
   /** The place of the tool in the order in which the budget is given to tools. The first place is 1. */
   readonly place?: number
   readonly of?: number
-  /** The most tokens that the tool adds to the list on each rung. */
+  /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens?: PlacedTool['tokens']
   /**
-   * The smallest budget with which the tool is on each rung: the sum of the tokens that are used before the tool, and its own
-   * tokens.
+   * The smallest budget for each detail level: the sum of the tokens that are used before the tool, and the tool's own tokens.
    */
   readonly needs?: PlacedTool['needs']
   readonly message: string
 }
 
-/** Undefined if the query has no budget. */
+/** Explains what the budget of a list means for one tool. Undefined if the query has no budget. */
 export async function explainBudget(
   parts: ListParts,
   list: CountedList,

@@ -17,7 +17,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { StoredScopes } from '../scopes/stored-scopes.ts'
 
 /** The parts that keep sessions and stored scopes, which filter lists. */
-export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
+export type ListFilterParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
  * The session and the scopes that filter a list. A list is made in this order: the principal's view (with rules), the session's
@@ -35,16 +35,16 @@ export type ListNarrowing = {
 }
 
 /** The parameters that name a session and scopes. */
-export const NARROWING_PARAMETERS = ['scope', 'session'] as const
+export const LIST_FILTER_PARAMETERS = ['scope', 'session'] as const
 
 /** The session and the scopes that a query names. */
-export type AskedNarrowing = {
+export type AskedListFilter = {
   readonly session: string | undefined
   readonly scopes: readonly (AppliedScope | ScopeOwner)[]
 }
 
 /** Reads the session and the scopes from a query. Undefined if it names none. */
-export function askedNarrowing(query: Query): AskedNarrowing | undefined {
+export function askedNarrowing(query: Query): AskedListFilter | undefined {
   const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
@@ -55,7 +55,7 @@ export function askedNarrowing(query: Query): AskedNarrowing | undefined {
  * read.
  */
 export function narrowingOf(
-  parts: NarrowingParts,
+  parts: ListFilterParts,
   { uid }: Principal,
   query: Query,
 ): ListNarrowing | undefined | Promise<ListNarrowing> {
@@ -65,20 +65,20 @@ export function narrowingOf(
 
 /** The present state of the session and the scopes that a query names. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
 export function presentNarrowing(
-  parts: NarrowingParts,
+  parts: ListFilterParts,
   uid: string,
-  { session, scopes }: AskedNarrowing,
+  { session, scopes }: AskedListFilter,
 ): ListNarrowing | Promise<ListNarrowing> {
-  if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
-  return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
+  if (session !== undefined || scopes.some(isOwner)) return readListFilter(parts, uid, scopes, session)
+  return withRevision({ scopes: scopes.filter(isWritten), pinned: new Set() })
 }
 
 /**
  * Reads the session and the stored scopes. A scope that the query names must exist. The scopes of the session, of its room, of
  * its agent and of its workflow apply if they exist.
  */
-async function readNarrowing(
-  { sessions, scopes: stored }: NarrowingParts,
+async function readListFilter(
+  { sessions, scopes: stored }: ListFilterParts,
   uid: string,
   asked: readonly (AppliedScope | ScopeOwner)[],
   sessionId: string | undefined,
@@ -94,7 +94,7 @@ async function readNarrowing(
       return kept ? [{ from, scope: kept.scope, pinned: kept.present.pinned }] : []
     }),
   )
-  return narrowing({
+  return withRevision({
     ...(session && { session }),
     scopes: [...asked.filter(isWritten), ...found.flat()],
     pinned: new Set(found.flat().flatMap(({ pinned }) => pinned)),
@@ -119,7 +119,7 @@ export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): 
  * A view without the tools that the session and the scopes leave out. `unmatched` is the text of a header, or undefined if every
  * item of the scopes matches a tool.
  */
-export type NarrowedList = {
+export type FilteredList = {
   readonly view: CatalogView
   readonly revision: string
   readonly unmatched: string | undefined
@@ -135,7 +135,7 @@ export function* narrowedList(
   view: CatalogView,
   by: ListNarrowing,
   { grant }: Principal,
-): Pieces<NarrowedList> {
+): Pieces<FilteredList> {
   const { leavesOut } = filterOf(by)
   const leftOut = new Map<CatalogEntry, LeftOut>()
   const selected: CatalogEntry[] = []
@@ -148,10 +148,10 @@ export function* narrowedList(
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
   const scopes = shown.map(({ scope }) => scope)
   const items = yield* unmatchedItems(selected, scopes)
-  const narrowed = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
+  const filtered = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
   return {
-    view: narrowed,
-    changed: changedTools(narrowed, by),
+    view: filtered,
+    changed: changedTools(filtered, by),
     revision: by.revision,
     unmatched: items.length === 0 ? undefined : headerOf(items),
   }
@@ -169,12 +169,12 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
 const BYTES = { name: 300, character: 50 } as const
 
 /** The filter of a list as feeds remember it, with the bytes that it takes. */
-export function viewNarrowing(narrowing: ListNarrowing): ViewNarrowing {
-  const { session, scopes, pinned } = narrowing
+export function viewNarrowing(listFilter: ListNarrowing): ViewNarrowing {
+  const { session, scopes, pinned } = listFilter
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
   const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
   const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
-  return { filter: filterOf(narrowing), session, bytes }
+  return { filter: filterOf(listFilter), session, bytes }
 }
 
 function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
@@ -201,7 +201,7 @@ function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }
 
-function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
+function withRevision({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
   const contents = [
     session?.revision ?? null,
     scopes.map(({ from, scope }) => [from, formatScope(scope)]),

@@ -10,7 +10,7 @@ import {
 } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { countingIn } from './list-budget.ts'
-import { NARROWING_PARAMETERS } from './list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from './list-narrowing.ts'
 import { explainsScoresIn } from './list-search.ts'
 
 const FILTERS = [
@@ -27,13 +27,13 @@ const FILTERS = [
   'strict',
 ] as const
 /**
- * The parameters of a list that explain takes too, because the result of a budget depends on them. In explain, `name` is the
+ * The parameters of a list that explain takes too, because the tool's detail level depends on them. In explain, `name` is the
  * tool.
  */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 export const LIST_PARAMETERS = [
   ...FILTERS,
-  ...NARROWING_PARAMETERS,
+  ...LIST_FILTER_PARAMETERS,
   'limit',
   'cursor',
   'budget',

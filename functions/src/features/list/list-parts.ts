@@ -5,11 +5,11 @@ import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { ViewNarrowing } from '../../catalog/views/view-narrowing.ts'
-import type { NarrowingParts } from './list-narrowing.ts'
+import type { ListFilterParts } from './list-narrowing.ts'
 
 /** The parts that make a list. */
 export type ListParts = ItemWorkflows &
-  NarrowingParts & {
+  ListFilterParts & {
     readonly catalog: Catalog
     /** The catalog without the tools that rules hide. */
     readonly listed: ListedCatalog
@@ -18,7 +18,7 @@ export type ListParts = ItemWorkflows &
     /** Remembers the filter of a list, so that a change feed can go on from that list. */
     readonly changes: {
       readonly views: {
-        readonly know: (uid: string, revision: string, narrowing: () => ViewNarrowing) => void
+        readonly know: (uid: string, revision: string, listFilter: () => ViewNarrowing) => void
       }
     }
     /** The envelope of a list whose query names none. */

@@ -3,7 +3,7 @@ import type { Dialect, JsonObject, JsonValue, WrapLayer } from '@toolrack/contra
 import { Query } from '../../http/query.ts'
 import { bodyInvalid } from '../../http/read-body.ts'
 import { REF, scopeFaultAt } from '../scopes/asked-scopes.ts'
-import { NARROWING_PARAMETERS } from '../list/list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from '../list/list-narrowing.ts'
 
 /** The body of a wrap. */
 export type AskedWrap = {
@@ -16,7 +16,7 @@ export type AskedWrap = {
   /** The parameters `with` and `loaded` of the list. */
   readonly more: Readonly<Record<string, string>>
   /** The parameters of a list that name the scopes and the session. */
-  readonly narrowing: Query
+  readonly filterQuery: Query
   readonly session: string | undefined
   readonly layers: readonly WrapLayer[]
 }
@@ -73,7 +73,7 @@ export function wrapInBody(body: JsonObject): AskedWrap {
     dialect: known,
     guide: guide ?? false,
     more: { ...(extra && { with: extra }), ...(loaded.length > 0 && { loaded: JSON.stringify(loaded) }) },
-    narrowing: narrowingQuery(scopesIn(scope), session),
+    filterQuery: filterQueryOf(scopesIn(scope), session),
     session,
     layers: layersIn(layers),
   }
@@ -109,10 +109,10 @@ function scopesIn(scope: JsonValue | undefined): readonly string[] {
   return texts
 }
 
-function narrowingQuery(scopes: readonly string[], session: string | undefined): Query {
+function filterQueryOf(scopes: readonly string[], session: string | undefined): Query {
   const values = new URLSearchParams(scopes.map((scope): [string, string] => ['scope', scope]))
   if (session !== undefined) values.set('session', session)
-  return new Query(values.toString(), NARROWING_PARAMETERS)
+  return new Query(values.toString(), LIST_FILTER_PARAMETERS)
 }
 
 function optional(place: string, value: JsonValue | undefined): number | undefined {

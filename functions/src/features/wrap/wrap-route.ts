@@ -74,12 +74,12 @@ async function wrapped(
   principal: KnownRequest['principal'],
   turns: Turns,
 ) {
-  const narrowing = await narrowingOf(parts, principal, asked.narrowing)
+  const listFilter = await narrowingOf(parts, principal, asked.filterQuery)
   const { uid } = principal
-  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewNarrowing(narrowing))
-  const whole = await parts.listed.view(principal, narrowing?.session)
-  const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
-  const view = narrowed?.view ?? whole
+  if (listFilter) parts.changes.views.know(uid, listFilter.revision, () => viewNarrowing(listFilter))
+  const whole = await parts.listed.view(principal, listFilter?.session)
+  const filtered = listFilter && (await turns.run(narrowedList(whole, listFilter, principal)))
+  const view = filtered?.view ?? whole
   const rank = await parts.usageRanks.of(principal.uid)
   const profile = await profileOf(parts, asked, principal.uid)
   const dialect = asked.dialect ?? profile?.dialect
@@ -89,12 +89,12 @@ async function wrapped(
 
   async function fitTools(tokens: number): Promise<FittedTools<WrappedTools>> {
     const search = searchOf(tokens, dialect, asked.more)
-    const revisions = [whole.revision, narrowing?.revision, rank.revision]
+    const revisions = [whole.revision, listFilter?.revision, rank.revision]
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
     const query = parseListQuery(search, parts)
     const answer =
       answers.get(key) ??
-      (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, turns, bounds))
+      (await countedAnswerOf(parts, { view, query, listFilter, rank }, undefined, turns, bounds))
     answers.set(key, answer)
     answered = answer
     return fitted(answer, asked.guide ? guideOf(answer, dialect) : undefined)
@@ -103,7 +103,7 @@ async function wrapped(
   const { targetTokens, toolsTokens, layers } = asked
   const counted = (text: string) => turns.run(count.steps(text))
   const composed = await composeWrap({ targetTokens, toolsTokens, layers, fitTools, count: counted })
-  const { unmatched } = narrowed ?? {}
+  const { unmatched } = filtered ?? {}
   const { quarantined, unknown, leftOut } = answered ?? {}
   const headers = {
     'X-Tools-Revision': view.listRevision,
