@@ -20,7 +20,7 @@ export function deny(reason: string): Decision {
   return { allowed: false, reason }
 }
 
-/** Reads lists, explanations and present definitions. */
+/** Reads what the caller may see, such as lists, explanations and present definitions. */
 export const READ: Action = { verb: 'read', decide: () => ALLOWED }
 
 /** Calls listed tools. */

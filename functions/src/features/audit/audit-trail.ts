@@ -350,7 +350,7 @@ export class AuditTrail {
       if (before?.day !== last?.day) this.#startMaintenance()
       return true
     } catch (error) {
-      // The commit may have been done although it failed. So the next record asks the store for the last one.
+      // The commit may have been done although `append` has rejected. So the next record asks the store for the last one.
       this.#head = undefined
       this.#lose(batch.length, error)
       return false
