@@ -9,8 +9,8 @@ export const DELAY_MS = 200
 const BEAT_MS = 50
 
 /**
- * The longest stretch that is short, in milliseconds. From a longer stretch, the time in which other programs used the processors
- * is subtracted.
+ * Work that runs for at most this many milliseconds without a pause is a short stretch. From a longer stretch, the time in which
+ * other programs used the processors is subtracted.
  */
 const SHORT_MS = 20
 

@@ -62,7 +62,7 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The id of the session through which the call is made. */
   readonly sessionId?: string | undefined
-  /** True if the caller only asks what would happen. The tool never runs. */
+  /** True if the caller only asks what would happen to the call. The tool never runs. */
   readonly isDryRun?: boolean
   /** The id of the call that makes this call, if a step of that call makes it. */
   readonly parentInvocationId?: string

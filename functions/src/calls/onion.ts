@@ -46,7 +46,7 @@ export class Onion<Call extends Received> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
   }
 
-  /** Adds a step as `step` does, if there is one. */
+  /** Adds `step` as the function `step` does. Adds nothing if it is undefined. */
   optional(name: string, step: Step<Call> | undefined): Onion<Call> {
     return step ? this.step(name, step) : this
   }

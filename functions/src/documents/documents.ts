@@ -43,7 +43,7 @@ export type ListOptions = {
   readonly limit: number
   readonly order?: 'asc' | 'desc'
   readonly equal?: string | number
-  /** Lists only keys above this one, by code unit. Not together with `order`. */
+  /** Lists only keys that come after this key, by code unit. Not together with `order`. */
   readonly after?: string | undefined
 }
 

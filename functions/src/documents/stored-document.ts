@@ -43,7 +43,7 @@ export function stored(
   return counted(of, { text, version, body, past: past || undefined, place, expiresAtMs })
 }
 
-/** The bytes of a body that can be dropped. */
+/** The bytes that a body counts for a quota. */
 export function bodyBytes(body: string): number {
   return BODY_RECORD_BYTES + Buffer.byteLength(body)
 }
@@ -109,7 +109,7 @@ export function foundOf<const Refs extends readonly Ref[]>(
   }) as unknown as Found<Refs>
 }
 
-/** The place of a written document among those that were read. */
+/** The index of a written document among `refs`, which were read. */
 export function indexOf(refs: readonly Ref[], { to }: Write): number {
   return refs.findIndex(({ of, key }) => of === to.of && key === to.key)
 }

@@ -25,7 +25,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
 
 const NO_SESSION = 'A session is named in the address, not in the body: ?session=ID.'
 
-/** Checks the arguments of a call, whatever the route. Throws ARGUMENTS_INVALID. */
+/** Checks the arguments of a call from any route. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {
   if (!isJsonObject(args)) throw new ToolrackError('ARGUMENTS_INVALID', NO_OBJECT)
   const fault = unsafeArgument(args)

@@ -40,7 +40,7 @@ export const DEFAULT_AGENT: FixedAgent = {
   source: 'default',
 }
 
-/** Ids that mean something else in an address. No agent can be created with such an id. */
+/** Ids that mean something else in an address. No agent can be created with one of these ids. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['session', 'default', 'runs', 'tools'])
 
 export function isReservedId(id: string): boolean {

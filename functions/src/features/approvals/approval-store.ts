@@ -18,7 +18,7 @@ export type PlannedApprovals<Result> = {
 
 type All = { readonly approvals: readonly Approval[] }
 
-/** Calls wait for approvals, so these times in milliseconds are shorter than for other documents. */
+/** Milliseconds that a caller waits. They are shorter than for other documents, because calls wait for approvals. */
 const WAIT_MS = { read: 2_000, change: 5_000 } as const
 
 /** All approvals of a user are in one document, so that one transaction on it decides between two calls. */

@@ -192,8 +192,8 @@ export class Approvals {
   }
 
   /**
-   * Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED, or SERVICE_BUSY if there is no
-   * room.
+   * Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. Throws SERVICE_BUSY if there is
+   * no room for edited arguments.
    */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()

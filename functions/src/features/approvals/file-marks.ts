@@ -79,7 +79,7 @@ export class FileMarks {
     return marksIn(readMarks(await this.#parts.store.read(MARKS)), this.#present(asked))
   }
 
-  /** The marks. Missing marks are made and stored. A tool whose file has changed meanwhile gets none. */
+  /** Finds the marks. Missing marks are made and stored. A tool whose file has changed since gets no mark. */
   async make(asked: AskedFiles): Promise<FoundMarks> {
     const wanted = this.#present(asked)
     const { store } = this.#parts
@@ -128,7 +128,7 @@ export class FileMarks {
     })
   }
 
-  /** The tool and the rules that are asked about, without a tool that has changed in the newest read of the layer. */
+  /** The asked tool and rules. The tool is left out if it has changed in the newest read of the layer. */
   #present({ tool, rules }: AskedFiles): AskedFiles {
     const isPresent = !this.#digests || (tool && this.#digests.get(tool.name) === tool.digest)
     return { tool: isPresent ? tool : undefined, rules }

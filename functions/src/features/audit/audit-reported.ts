@@ -75,10 +75,7 @@ function eventOf(
   }
 }
 
-/**
- * The code that the caller has reported, if there is one. A code that the service does not know means only that the tool has
- * failed.
- */
+/** The code that the caller has reported, if the service knows it. Any other code means only that the tool has failed. */
 function knownCode(code: ErrorCode | undefined): ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? code : 'TOOL_RAISED'
 }

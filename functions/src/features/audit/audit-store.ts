@@ -43,7 +43,7 @@ export type AuditStore = {
   readonly keepManifest: (day: string, text: string) => Promise<void>
   /** The places of a user's records, without those of kind erasure and retention. */
   readonly placesOf: (uid: string) => Promise<readonly RecordPlaces[]>
-  /** Removes the content of these records, and keeps their hashes. */
+  /** Removes the content of the records at these places, and keeps their hashes. */
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>

@@ -269,7 +269,7 @@ export class AuditTrail {
       for (const { instance, seq: last } of await store.chains(day))
         for (let seq = 0; seq < last; seq += TEXTS_AT_ONCE) {
           const texts = await store.texts({ instance, day }, seq, TEXTS_AT_ONCE)
-          // The head may have been changed and name far more records than there are. A verification compares both.
+          // A changed head can name far more records than there are. A verification finds this.
           if (texts.length === 0) break
           yield* texts
         }

@@ -36,7 +36,7 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
     if (left <= 0) break
     const ofDay = { ...options, manifests: manifestsFor(day, manifests), recordsMax: left }
     let report = await checkDay(store, day, ofDay)
-    // Records may have been erased or removed meanwhile. Then a new record names them, which the second check reads.
+    // Records may have been erased or removed during the check. Then a new record names them, and the second check reads it.
     if (report.fault) report = await checkDay(store, day, ofDay)
     if (report.fault) return { day, place: report.fault.place, reason: report.fault.reason }
     left -= report.records

@@ -15,7 +15,7 @@ export type RunningCalls = {
   readonly left: readonly Note[]
   readonly begin: (note: Note) => void
   readonly end: (id: string) => void
-  /** Removes what has ended from the file, and overwrites it. */
+  /** Removes the notes of ended calls from the file, and overwrites their text on the disk. */
   readonly forgetEnded: () => void
   readonly close: () => void
 }

@@ -35,7 +35,7 @@ type Expected = {
   readonly day?: string | undefined
   /** The records after which chains go on in the lines. These records are not among the lines. */
   readonly after?: readonly ChainHead[]
-  /** True if there are manifests before the first one of the lines. */
+  /** True if there are manifests before the first manifest of the lines. */
   readonly hasEarlier?: boolean
 }
 

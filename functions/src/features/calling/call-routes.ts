@@ -201,7 +201,7 @@ const CALL_DEPTH_MAX = 64
 const KEY_LENGTH_MAX = 255
 const KEY_CHARACTERS = /^[ -~]+$/
 
-/** Throws HEADER_INVALID for a key that is not valid. Such keys are not ignored, because their callers rely on them. */
+/** Throws HEADER_INVALID for a key that is not valid. The key is not ignored, because its caller relies on it. */
 function checkIdempotencyKey({ headers }: IncomingMessage): void {
   const key = headers['idempotency-key']?.toString()
   if (key === undefined || (key.length <= KEY_LENGTH_MAX && KEY_CHARACTERS.test(key))) return

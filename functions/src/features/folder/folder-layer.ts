@@ -59,7 +59,7 @@ export class FolderLayer implements LayerSource {
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
+  /** `report` is called for each file that was loaded, refused or removed: with the next `read` or `modules`, or soon if it is asked for. */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,

@@ -77,7 +77,7 @@ function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
   if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
   if (kept.state === 'ended') {
     const result = resultOf(kept.outcome)
-    // This code is about the key. It is not the result of the earlier call.
+    // UNKNOWN_OUTCOME is about the key. It is not the result of the earlier call.
     const isUnknown = result.resultType === 'failure' && result.code === 'UNKNOWN_OUTCOME'
     return { ...outcomeOf(call, result), replayed: !isUnknown }
   }
@@ -111,7 +111,7 @@ const UNENDED: Readonly<
   ],
 }
 
-/** A hash of what is called: the tool's name, the arguments, and the session, if there is one. */
+/** A hash of a call: the tool's name, the arguments, and the session, if there is one. */
 function hashOf({ entry, request, session }: Resolved): string {
   return sha256(canonicalJson([entry.name, request.arguments, session?.id ?? null]))
 }

@@ -4,7 +4,7 @@ import type { Resolved } from '../../calls/call.ts'
 import { isSealed, type SealedPlace, type Sealing } from '../../calls/sealing.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 
-/** The call whose result is kept: its user, the id of its key, and the hash of what was called. */
+/** The call whose result is kept: its user, the id of its key, and the hash of the call. */
 export type ResultPlace = { readonly uid: string; readonly id: string; readonly hash: string }
 
 /** The outcome as the store keeps it. Without a key to seal it, a result in which a secret is recognized is not kept. */
@@ -21,8 +21,8 @@ export function outcomeToKeep(
 }
 
 /**
- * The outcome that was kept. With a sealing key, a text that is not sealed is refused: whoever can write into the store could
- * have put it there.
+ * The outcome that was kept. With a sealing key, a text that is not sealed is refused, because somebody else may have written it
+ * into the store.
  */
 export function outcomeIn(
   kept: StoredOutcome,

@@ -26,7 +26,7 @@ export type Targets = {
   readonly more: number
 }
 
-/** Compares each tool with each rule. Other requests get turns, because there can be many of both. */
+/** Compares each tool with each rule. Other requests get turns, because there can be many tools and many rules. */
 export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
   const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
   const met = new Set<CatalogEntry>()

@@ -57,7 +57,9 @@ export type SessionHead = SessionFacts & {
   readonly digest: Digest
 }
 
-/** A session with its chosen or locked tools, sorted by code unit. There are none as long as an unlocked session follows the catalog. */
+/**
+ * A session with its chosen or locked tools, sorted by code unit. An unlocked session that follows the catalog has no tools here.
+ */
 export type Session = SessionHead & { readonly tools: readonly ChosenTool[] }
 
 /** The tools that a client asks for. Names are canonical. */
