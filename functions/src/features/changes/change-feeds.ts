@@ -109,7 +109,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     return { feeds: this.#open, groups: this.#groups.size, isWaiting: this.#clock !== undefined }
   }
 
-  /** Opens a feed that ends at `endsAt`, in milliseconds since 1970. Throws SERVICE_BUSY if there are too many. */
+  /** Opens a feed that ends at `endsAt`, in milliseconds since 1970. Throws SERVICE_BUSY if there are too many feeds. */
   open(viewer: Sees, endsAt = Infinity): Feed {
     const { perUser, all } = this.#bounds
     const { uid } = viewer
