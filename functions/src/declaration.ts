@@ -40,7 +40,8 @@ for (const [name, [value, description]] of Object.entries(PARAMETERS))
   defineString(name, { default: value, description })
 
 /**
- * The secret without which no job tokens are signed. A declared secret must exist in each project, so the optional ones are parameters.
+ * The secret without which no job tokens are signed. A declared secret must exist in each project, so optional secrets are
+ * parameters.
  */
 export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
@@ -64,7 +65,7 @@ setGlobalOptions({
   region: regionOf(process.env),
   // The functions check tokens themselves. With a private invoker, the platform would remove a token's signature.
   invoker: 'public',
-  // The service and the processes that check schemas and arguments together.
+  // The memory of the service, together with the processes that check schemas and arguments.
   memory: '1GiB',
   cpu: 1,
   concurrency: 80,

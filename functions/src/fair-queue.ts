@@ -53,8 +53,8 @@ const SYSTEM_CLOCK: QueueClock = {
 }
 
 /**
- * A queue in which users share places. A free place goes to the waiting user who has the fewest places. If several users have
- * equally few, it goes to the one whose last start was longest ago. If one user sends too much work, only that user's work is
+ * A queue in which users share places. A free place goes to the waiting user who has the fewest places. Among users with equally
+ * few places, it goes to the user whose last start was longest ago. If one user sends too much work, only that user's work is
  * refused.
  */
 export class FairQueue {
@@ -211,9 +211,9 @@ export class FairQueue {
   }
 
   /**
-   * Forgets users without work. If nothing waits, all of them are forgotten. If work waits, only as many are forgotten as exceed
-   * `IDLE_USERS_MAX`, the earliest last start first. If a user were forgotten at once, their next work would always be first.
-   * When a forgotten user comes back, waiters with an earlier last start are served first.
+   * Forgets users without work. If nothing waits, all of them are forgotten. If work waits, only so many are forgotten that
+   * `IDLE_USERS_MAX` stay, the earliest last start first. If a user were forgotten at once, their next work would always be
+   * first. When a forgotten user comes back, waiters with an earlier last start are served first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

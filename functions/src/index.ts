@@ -10,7 +10,8 @@ export const jobs = declared(serving('jobs'))
 
 /**
  * Returns the handler itself if the function only has to serve requests. In this case, the platform sets FUNCTION_TARGET. Then
- * firebase-functions is not loaded: it takes 100 ms of the start, nearly all for firebase-admin, and does nothing for a request.
+ * firebase-functions is not loaded: loading takes 100 ms of the start, nearly all for firebase-admin, and a request does not need
+ * it.
  *
  * A deployment gets the declaration. `require` loads `declaration.ts`, because the emulator cannot load a module that awaits.
  */

@@ -26,7 +26,8 @@ async function main(): Promise<void> {
   }
   refuseUnusable(report)
   const config = report.config()
-  // With Firebase's tokens the users are not the operator. Only a user may read what that user's calls print.
+  // What calls print is shown only with local tokens. With Firebase's tokens, users are not the operator, and only the user of a
+  // call may read it.
   const shown = terminal && {
     showCall: callLines(terminal, config.auth.kind === 'local'),
     showModule: moduleLines(terminal),

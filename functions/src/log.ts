@@ -13,8 +13,9 @@ export function textLog(stream: { write(line: string): unknown }): Log {
 }
 
 /**
- * The text with an escape such as `\u001b` in place of each dangerous character. Such a character could act on a terminal, begin a
- * line, change the order of the text or be invisible. Tools and callers choose parts of what the operator reads.
+ * The text with an escape such as `\u001b` in place of each dangerous character. Dangerous characters could act on a terminal,
+ * begin a line, change the order of the text or be invisible. Tools and callers choose parts of the texts that the operator
+ * reads.
  */
 export function harmless(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>

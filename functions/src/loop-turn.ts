@@ -17,12 +17,12 @@ export function pauseMsAfter(tooLongMs: number): number {
 }
 
 /**
- * Long work in pieces that await nothing. It yields after each piece. The generator keeps what is done, so a turn never begins
- * anything again. It may be ended at any `yield`, so shared data must be consistent there.
+ * Long work as a generator, which yields where other requests may get a turn. Between two yields it awaits nothing. It keeps what
+ * is done, so it begins nothing again after a turn. It may be ended at any `yield`, so shared data must be consistent there.
  */
 export type Pieces<Result> = Generator<undefined, Result, undefined>
 
-/** Does all pieces without a turn, for work that is known to be short. */
+/** Runs the whole work without a turn, for work that is known to be short. */
 export function atOnce<Result>(pieces: Pieces<Result>): Result {
   let piece = pieces.next()
   while (!piece.done) piece = pieces.next()
@@ -37,18 +37,18 @@ export class Turns {
   #usedMs = 0
   #longestMs = 0
 
-  /** `signal` is aborted when the caller has left. Without it the work always goes on to its end. */
+  /** `signal` is aborted when the caller has left. Without a signal, the work always goes on to its end. */
   constructor(signal?: AbortSignal, stretchMs = STRETCH_MS) {
     this.#signal = signal
     this.#stretchMs = stretchMs
   }
 
-  /** The milliseconds of processor time for which `run` has blocked other requests at most. */
+  /** The longest time for which `run` has blocked other requests, in milliseconds of processor time. */
   get longestMs(): number {
     return this.#longestMs
   }
 
-  /** Does all pieces, and gives turns between them. Rejects with the reason of the signal if the caller leaves. */
+  /** Runs the work to its end, and gives turns at its yields. Rejects with the reason of the signal if the caller leaves. */
   async run<Result>(pieces: Pieces<Result>): Promise<Result> {
     for (;;) {
       this.#signal?.throwIfAborted()
@@ -58,7 +58,7 @@ export class Turns {
     }
   }
 
-  /** For work that awaits other things too: true if `give` is to be awaited before its next piece. */
+  /** For work that awaits other things too: true if it must await `give` before it goes on. */
   get isDue(): boolean {
     return this.#isLong || this.#signal?.aborted === true
   }
@@ -78,7 +78,7 @@ export class Turns {
     this.#sinceMs = performance.now()
   }
 
-  /** Does pieces until all are done or others should have a turn. */
+  /** Runs the work until it ends or others should have a turn. */
   #stretch<Result>(pieces: Pieces<Result>): IteratorResult<undefined, Result> {
     const fromMs = processorMs()
     try {
@@ -100,9 +100,9 @@ const waiting: Waiting[] = []
 let isLongestWaiting = false
 
 /**
- * Resolves in a later turn of the event loop. Each caller gets another one, so a request waits for one caller at most. Every second
- * turn is for the work that has used the least time. So a short list is soon ready, however many long ones there are. The other
- * turns are for the work that has waited longest, so that all work goes on.
+ * Resolves in a later turn of the event loop. Each caller gets a different turn, so a request waits for one caller at most. Every
+ * second turn is for the work that has used the least time. So a short list is soon ready, however many long lists there are. The
+ * other turns are for the work that has waited longest, so that all work goes on.
  */
 function ownTurn(usedMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

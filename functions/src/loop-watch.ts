@@ -1,7 +1,7 @@
 import type { Log } from './log.ts'
 import { listenForDelays, type LoopDelay } from './running-work.ts'
 
-/** The delays that are kept for the operator: the last one of each owner. */
+/** The most delays that are kept for the operator. Only the last delay of each owner is kept. */
 const DELAYS_KEPT = 10
 
 /** Milliseconds between two lines in the log about the same owner. */
@@ -23,10 +23,10 @@ type Parts = {
   readonly now: () => number
 }
 
-/** Tells the operator whose work delays all others. */
+/** Tells the operator whose work delays other requests. */
 export class LoopWatch {
   readonly #parts: Parts
-  /** By owner, the newest last. */
+  /** The last delay of each owner, the newest last. */
   readonly #kept = new Map<string, Kept>()
   #stop: (() => void) | undefined
 

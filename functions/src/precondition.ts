@@ -7,7 +7,7 @@ export type Precondition = {
   readonly ifNoneMatch?: '*' | ReadonlySet<string>
 }
 
-/** True if a record with this tag fulfils the precondition. An undefined tag means that there is no record. */
+/** True if a record with this tag fulfills the precondition. An undefined tag means that there is no record. */
 export function holds({ ifMatch, ifNoneMatch }: Precondition, tag: string | undefined): boolean {
   const matches = (tags: '*' | ReadonlySet<string>) => tag !== undefined && (tags === '*' || tags.has(tag))
   return (!ifMatch || matches(ifMatch)) && !(ifNoneMatch && matches(ifNoneMatch))

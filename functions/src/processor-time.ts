@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** The milliseconds for which this thread has used a processor. Unlike the clock, they do not count the time of other programs. */
+/**
+ * The milliseconds for which this thread has used a processor. Unlike the time of a clock, this does not include other programs.
+ */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -5,20 +5,26 @@ import { processorMs, waitedMs } from './processor-time.ts'
 /** A delay of the event loop above this is reported, in milliseconds. */
 export const DELAY_MS = 200
 
-/** Milliseconds between two checks of the clock. A check that comes late shows that nothing else could run meanwhile. */
+/** Milliseconds between two checks of the clock, called a beat. A late check shows that nothing else could run meanwhile. */
 const BEAT_MS = 50
 
-/** Milliseconds. From a longer stretch, the time in which other programs used the processors is subtracted. */
+/**
+ * Work that runs for at most this many milliseconds without a pause is a short stretch. From a longer stretch, the time in which
+ * other programs used the processors is subtracted.
+ */
 const SHORT_MS = 20
 
 /** The owner of work: a request, with its user as soon as the user is known, or a part of the service. */
 export type WorkOwner = { readonly route?: string; readonly uid?: string; readonly part?: string }
 
-/** A delay of the event loop, and whose work ran longest meanwhile. Without a route and a part, that is not known. */
+/**
+ * A delay of the event loop, and the owner of the work that ran longest meanwhile. Without a route and a part, the owner is not
+ * known.
+ */
 export type LoopDelay = WorkOwner & {
   /** How long nothing else could run. */
   readonly ms: number
-  /** How long that work ran. */
+  /** How long the owner's work ran. */
   readonly ranMs: number
   /** How long the thread has used a processor. If it is much less, the thread has waited, for example for a disk. */
   readonly processorMs: number
@@ -34,10 +40,10 @@ type Work = {
   ranMs: number
 }
 
-/** Passes the owner of work on to the continuations of its promises, its timers and its events. */
+/** Passes the owner of work on to its continuations: of promises, timers and events. */
 const running = new AsyncLocalStorage<Work>()
 
-/** The process has one event loop, so it has one measurement of it. */
+/** Listeners for the whole process, because the process has one event loop. */
 const listeners = new Set<(delay: LoopDelay) => void>()
 const now = performance.now.bind(performance)
 let stopHooks: (() => void) | undefined
@@ -50,13 +56,16 @@ let lastWaitedMs = 0
 let isBeating = false
 let hasWorked = false
 let beat = 0
-/** The time that all known work has run in this beat, and the one that has run longest. */
+/** The time that all known work has run in this beat, and the work that has run longest. */
 let allRanMs = 0
 let longest: Work | undefined
-/** When the continuation of a promise began that runs now. */
+/** When the running continuation of a promise began. */
 let continuedMs = 0
 
-/** Calls the listener after each delay above DELAY_MS. Returns a function that ends this. Without listeners, nothing is measured. */
+/**
+ * Calls the listener after each delay above DELAY_MS. Returns a function that ends the calls. Without listeners, nothing is
+ * measured.
+ */
 export function listenForDelays(listener: (delay: LoopDelay) => void): () => void {
   listeners.add(listener)
   stopHooks ??= promiseHooks.createHook({ before: beginContinuation, after: endContinuation }) as () => void
@@ -104,8 +113,8 @@ export function asPart<Result>(part: string, act: () => Result): Result {
 }
 
 /**
- * A listener of events that do much work, such as one that reads a stranger's text. Its work belongs to the owner that listens. The
- * continuations of promises need no such mark.
+ * Returns a listener whose work counts for the owner that runs now. It is for listeners of events that do much work, such as
+ * reading a stranger's text. The continuations of promises need no mark.
  */
 export function marked<Event>(act: (event: Event) => void): (event: Event) => void {
   const work = running.getStore()
@@ -143,7 +152,7 @@ function ran(work: Work, tookMs: number): void {
   if (!longest || work.ranMs > longest.ranMs) longest = work
 }
 
-/** The time of a stretch without that in which other programs used the processors. */
+/** The time of a stretch without the time in which other programs used the processors. */
 function ownTime(tookMs: number): number {
   const before = lastWaitedMs
   lastWaitedMs = waitedMs()
@@ -167,7 +176,7 @@ function nextBeat(used: number, waited: number): void {
   timer?.refresh()
 }
 
-/** Checks the clock as long as there is work, so that an idle service has no timer. */
+/** Checks the clock as long as there is work, so that an idle service has no timer. Reports a delay above DELAY_MS. */
 function check(): void {
   if (!isBeating) return
   const [used, waited] = [processorMs(), waitedMs()]
@@ -180,7 +189,7 @@ function check(): void {
 
 function report(ms: number, used: number): void {
   const isKnown = allRanMs > ms / 2
-  // A machine that sleeps delays the loop too. That is nobody's work.
+  // A machine that sleeps delays the loop too. Such a delay is nobody's work.
   if (!isKnown && used < DELAY_MS) return
   const { sinceMs: _, beat: __, ranMs, ...owner } = (isKnown && longest) || { sinceMs: 0, beat: 0, ranMs: 0 }
   const rounded = { ms: Math.round(ms), ranMs: Math.round(ranMs), processorMs: Math.round(used) }

@@ -10,8 +10,9 @@ export class SharedWork<Key, Result> {
   readonly #running = new Map<Key, Running<Result>>()
 
   /**
-   * Waits for the work with this key, which `begin` begins if nobody else has. `signal` is aborted when the caller has left; then
-   * this rejects with its reason, and the others go on waiting. The signal that `begin` gets is aborted when all have left.
+   * Waits for the work with this key. If it is not running, `begin` begins it. `signal` is aborted when the caller has left: then
+   * the result rejects with the signal's reason, and the other callers go on waiting. The signal that `begin` gets is aborted
+   * when all callers have left.
    */
   run(
     key: Key,
@@ -27,7 +28,7 @@ export class SharedWork<Key, Result> {
       reject(signal.reason as Error)
       running.callers -= 1
       if (running.callers > 0) return
-      // A caller that comes now begins the work again, because this work ends.
+      // A caller that comes after this begins the work again, because the running work ends.
       this.#forget(key, running)
       running.stop.abort(signal.reason)
     }

@@ -4,7 +4,10 @@ import { dirname } from 'node:path'
 /** The end of the name of a file that is not finished. Nothing reads such a file. */
 export const UNFINISHED = '.new'
 
-/** Writes a file that only this account can read. If this is interrupted, the path has the old content or the whole new one. */
+/**
+ * Writes a file that only this account can read. If the write is interrupted, the path has the old content or the whole new
+ * content.
+ */
 export function writeWholeFile(path: string, text: string): void {
   const unfinished = path + UNFINISHED
   rmSync(unfinished, { force: true })

@@ -1,15 +1,15 @@
 import type { Layer } from '@toolrack/contract'
 import type { Principal } from './principal.ts'
 
-/** Whether an action is allowed, and if not, the reason for the caller. */
+/** Says whether an action is allowed, and if not, why. The reason is for the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /**
- * What a route lets a principal do. Each feature has its own actions, and says with `decide` who may do them. `http/` asks
- * before a request is handled.
+ * An action that a route lets a principal do. Each feature has its own actions. `decide` says who may do the action. The code in
+ * `http/` asks it before a request is handled.
  */
 export type Action = {
-  /** What is done, such as `write-scopes`. Different decisions have different verbs. */
+  /** The name of the action, such as `write-scopes`. Actions with different decisions have different verbs. */
   readonly verb: string
   readonly decide: (principal: Principal) => Decision
 }
@@ -20,18 +20,21 @@ export function deny(reason: string): Decision {
   return { allowed: false, reason }
 }
 
-/** The list, explain and present definitions. */
+/** Reads what the caller may see, such as lists, explanations and present definitions. */
 export const READ: Action = { verb: 'read', decide: () => ALLOWED }
 
-/** Calls of listed tools. */
+/** Calls listed tools. */
 export const CALL: Action = { verb: 'call', decide: () => ALLOWED }
 
-/** An action of users, and of jobs with the token of an account. `why` tells the holder of a job token that they may not do it. */
+/**
+ * An action of users, and of jobs with the token of an account. Jobs with a job token may not do it: `why` is the reason for
+ * them.
+ */
 export function notByJobTokens(verb: string, why: string): Action {
   return { verb, decide: ({ grant }) => (grant ? deny(why) : ALLOWED) }
 }
 
-/** An action of users only. Both reasons are for the caller: for the holder of a job token, and for other jobs. */
+/** An action of users only. `why.jobToken` is the reason for jobs with a job token, and `why.job` for other jobs. */
 export function byUsersOnly(verb: string, why: { readonly jobToken: string; readonly job: string }): Action {
   return {
     verb,
@@ -44,7 +47,7 @@ const WHY_NOT_ON_LAYERS = {
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
 } as const
 
-/** A change of a layer, or reading the sources of its modules. */
+/** An action on a layer: a change (`write`), or reading the sources of its modules (`read-modules`). */
 export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Action {
   return {
     verb,
@@ -59,6 +62,6 @@ export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Act
   }
 }
 
-/** For the holder of a token that may call tools, and may not decide about calls. */
+/** The reason for the holder of a token that may call tools but not decide about calls. */
 export const NOT_AN_APPROVER =
   'This token may call tools, but not decide approvals, write rules or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'

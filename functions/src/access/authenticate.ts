@@ -10,7 +10,7 @@ export type Credentials = {
 }
 
 /**
- * Finds the sender of a request. The result is a promise only if something has to be verified. Throws or rejects with one of these
+ * Finds the sender of a request. The result is a promise only if a token must be verified. Throws or rejects with one of these
  * errors:
  *
  * - TOKEN_INVALID for every fault of the token,

@@ -16,7 +16,7 @@ export type VerifyToken = (token: string) => Promise<Claims>
 /** How far the clock of an issuer may be ahead of the clock of this server. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 
-/** The longest lifetime of a token of Firebase or Google, in seconds. They issue none that lives longer. */
+/** The longest lifetime of a token of Firebase or Google, in seconds. They issue no token with a longer lifetime. */
 export const GOOGLE_LIFETIME_SECONDS_MAX = 3_600
 
 /** Throws TOKEN_INVALID if a claim is missing, or if the lifetime has not begun, has ended or is too long. */

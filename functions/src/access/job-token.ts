@@ -8,7 +8,7 @@ export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: '
 
 /** The lifetime of a job token, in seconds. */
 export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
-/** How many tools a job token may name. With names of up to 40 characters, it still fits into a header. */
+/** The most tools that a job token may name. With names of up to 40 characters, the token still fits into a header. */
 export const JOB_TOKEN_TOOLS_MAX = 64
 
 /** The claims of a job token, without its issuer and audience. Times are in seconds. */
@@ -22,7 +22,7 @@ export type JobTokenClaims = {
   readonly exp: number
 }
 
-/** What stands before the workflow's id in the `sub` of a job token. */
+/** The prefix of the workflow's id in the `sub` of a job token. */
 export const WORKFLOW = 'wf:'
 
 /** Signs the claims of a job token. Rejects with KEYS_UNAVAILABLE. */

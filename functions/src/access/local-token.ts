@@ -4,7 +4,7 @@ import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
-/** The files of the two tokens of the embedded server. The second one may also decide approvals and write rules. */
+/** The files of the two tokens of the embedded server. The approver token may also decide approvals and write rules. */
 export const TOKEN_FILES = { local: 'token', approver: 'approver-token' } as const
 
 /** Reads a token of the embedded server. Undefined for a text that breaks LOCAL_TOKEN_RULE. */
@@ -21,8 +21,8 @@ export function newLocalToken(): string {
 }
 
 /**
- * `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. On the routes of users, the holder of the approver's token
- * is this admin too, and may also approve. `others` authenticates every other token.
+ * The authentication of `TOOLRACK_AUTH=local`. The holder of `token` is the admin `local`. On the routes of users, the holder of
+ * `approverToken` is this admin too, and may also approve. `others` authenticates every other token.
  */
 export function localAuthentication(
   token: string,
@@ -54,10 +54,12 @@ const nobody: Authenticate = () => {
   throw tokenInvalid()
 }
 
-/** The bytes that are compared: more than the expected token has. A longer token is wrong, so its end need not be compared. */
+/**
+ * The number of bytes that are compared. Every valid token is shorter. A longer token is wrong, so its end need not be compared.
+ */
 const COMPARED_BYTES = 256
 
-/** Writes the token into a buffer of fixed size, so that every comparison takes the same time. */
+/** Writes the token into a buffer of fixed size, so that all comparisons take the same time. */
 function padded(token: string, buffer: Buffer): Buffer {
   buffer.fill(0)
   buffer.writeUInt32BE(token.length)

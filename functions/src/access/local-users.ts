@@ -4,7 +4,10 @@ import { parseObject } from '../parse-object.ts'
 import { findBearerToken, type Authenticate } from './authenticate.ts'
 import { isUid, type User } from './principal.ts'
 
-/** A user of the embedded server. The file has only hashes of the two tokens, so nobody can read a token in it. */
+/**
+ * A user of the embedded server, as `users.json` keeps it. The file has only hashes of the tokens, so nobody can read a token
+ * there.
+ */
 export type LocalUser = {
   readonly name: string
   readonly isAdmin: boolean
@@ -15,7 +18,7 @@ export type LocalUser = {
 
 export type LocalTokens = { readonly token: string; readonly approverToken: string }
 
-/** The most users of one machine. `users.json` is read whole after each change. */
+/** The most users of one machine, because `users.json` is read whole after each change. */
 export const LOCAL_USERS_MAX = 1_000
 
 export const LOCAL_USERS_RULE =
@@ -48,7 +51,7 @@ export function localUsersText(users: readonly LocalUser[]): string {
   return `${JSON.stringify({ users }, undefined, 2)}\n`
 }
 
-/** A user with new tokens. Nothing keeps the tokens themselves. */
+/** A user with new tokens. Only the caller gets the tokens: the user has their hashes. */
 export function newLocalUser(name: string, isAdmin: boolean): { user: LocalUser; tokens: LocalTokens } {
   const tokens = { token: newToken(), approverToken: newToken() }
   const [token = '', approverToken = ''] = [tokens.token, tokens.approverToken].map(hashOf)
@@ -79,8 +82,8 @@ export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
 }
 
 /**
- * Several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others` authenticates every
- * other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
+ * Authenticates several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others`
+ * authenticates every other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
  */
 export function localUsersAuthentication(users: () => LocalUserMap, others: Authenticate): Authenticate {
   return function authenticate(credentials) {

@@ -12,7 +12,7 @@ export type MintRequest = {
 /** The present tools of a user. A view of the user's catalog has this type. */
 type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
-  /** The decision of the rules that deny every call of the tool. */
+  /** The decision of the rules if they deny every call of the tool. Otherwise undefined. */
   hiddenBy?(nameOrAlias: string): { readonly reason: string } | undefined
   /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]

@@ -12,7 +12,7 @@ export function isUid(value: unknown): value is string {
 
 export type GrantedTool = { readonly name: string; readonly digest: Digest }
 
-/** The tools that a job token names, each with its digest. Its job sees no other tool of the catalog. */
+/** The tools that a job token names, each with its digest. The job sees no other tool of the catalog. */
 export type Grant = {
   /** Equal for grants of the same tools and digests, in any order. */
   readonly id: string
@@ -33,9 +33,11 @@ export type User = {
   readonly uid: string
   /** An admin may for example write the global layer. */
   readonly isAdmin: boolean
-  /** True if the token may also govern calls. The token of the embedded server that tools and models get may not. */
+  /** True if the token may also decide approvals and write rules. The embedded server's token for tools and models may not. */
   readonly mayApprove?: boolean | undefined
-  /** Which of its two tokens the embedded server received. Other kinds of tokens name their holder. */
+  /**
+   * Which of its two tokens the embedded server received. Undefined for other kinds of tokens, because these name their holder.
+   */
   readonly token?: 'printed' | 'approver' | undefined
   readonly grant?: undefined
   readonly workflowId?: undefined

@@ -52,7 +52,7 @@ export function identifyByType(typ: string, typed: Identify, others: Identify): 
 
 /** How long a verified token is remembered and not verified again, in milliseconds. */
 export const REMEMBERED_MS = 5 * 60 * 1_000
-/** How many verified tokens are remembered, which bounds the memory. A forgotten one is verified again. */
+/** The most verified tokens that are remembered, to bound the memory. A forgotten token is verified again. */
 export const REMEMBERED_MAX = 10_000
 
 /** Remembers verified tokens by their SHA-256. A refused token is verified again each time. */

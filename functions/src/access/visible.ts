@@ -7,7 +7,7 @@ type Viewer = { readonly grant?: Grant | undefined }
 /** A tool with the digest of its present definition. Without a digest, the tool may have any definition. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** Whether the viewer may see a tool. If not, the error code and the reason for the caller of the tool. */
+/** Says whether the viewer may see a tool. If not, it has the error code and the reason for the caller of the tool. */
 type Visibility = { readonly allowed: true } | ReturnType<typeof hidden>
 
 const ALLOWED: Visibility = { allowed: true }

@@ -21,14 +21,19 @@ export type CallRequest = {
   /** A name or an alias. */
   readonly name: string
   readonly arguments: JsonObject
-  /** The handler gets it as `caller`, beside the facts that the service itself knows. */
+  /**
+   * An object from the caller. The handler of the tool gets it as `caller`, together with the facts that the service itself
+   * knows.
+   */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** The id of the approval that the call has waited for and now goes on with. */
+  /** The id of the approval with which the call goes on. */
   readonly approval?: string | undefined
   /** The arguments as they were sent, if the approval has replaced them. */
   readonly sentArguments?: JsonObject
-  /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
+  /**
+   * True if null means that an argument was omitted. In a vendor's strict mode, a model must write null for an omitted parameter.
+   */
   readonly nullMeansOmitted?: boolean
   /** The dialect of the vendor whose model makes the call, if the format of the calls tells it. */
   readonly dialect?: string | undefined
@@ -36,7 +41,7 @@ export type CallRequest = {
 
 /** The headers of the request that steps read. */
 export type CallHeaders = {
-  /** A call with the same key is not run again. The calls of a dispatch have different keys. */
+  /** A later call with the same key does not run again. Each call of a dispatch has a different key. */
   readonly idempotencyKey: string | undefined
   /** The caller's W3C trace context, if a valid one was sent. It is in the log lines about the call and in its audit record. */
   readonly traceparent: string | undefined
@@ -57,13 +62,13 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The id of the session through which the call is made. */
   readonly sessionId?: string | undefined
-  /** True if the caller only asks what would happen. The tool never runs. */
+  /** True if the caller only asks what would happen to the call. The tool never runs. */
   readonly isDryRun?: boolean
-  /** The id of the call that makes this one, if a step makes it. */
+  /** The id of the call that makes this call, if a step of that call makes it. */
   readonly parentInvocationId?: string
   /**
-   * Aborted when the caller has disconnected. Then a waiting check is not made, a tool is not begun, and the runner kills the call's
-   * process. The call ends with CANCELLED.
+   * Aborted when the caller has disconnected. Then the arguments are not checked any more, a tool that has not begun is not
+   * started, and the runner kills the process of the call. The call ends with CANCELLED.
    */
   readonly signal: AbortSignal
   /**
@@ -89,7 +94,7 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'
    * reads slowly, returns a promise, which never rejects: send the next event when it resolves.
    */
   readonly emit: (event: CallEvent) => Promise<void> | undefined
-  /** Through this pipeline, a step makes another call, with `parentInvocationId: call.invocationId`. */
+  /** The pipeline through which a step makes another call. The step passes `parentInvocationId: call.invocationId`. */
   readonly pipeline: Pipeline
 }
 
@@ -104,16 +109,16 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
 }
 
-/** A call with what the rules say of it. */
+/** A call with the decision of the rules. */
 export type Authorised = Resolved & {
   readonly decision: RuleDecision
   /** Every rule that asks about the call. */
   readonly asks?: readonly AskingRule[]
-  /** The id of the approval with which the call goes on, whether the call or the service has named it. */
+  /** The id of the approval with which the call goes on: the call has named it, or the service has found it. */
   readonly usedApproval?: string
 }
 
-/** A rule that asks about a call, or the default of an owner. `says` is equal for equal rules only. */
+/** A rule that asks about a call, or an owner's default that asks. Two of them have the same `says` only if they are equal. */
 export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly says: string }
 
 /** A call with the facts that are known so far. */
@@ -132,7 +137,7 @@ export type CallOutcome = {
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
-  /** True if the result is that of an earlier call. */
+  /** True if this is the result of an earlier call. */
   readonly replayed: boolean
   /** The id of the artifact that holds the whole result. */
   readonly artifact: string | null

@@ -6,8 +6,8 @@ import type { Resolved } from './call.ts'
 import type { Step } from './onion.ts'
 
 /**
- * Gives each argument its canonical spelling. So the rules, an approval, a key, the audit trail and the handler see the same value,
- * however it was spelt.
+ * Gives each argument its canonical spelling. So the rules, an approval, a key, the audit trail and the handler see the same
+ * value, however it was spelled.
  */
 export const makeArgumentsCanonical: Step<Resolved> = (call, next) => {
   const { entry, request } = call
@@ -16,8 +16,8 @@ export const makeArgumentsCanonical: Step<Resolved> = (call, next) => {
 }
 
 /**
- * The arguments in their canonical spelling. Throws ARGUMENTS_INVALID if a text has none. Where the service does not run the tool,
- * nothing checks the arguments: such a text stays as it is, and no rule allows it.
+ * The arguments in their canonical spelling. Throws ARGUMENTS_INVALID if a text has no canonical spelling. The arguments of tools
+ * that the service does not run are not checked: a text without a canonical spelling stays as it is, and no rule allows it.
  */
 export function canonicalArgumentsOf(entry: CatalogEntry, sent: JsonObject): JsonObject {
   const { args, unread } = canonicalArguments(readingsOfCalled(entry), sent)
@@ -28,7 +28,7 @@ export function canonicalArgumentsOf(entry: CatalogEntry, sent: JsonObject): Jso
   throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
 }
 
-/** The most sentences of one answer. More sentences would not help a model. */
+/** The most faults that one answer names. More sentences would not help a model. */
 const FAULTS_MAX = 5
 
 const RULES: Readonly<Record<ArgumentKind, string>> = {

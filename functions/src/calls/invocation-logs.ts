@@ -1,12 +1,12 @@
 import type { Digest, ErrorCode, ResourceUsage, RuleDecision } from '@toolrack/contract'
 import type { PrintedLog } from '../catalog/definitions/runner.ts'
 
-/** What is known of a call that has ended. It has neither arguments nor results nor the text of an error. */
+/** The facts of a call that has ended, without its arguments, its result and the text of its error. */
 export type CallFacts = {
   readonly invocationId: string
-  /** The call that made this one, if a call did. */
+  /** The id of the call that made this call; null if no call did. */
   readonly parentInvocationId: string | null
-  /** The tool, or the name that was asked for if it can be the name of a tool. */
+  /** The name of the tool. If no tool was found: the requested name, if it can be the name of a tool. */
   readonly tool: string | null
   /** Null if the tool was not found. */
   readonly digest: Digest | null
@@ -23,7 +23,7 @@ export type CallFacts = {
   readonly dryRun: boolean
   /** The workflow of the job token that made the call. */
   readonly workflow: string | null
-  /** What the rules said; null if the call ended before they were asked. */
+  /** The decision of the rules; null if the call ended before the rules were asked. */
   readonly decision: RuleDecision | null
 }
 
@@ -39,7 +39,10 @@ export const LOG_KEPT_MS = 24 * 60 * 60 * 1_000
 /** The most bytes of calls, counted by `logBytes`. If a user's calls have more than `userBytes`, the oldest are deleted at once. */
 export type LogBounds = {
   readonly userBytes: number
-  /** For all users together. Above it, the oldest calls of the user with the most bytes are deleted. Firestore does not use it. */
+  /**
+   * For all users together. Above this sum, the oldest calls of the user with the most bytes are deleted. Not used with
+   * Firestore.
+   */
   readonly allBytes: number
 }
 
@@ -62,7 +65,7 @@ export function foundCall({ log, ...facts }: InvocationLog): FoundCall {
   return { ...facts, hasLog: log !== null }
 }
 
-/** The call of kept facts, which this service has written. */
+/** Makes a call of its kept facts and its log. The facts are not checked, because this service has written them. */
 export function keptCall(facts: string, log: PrintedLog): InvocationLog {
   const { hasLog, ...call } = JSON.parse(facts) as FoundCall
   return { ...call, log: hasLog ? log : null }
@@ -71,7 +74,7 @@ export function keptCall(facts: string, log: PrintedLog): InvocationLog {
 /** A place in the order of calls. It stays valid if the call is deleted. */
 export type CallPosition = Pick<CallFacts, 'at' | 'invocationId'>
 
-/** What a page of calls holds. A filter that is undefined lets every call pass. */
+/** Selects the calls of a page. A filter that is undefined lets every call pass. */
 export type CallsQuery = {
   readonly tool?: string | undefined
   /** `success`, `failure`, or the code of a failure. */

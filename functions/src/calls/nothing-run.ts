@@ -1,7 +1,10 @@
 import type { ErrorCode } from '@toolrack/contract'
 import type { CallOutcome } from './call.ts'
 
-/** Failures that are answered before the runner has run anything, if the runner has measured no usage. */
+/**
+ * Codes of failures that happen before the runner has run anything. If the runner has measured usage, the tool has run
+ * nevertheless.
+ */
 const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',

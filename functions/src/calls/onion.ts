@@ -46,7 +46,7 @@ export class Onion<Call extends Received> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
   }
 
-  /** Adds a step as `step` does. Without one, nothing is added. */
+  /** Adds `step` as the function `step` does. Adds nothing if it is undefined. */
   optional(name: string, step: Step<Call> | undefined): Onion<Call> {
     return step ? this.step(name, step) : this
   }
@@ -92,7 +92,7 @@ function guarded<Call extends Received, Inner extends Received>(
       failures.log.error('step failed after the call; its outcome is unchanged', fieldsOf(error, call, name))
       return inside.then(finish)
     }
-    // Not an async function: one for each step would increase the processor time of a warm call by a third.
+    // Not an async function: an async function for each step would increase the processor time of a warm call by a third.
     try {
       return step(call, next).then(finish, finishFailed)
     } catch (error) {

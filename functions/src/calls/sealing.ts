@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** The record of which a sealed text is a part. A text that was sealed for one place cannot be opened at another. */
+/** The record that a sealed text belongs to. A text that was sealed for one record cannot be opened for another record. */
 export type SealedPlace = { readonly kind: string; readonly uid: string; readonly id: string }
 
 /** Seals texts that are kept and may hold secrets. */

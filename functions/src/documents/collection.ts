@@ -1,21 +1,27 @@
 import type { JsonObject, ToolrackError } from '@toolrack/contract'
 import type { Test } from '../value-shape.ts'
 
-/** Owns the documents that are for everybody. No user id is empty. */
+/** The owner of the documents that belong to everybody. No user can have this id, because a user id is never empty. */
 export const EVERYBODY = ''
 
-/** How many documents one owner has in a collection, and how many bytes they count. */
+/** How many documents one owner has in a collection, and how many bytes of them count for the quota. */
 export type Sums = { readonly count: number; readonly bytes: number }
 
-/** What one owner may keep in a collection. */
+/** The limits of what one owner may keep in a collection. */
 export type Quota = {
   readonly count?: number
   readonly bytes?: number
-  /** The error if a write would lead to these sums. Without it nothing is refused: older versions make room. */
+  /**
+   * Makes the error for a write that would lead to these sums. Without this function no write is refused: earlier versions are
+   * dropped.
+   */
   readonly refuse?: (sums: Sums) => ToolrackError
-  /** Only bodies count, and the oldest bodies make room. Their documents stay. */
+  /** If set, only bodies count. The oldest bodies are deleted to make room, but their documents stay. */
   readonly dropsOldest?: {
-    /** The bytes of all owners together. Above it, the owner with the most loses the oldest. Firestore does not use it. */
+    /**
+     * The most bytes of all owners together. Above it, the owner with the most bytes loses the oldest bodies. Not used with
+     * Firestore.
+     */
     readonly allBytes: number
   }
 }
@@ -25,20 +31,23 @@ export type Collection<Fields extends object = object> = {
   /** Part of paths and rows, so it never changes. */
   readonly name: string
   readonly owner: 'user' | 'everybody' | 'both'
-  /** A document of another form is not read: the read fails. */
+  /** Tests the fields of a stored document. If they have another form, the read fails. */
   readonly fields: Test<Fields>
   readonly quota?: Quota
   /** The time after which a document counts as deleted, in milliseconds since 1970. Null if it stays. */
   expires?(this: void, fields: Fields): number | null
   /** True if documents have a body: one large text, which lists do not read. */
   readonly hasBody?: boolean
-  /** How many versions are kept, with the present one. By default there is only that. */
+  /** How many versions of a document are kept, counting the present one. The default is 1. */
   readonly versions?: number
-  /** A field with a text or a number, by which documents can be listed. */
+  /** The name of a field, with a text or a number, by which documents can be listed. */
   readonly index?: string
-  /** For documents in Firestore that were there before, or that other programs read. */
+  /** The place in Firestore of documents that existed before this service, or that other programs read. */
   readonly firestore?: OwnPlace<Fields>
-  /** How many milliseconds a caller waits for a read, and for a change with all its attempts, if not as long as usual. */
+  /**
+   * How many milliseconds a caller waits for a read, and for a change with all its attempts. Without this field, the store's
+   * default applies.
+   */
   readonly waitMs?: { readonly read: number; readonly change: number }
 }
 
@@ -46,20 +55,23 @@ export type OwnPlace<Fields> = {
   /** The path below the owner. */
   path(key: string): readonly string[]
   /**
-   * The fields in a document whose fields are those of other programs too. A time of Firestore comes as milliseconds, and values
-   * that JSON cannot hold are left out. If the result is undefined, the document counts as missing. Without this function, a
-   * document has one JSON text.
+   * Reads the fields from a document that other programs use too. Times of Firestore come as milliseconds, and values that JSON
+   * cannot hold are left out. If the result is undefined, the document counts as missing. Without this function, a document has
+   * one JSON text.
    */
   read?(data: JsonObject, key: string): Fields | undefined
 }
 
-/** Names one document of an owner. A key is safe in a path: not empty, without a slash, not `.`, `..` or `__…__`. `keyOf` makes one of any id. */
+/**
+ * Names one document of an owner. A key is safe in a path: not empty, without a slash, not `.`, `..` or `__…__`. `keyOf` makes a
+ * key of any id.
+ */
 export type Ref<Fields extends object = object> = { readonly of: Collection<Fields>; readonly key: string }
 
 /** Replaces the document, or deletes it if there are no fields. */
 export type Write = { readonly to: Ref; readonly fields?: object; readonly body?: string | undefined }
 
-/** What a change does. Without writes, nothing is written. */
+/** The result and the writes of a change. Without writes, nothing is written. */
 export type Planned<Result> = { readonly result: Result; readonly writes?: readonly Write[] }
 
 export function put<Fields extends object>(to: Ref<Fields>, fields: Fields, body?: string): Write {

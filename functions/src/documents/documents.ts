@@ -35,12 +35,15 @@ export class Kept<Fields extends object = object> {
 
 export type Version<Fields extends object> = { readonly version: number; readonly fields: Fields }
 
-/** A list is by key, or with `order` by the collection's index. With `equal`, it has the documents of which the index has this value. */
+/**
+ * A list is in the order of the keys, or with `order` in the order of the collection's index. With `equal`, it has only documents
+ * whose index has this value.
+ */
 export type ListOptions = {
   readonly limit: number
   readonly order?: 'asc' | 'desc'
   readonly equal?: string | number
-  /** Lists only keys above this one, by code unit. Not together with `order`. */
+  /** Lists only keys that come after this key, by code unit. Not together with `order`. */
   readonly after?: string | undefined
 }
 
@@ -63,9 +66,9 @@ export type Documents = {
     options: ListOptions,
   ) => Promise<readonly Kept<Fields>[]>
   /**
-   * Reads at least one document of an owner, and makes the planned writes, in one transaction. It may run `plan` several times; if
-   * `plan` throws, nothing is written. Each document is written at most once, and one that was not read counts as a new one. Changes
-   * of this process that have the same first document happen one after the other.
+   * Reads at least one document of an owner, and makes the planned writes, in one transaction. It may run `plan` several times.
+   * If `plan` throws, nothing is written. Each document is written at most once. A written document that is not in `refs` counts
+   * as new. Changes of this process that have the same first document happen one after the other.
    */
   readonly change: <const Refs extends readonly Ref[], Result>(
     owner: string,
@@ -73,15 +76,16 @@ export type Documents = {
     plan: (found: Found<Refs>) => Planned<Result>,
   ) => Promise<Result>
   /**
-   * Puts a document if there is none: resolves to undefined. Otherwise it changes nothing, and resolves to what there is. Many callers
-   * can claim one key at once without turns. In Firestore, a claim is not counted for the quota.
+   * Puts a document if the key has none, and resolves to undefined. Otherwise changes nothing, and resolves to the present
+   * document. Many callers can claim one key at once without waiting for each other. In Firestore, a claim is not counted for the
+   * quota.
    */
   readonly claim: <Fields extends object>(
     owner: string,
     to: Ref<Fields>,
     fields: Fields,
   ) => Promise<Kept<Fields> | undefined>
-  /** The versions that are kept, the newest first. None if there is no document. */
+  /** The versions that are kept, the newest first. Empty if there is no document. */
   readonly history: <Fields extends object>(
     owner: string,
     of: Ref<Fields>,

@@ -1,17 +1,17 @@
 import { EVERYBODY, type Collection, type Ref, type Sums, type Write } from './collection.ts'
 import { fieldsIn, Kept, type Found, type Version } from './documents.ts'
 
-/** What a database has of a document. Adapters write each of these fields as it is. */
+/** A document as a database has it. Adapters write each of these fields as it is. */
 export type StoredDocument = {
   readonly text: string
   readonly version: number
   readonly body?: string | undefined
   /** The JSON of the earlier versions, the newest first. */
   readonly past?: string | undefined
-  /** The bytes that it counts for the quota. */
+  /** The bytes of the document that count for the quota. */
   readonly bytes: number
   readonly expiresAtMs: number | null
-  /** The value by which it is listed. */
+  /** The value of the collection's index, by which the document is listed. */
   readonly place: string | number | null
 }
 
@@ -19,7 +19,10 @@ export type StoredDocument = {
 const RECORD_BYTES = 512
 const BODY_RECORD_BYTES = 256
 
-/** The most bytes of the earlier versions of one document. With the document itself they fit into one of Firestore, which has 1 MiB. */
+/**
+ * The most bytes of the earlier versions of one document. With the document itself they fit into one document of Firestore (1
+ * MiB).
+ */
 const PAST_BYTES_MAX = 512 * 1024
 
 /** A key that can be the id of a document of Firestore. */
@@ -40,7 +43,7 @@ export function stored(
   return counted(of, { text, version, body, past: past || undefined, place, expiresAtMs })
 }
 
-/** The bytes of a body that can be dropped. */
+/** The bytes that a body counts for a quota. */
 export function bodyBytes(body: string): number {
   return BODY_RECORD_BYTES + Buffer.byteLength(body)
 }
@@ -64,7 +67,10 @@ export function isCounted(
   return bytes !== undefined && !dropsOldest && after.bytes > (before?.bytes ?? 0)
 }
 
-/** The document as it fits into the quota: if there is no room, without its earlier versions. Throws the error of the quota. */
+/**
+ * The document to write. If the quota has no room, it loses its earlier versions. Throws the error of the quota if this is not
+ * enough.
+ */
 export function fitting(
   of: Collection,
   before: StoredDocument | undefined,
@@ -92,7 +98,7 @@ export function unexpired<Stored extends StoredDocument>(
   return document && document.expiresAtMs !== null && nowMs >= document.expiresAtMs ? undefined : document
 }
 
-/** What a caller gets of the documents that refs name. */
+/** The documents that `refs` name, as callers get them. */
 export function foundOf<const Refs extends readonly Ref[]>(
   refs: Refs,
   documents: readonly (StoredDocument | undefined)[],
@@ -103,7 +109,7 @@ export function foundOf<const Refs extends readonly Ref[]>(
   }) as unknown as Found<Refs>
 }
 
-/** The place of a written document among those that were read. */
+/** The index of a written document among `refs`, which were read. */
 export function indexOf(refs: readonly Ref[], { to }: Write): number {
   return refs.findIndex(({ of, key }) => of === to.of && key === to.key)
 }
@@ -134,7 +140,7 @@ export function versionsOf<Fields extends object>(
   return [{ version, fields }, ...earlier]
 }
 
-/** Throws a TypeError for an owner that the collection does not have, and for a key that could be part of a path. */
+/** Throws a TypeError for an owner that the collection does not have, and for a key that is not safe in a path. */
 export function checkRef(owner: string, { of, key }: Ref): void {
   const kind = owner === EVERYBODY ? 'everybody' : 'user'
   if (of.owner !== 'both' && of.owner !== kind) throw new TypeError(`no document of ${of.name} is of ${kind}`)

@@ -2,17 +2,19 @@ import type { FeatureSteps } from '../calls/pipeline/steps.ts'
 import type { TableRow } from '../http/route.ts'
 import { readVariables, type Table, type VariableValues } from '../settings/variables.ts'
 
-/** What a feature adds to the service. `Needs` are parts of the host or of the features before it, and `Gives` are its own. */
+/**
+ * The descriptor of a feature. `Needs` are parts of the host or of the features before it. `Gives` are the feature's own parts.
+ */
 export type Feature<Needs, Gives, Settings extends Table, Steps extends Partial<FeatureSteps>> = {
-  /** The name of its folder. */
+  /** The name of the feature's folder. */
   readonly name: string
-  /** The variables of the environment that it reads. `create` gets their values as `settings`. */
+  /** The variables of the environment that the feature reads. `create` gets their values as `settings`. */
   readonly settings?: Settings
-  /** Makes its own parts, which later features can use by their names. */
+  /** Makes the feature's own parts, which later features can use by their names. */
   readonly create?: (parts: Needs & { readonly settings: VariableValues<Settings> }) => Gives
-  /** Its steps of every call, by their slots in `calls/pipeline/steps.ts`, which alone orders them. */
+  /** The feature's steps of every call, by their slots in `calls/pipeline/steps.ts`, which orders them. */
   readonly steps?: (parts: Needs & Gives) => Steps
-  /** The routes that it serves. */
+  /** The routes that the feature serves. */
   readonly routes?: (parts: Needs & Gives) => readonly TableRow[]
   /** Ends what `create` has begun. */
   readonly close?: (parts: Needs & Gives) => void | Promise<void>
@@ -26,8 +28,8 @@ type NoSettings = typeof NO_SETTINGS
 type Added = Feature<never, object, Table, object>
 
 /**
- * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. A feature whose needs
- * nothing before it fulfils does not compile. `Settings` are the variables of all features.
+ * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. If a feature
+ * needs a part that nothing before it gives, the code does not compile. `Settings` are the variables of all features.
  */
 export class Features<
   Given extends object,
@@ -69,7 +71,7 @@ export class Features<
     return parts as unknown as Parts
   }
 
-  /** A new table with the routes of all features. Each table has caches of its own. */
+  /** Makes a new table with the routes of all features. Each table has its own caches. */
   table(parts: Parts): readonly TableRow[] {
     return this.#features.flatMap(({ routes }) => routes?.(parts as never) ?? [])
   }

@@ -19,18 +19,21 @@ import type { HeldResults } from './calling/held-results.ts'
 import type { Bounds } from './changes/change-feeds.ts'
 import type { FolderNews } from './folder/folder-news.ts'
 
-/** Where a host keeps what features keep. */
+/** The storage that a host gives to features. */
 export type Governance = {
-  /** Makes the documents. They take the time from `now`, in milliseconds since 1970. */
+  /** Makes the documents. `now` is their clock, in milliseconds since 1970. */
   readonly documents: (now: () => number) => Documents
-  /** Seals the arguments of approvals and the results of keys. Without it, no text with a recognised secret is kept. */
+  /**
+   * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, texts with recognized
+   * secrets are not kept.
+   */
   readonly sealing?: Sealing | undefined
   /** An id of this process, if no other process uses the documents. */
   readonly process?: string | undefined
   readonly close: () => Promise<void>
 }
 
-/** What one feature tells others, so that it need not know them. */
+/** Signals by which a part tells others of an event, so that it need not know them. */
 export type Signals = {
   /** The modules of a watched folder have changed. */
   readonly filesChanged: Signal
@@ -42,7 +45,7 @@ export type Signals = {
   readonly written: Signal
 }
 
-/** The parts that differ between hosts, and between hosts and tests. */
+/** The parts that differ between hosts, or between hosts and tests. */
 export type HostParts = {
   readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
   /** Opens the layer of the files with definitions. */
@@ -56,7 +59,7 @@ export type HostParts = {
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly signals: Signals
-  /** Undefined if the operator has switched it off. */
+  /** The audit trail. Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined
   /** The agents in files. */
   readonly agentFiles?: AgentFiles | undefined

@@ -4,7 +4,7 @@ import { routeFacts } from '../http/reference/route-facts.ts'
 import type { TableRow } from '../http/route.ts'
 import { FEATURES } from './index.ts'
 
-/** The text of `docs/reference/http.md`: the page `before` with its made parts written again from these routes. */
+/** The text of `docs/reference/http.md`: the page `before`, whose generated parts are made again from these routes. */
 export async function httpReferenceText(before: string, table: readonly TableRow[]): Promise<string> {
   return withMadeParts(before, await Promise.all(table.map(routeFacts)))
 }
@@ -12,7 +12,7 @@ export async function httpReferenceText(before: string, table: readonly TableRow
 /** `npm run http-reference`, for use in a checkout after a change of the routes or their schemas. */
 if (import.meta.main) {
   const file = new URL('../../../docs/reference/http.md', import.meta.url)
-  // Enough parts to make the table of routes, but not to answer a request.
+  // These parts are enough to make the table of routes, but not to answer a request.
   const table = FEATURES.table({ modules: {} } as Parameters<typeof FEATURES.table>[0])
   writeFileSync(file, await httpReferenceText(readFileSync(file, 'utf8'), table))
 }

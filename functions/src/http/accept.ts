@@ -1,4 +1,4 @@
-/** How a caller wants the answer to a call: `events` as it happens, or `json` when it has ended. */
+/** The form in which a caller wants the answer to a call: `events` while the call runs, or `json` when it has ended. */
 export type CallAnswer = {
   readonly wants: 'events' | 'json'
   /** True if JSON is acceptable too. */
@@ -11,8 +11,8 @@ const EVENTS = 'text/event-stream'
 const JSON_RANGES = ['application/json', 'application/*', '*/*']
 
 /**
- * Reads an `Accept` header. JSON is the default. A caller gets events only by naming `text/event-stream`, and not
- * `application/json` with the same or a higher weight. A range such as a star names nothing.
+ * Reads an `Accept` header. JSON is the default. A caller gets events only if the header names `text/event-stream` with a higher
+ * weight than `application/json`. A range with a star names neither.
  */
 export function callAnswer(accept = '*/*'): CallAnswer {
   const weights = weightsOf(accept)
@@ -22,7 +22,7 @@ export function callAnswer(accept = '*/*'): CallAnswer {
   return { wants: hasEvents ? 'events' : 'json', takesJson: (jsonWeight ?? 0) > 0 }
 }
 
-/** True for a caller who wants JSON lines: the header names `application/x-ndjson`, and JSON with no higher weight. */
+/** True for a caller who wants JSON lines: the header names `application/x-ndjson`, and does not give JSON a higher weight. */
 export function acceptsLines(accept = '*/*'): boolean {
   const weights = weightsOf(accept)
   const weight = weights.get('application/x-ndjson') ?? 0

@@ -19,11 +19,11 @@ import {
 } from '@toolrack/contract'
 import { z } from 'zod'
 
-/** What the schemas of several features share. Only files of schemas import it, because it loads zod. */
+/** Schemas that several features share. Only files of schemas import this file, because it loads zod. */
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const digest = z.templateLiteral(['sha256:', sha256]) satisfies z.ZodType<Digest>
-/** Opaque. Equal revisions mean equal contents. */
+/** A text without a meaning for callers. Equal revisions mean equal contents. */
 export const revision = z.string().min(1)
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime()
@@ -37,7 +37,7 @@ export const jsonObject = z.record(z.string(), json) satisfies z.ZodType<JsonObj
 export const errorCode = z.enum(Object.keys(ERROR_CODES) as ErrorCode[])
 export const toolClass = z.enum(TOOL_CLASSES)
 
-/** The body of an answer without one. */
+/** The body of an answer that has none. */
 export const nothing = z.literal('')
 
 /** The params or the query of a route without any. */
@@ -52,14 +52,14 @@ export function byId(what: string) {
 /** A parameter that may be given several times. */
 export const several = z.union([z.string(), z.array(z.string())])
 export const flag = z.enum(['0', '1', 'false', 'true'])
-/** A whole number as the text of a parameter. For a reader it is a number. */
+/** A whole number as the text of a parameter. The reference of the routes shows it as a number. */
 export function whole(min: number, max: number) {
   const number = z.string().regex(/^\d{1,15}$/)
   return number
     .refine((text) => Number(text) >= min && Number(text) <= max)
     .meta({ type: 'integer', minimum: min, maximum: max })
 }
-/** The parameters of a route with pages, of which one has `size` items if the query does not say it. */
+/** The parameters of a route with pages. A page has `size` items if the query has no `limit`. */
 export function page(size: number, max = 1_000) {
   return {
     limit: whole(1, max)
@@ -124,7 +124,7 @@ export const definition = z.strictObject({
   sealed: z.boolean().exactOptional(),
 }) satisfies z.ZodType<ToolDefinition>
 
-/** What became of one call. */
+/** The facts about one call in its answer. */
 export const invocationMeta = z.strictObject({
   invocationId: uuid,
   tool: z.string().nullable(),
@@ -139,7 +139,7 @@ export const invocationMeta = z.strictObject({
   decision: decision.exactOptional(),
 }) satisfies z.ZodType<InvocationMeta>
 
-/** The versions that each layer has of something, and what a layer could not use of it. */
+/** A definition in one layer. The next schema is an item that a layer has left out because of a fault. */
 export const shadow = z.strictObject({ layer, digest })
 export const skippedItem = z.strictObject({
   source: z.string(),
@@ -161,7 +161,7 @@ const moduleFault = moduleNote.extend({
   traceback: z.string().exactOptional(),
   pointer: z.string().exactOptional(),
 })
-/** The fields that an accepted spec has and a refused one has not. A shortened report has only the digest of them. */
+/** Fields that only an accepted spec has. A shortened report has only the digest. */
 const accepted = {
   digest: digest.exactOptional(),
   derived: z.array(z.string()).exactOptional(),
@@ -199,5 +199,5 @@ function hasCode({ code, status }: ErrorBody['error']): boolean {
   return Object.values(ERROR_CODES).some((kind) => kind.httpStatus === code && kind.status === status)
 }
 
-/** The body of the errors of the routes that the original service has too. */
+/** The body of errors of the routes that the original service has too. */
 export const originalErrorAnswer = z.strictObject({ error: z.string().min(1) })

@@ -10,7 +10,10 @@ export const SMALL_BODY_BYTES = 16 * 1024
 /** The largest body that a route accepts, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
 
-/** The fraction of the heap for bodies. Parsed bodies take 25 times their bytes (measured), so less than 40 % of the heap. */
+/**
+ * The fraction of the heap for bodies. Parsed bodies take 25 times their bytes (measured), so they take less than 40 % of the
+ * heap.
+ */
 const HEAP_SHARE = 1 / 64
 
 /**
@@ -29,7 +32,7 @@ export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
-/** The bodies of one user that are parsed at a time, and the refused ones that are thrown away at a time. */
+/** One body of a user is parsed at a time, and one refused body of a user is discarded at a time. */
 const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
 
 type Share = { readonly user: string; readonly bytes: number }
@@ -66,7 +69,7 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to the bytes that were read. Before this call, the most bytes that could come are counted. */
+  /** Lowers a request's share to the bytes that were read. Until then, the most bytes that can come are counted. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
@@ -79,9 +82,9 @@ export class BodiesInFlight {
   }
 
   /**
-   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and between the pieces
-   * of a parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not
-   * wait. Rejects with the error of the parse, or with CANCELLED if the caller disconnects before its end.
+   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and also during a
+   * parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not wait.
+   * Rejects with the error of the parse, or with CANCELLED if the caller disconnects before the end of the parse.
    */
   async parseInTurn<Value>(
     user: string,

@@ -3,7 +3,7 @@ import { ToolrackError } from '@toolrack/contract'
 /** The most bytes of a body with one item, and of a body with many. The source of a module has the same limit as one item. */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
-/** What messages call a body, how large it may be, and what its sender can do if it is larger. */
+/** A kind of body: its name in messages, how large it may be, and what its sender can do if it is larger. */
 export type DeclaredBody = {
   readonly what: string
   readonly size: keyof typeof BODY_BYTES_MAX
@@ -52,7 +52,7 @@ const BODY_KINDS = {
   none: single('The body of this request', 'Leave it out, because the route reads none.'),
 } as const satisfies Readonly<Record<string, DeclaredBody>>
 
-/** One of the kinds above, or what a feature declares of its own body. */
+/** One of the kinds above, or a kind that a feature declares for its own body. */
 export type BodyKind = keyof typeof BODY_KINDS | DeclaredBody
 
 export function declaredBody(kind: BodyKind): DeclaredBody {

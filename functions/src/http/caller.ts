@@ -1,7 +1,9 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { ServerResponse } from 'node:http'
 
-/** If a client reads nothing of an answer for so many milliseconds, the connection is closed and the answer's memory is freed. */
+/**
+ * Milliseconds in which a client must read something of its answer. Otherwise the connection is closed, which frees the memory.
+ */
 export const READER_PATIENCE_MS = 30_000
 
 /** Returns a signal that is aborted, with CANCELLED as its reason, if the connection ends before the whole answer was sent. */

@@ -14,7 +14,10 @@ function entityTags(header: string | undefined, name: string): '*' | ReadonlySet
   return new Set(Array.from(header.matchAll(TAG), ([, tag]) => tag ?? ''))
 }
 
-/** The preconditions of a write. A header that is not valid is an error: a write without it could overwrite something. */
+/**
+ * The preconditions of a write. A header that is not valid is an error, because a write without its precondition could overwrite
+ * something.
+ */
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = entityTags(headers['if-match'], 'If-Match')
   const ifNoneMatch = entityTags(headers['if-none-match'], 'If-None-Match')

@@ -3,7 +3,7 @@ import { jsonOf } from '../json/json-text.ts'
 import { eventOrEnd, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { unreadMeter } from './unread-answers.ts'
 
-/** Between two events, a comment is sent after so many milliseconds, so that no proxy takes the stream for a dead connection. */
+/** Milliseconds between two comments. They keep proxies from taking a stream without events for a dead connection. */
 const COMMENT_MS_MAX = 15_000
 
 export type StreamTimes = {
@@ -21,12 +21,12 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** An answer that is a stream of server-sent events. It begins with the first event. */
+/** An answer that is a stream of server-sent events. It begins with the first event or with `open`. */
 export class EventStream {
   readonly #res: ServerResponse
   readonly #times: StreamTimes
   readonly #count: (bytes: number) => void
-  /** Pending while the reader has not taken what was written. */
+  /** Pending while the reader has not read what was written. */
   #unread: Promise<void> | undefined
   #comments: NodeJS.Timeout | undefined
 
@@ -41,7 +41,7 @@ export class EventStream {
     return this.#comments !== undefined
   }
 
-  /** True if the reader has not yet taken what was written. */
+  /** True if the reader has not yet read what was written. */
   get isBehind(): boolean {
     return this.#unread !== undefined
   }
@@ -53,8 +53,8 @@ export class EventStream {
   }
 
   /**
-   * Writes an event, with an id from which its reader may go on later. If the reader is behind, returns a promise that resolves
-   * when it has caught up or has gone.
+   * Writes an event. Its reader can later go on from the `id`. If the reader is behind, returns a promise that resolves when the
+   * reader has caught up or has gone.
    */
   send(event: string, data: unknown, id?: string): Promise<void> | undefined {
     if (!this.isOpen) this.#open()
@@ -67,7 +67,7 @@ export class EventStream {
     if (!isGone(this.#res)) this.#res.end()
   }
 
-  /** Writes the last event. If it is the only one, the answer has these headers too. */
+  /** Writes the last event. If it is the only event, the answer has `headers` too. */
   end(event: string, data: unknown, headers: Readonly<Record<string, string>> = {}): void {
     if (!this.isOpen) this.#open(headers)
     clearInterval(this.#comments)

@@ -9,7 +9,7 @@ import { answerTo } from './unread-answers.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
 
-/** Returns a function that authenticates and authorises a request and then calls the route's handler. */
+/** Returns a function that authenticates and authorizes a request and then calls the route's handler. */
 export function handlerOf(
   row: TableRow,
   family: Family,
@@ -27,18 +27,18 @@ export function handlerOf(
   }
 }
 
-/** A request that only reads is not recorded. A call has its own record, with what it did. */
+/** True if the request is recorded. A request that only reads is not recorded, and a call has a record of its own. */
 function isRecorded({ method, audit }: Route): boolean {
   return audit === undefined ? method !== 'GET' : audit !== 'none'
 }
 
-/** Answers like `answerIfAllowed`, and records how it ended. */
+/** Answers like `answerIfAllowed`, and records how the request ended. */
 function recordedAnswer(record: RecordRequest): typeof answerIfAllowed {
   return (route, found, principal) =>
     record({ principal, route, found }, (note) => answerIfAllowed(route, { ...found, note }, principal))
 }
 
-/** Authorises a request before its body is read, and handles it. */
+/** Authorizes a request before its body is read, and handles it. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
   requestIsOf(principal.uid)
   const { action, ask, hide, inFull } = route
@@ -52,7 +52,7 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
     if (hide && !decide(principal, wanted).allowed) return hide(request)
     authorise(principal, wanted)
   }
-  // Node calls this before it has parsed the body. The body is read first, so that malformed HTTP changes nothing.
+  // Node calls this function before it has parsed the body. The body is read first, so that malformed HTTP changes nothing.
   if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
     return readBytes(request, 'none').then(() => route.handle(request))
   return route.handle(request)
@@ -66,7 +66,7 @@ function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
       principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
       requestIsOf(principal.uid)
     } catch (error) {
-      // A health check must not fail because its token is missing or not valid.
+      // A health check must not fail because its token is missing or is not valid.
       if (!isToolrackError(error)) throw error
     }
     return route.handle({ ...found, principal })

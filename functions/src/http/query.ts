@@ -24,7 +24,10 @@ export class Query {
     return this.#values.getAll(name)
   }
 
-  /** The distinct values of a parameter, which may be separated by commas. At most `max`: the catalog is searched for each. */
+  /**
+   * The distinct values of a parameter, which may be separated by commas. At most `max`, because the catalog is searched for
+   * each.
+   */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
     values.delete('')

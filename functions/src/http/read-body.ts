@@ -17,8 +17,8 @@ const PARSERS = {
 export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
- * Reads a body as JSON, whatever its Content-Type is. The JSON may have `depthMax` levels. Without `depthMax` it is that of
- * definitions: it may have 32 levels, and more in schemas. Throws BODY_INVALID and the errors of `readBytes`.
+ * Reads a body as JSON, whatever its Content-Type is. The JSON may have `depthMax` levels. The default is the depth of
+ * definitions: 32 levels, and more in schemas. Throws BODY_INVALID and the errors of `readBytes`.
  */
 export async function readBody(sent: Sent, kind: BodyKind, depthMax?: number): Promise<JsonValue> {
   const bytes = await readBytes(sent, kind)
@@ -77,7 +77,7 @@ async function parse(req: IncomingMessage, res: ServerResponse, kind: BodyKind):
   }
 }
 
-/** Whether the headers of a request say that it has a body. */
+/** True if the headers of a request say that it has a body. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
@@ -93,7 +93,7 @@ function bytesToCome(req: ParsedRequest, size: keyof typeof BODY_BYTES_MAX): num
   return Number(length) > BODY_BYTES_MAX[size] ? 0 : Number(length)
 }
 
-/** Reads a body and throws it away, because a client does not read the answer while it still sends. */
+/** Reads a body and discards it, because a client does not read the answer while it still sends. */
 async function discard(req: IncomingMessage): Promise<void> {
   try {
     await finished(req.resume())

@@ -1,30 +1,30 @@
 import type { z } from 'zod'
 
 /**
- * What a route does, what a request to it may have, and what it is answered, as zod schemas. Nothing at run time reads them: importing
- * zod takes 43 ms. Only tests and `npm run http-reference` load them. All objects are strict, so that a field which nobody has described
- * is found. Each field of `params`, `query` and `body` has a description, and so has a body that is no object.
+ * Describes a route, its requests and its answers, by zod schemas. Only tests and `npm run http-reference` load the schemas,
+ * because importing zod takes 43 ms. All objects are strict, so that tests find a field that is not described. Each field of
+ * `params`, `query` and `body` has a description, and so has a body that is no object.
  */
 export type RouteSchemas = {
-  /** One plain sentence: what the route does, or what it answers. */
+  /** One plain sentence that says what the route does or answers. */
   readonly summary: string
   /** The names in the path. */
   readonly params: z.ZodObject
-  /** The parameters of the query. One that is given several times is a list. */
+  /** The parameters of the query. A parameter that is given several times is a list. */
   readonly query: z.ZodObject
-  /** What each header of the request says that only some routes read, by name. */
+  /** The meaning, by name, of headers of the request that only some routes read. */
   readonly headers?: Readonly<Record<string, string>>
   /** Missing if the route takes no body. */
   readonly body?: z.ZodType
   /**
-   * The bodies of answers by status. An answer without a body is the empty text, and one that is not JSON is its text. Errors have the
-   * schema that all routes share, unless their status is here.
+   * The bodies of answers by status. For an answer without a body, this is the empty text, and for an answer that is not JSON, a
+   * text. Errors have the schema that all routes share, unless their status is here.
    */
   readonly answers: Readonly<Record<number, z.ZodType>>
-  /** What the headers of an answer say that only some routes send, by name. */
+  /** The meaning, by name, of headers of an answer that only some routes send. */
   readonly answerHeaders?: Readonly<Record<string, string>>
   /** The data of the events by name, if the answer can be a stream of server-sent events. */
   readonly events?: Readonly<Record<string, z.ZodType>>
-  /** One line, if the answer can be lines of JSON. */
+  /** The schema of one line, if the answer can be lines of JSON. */
   readonly lines?: z.ZodType
 }

@@ -38,7 +38,7 @@ export type FoundRequest<Path extends string = string> = {
   readonly note?: ((noted: Noted) => void) | undefined
 }
 
-/** What only the handler of a write knows. It may note several times, for example before and after the write. */
+/** Facts that only the handler of a write knows. The handler may note several times, for example before and after the write. */
 export type Noted = {
   readonly layer?: string | null
   readonly digest?: string | null
@@ -55,11 +55,11 @@ export type Noted = {
 
 /** How a request is recorded in the audit trail. */
 export type RecordedAs = {
-  /** What it is. Most requests that are recorded write something. */
+  /** The kind of the record. Most recorded requests are writes. */
   readonly kind?: 'write' | 'approval' | 'simulation' | 'refresh'
-  /** The first name in the path is that of a tool. */
+  /** Says that the first name in the path is the name of a tool. */
   readonly names?: 'tool'
-  /** The request writes the layer that its query names. */
+  /** Says that the request writes the layer that its query names. */
   readonly layer?: 'query'
 }
 
@@ -75,13 +75,13 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly method: Method
   /** The path as in docs/reference/http.md. It is below `/workflows` and `/jobs`, unless `isRoot` is set. */
   readonly path: Path
-  /** The path is the whole address. Tokens of `/workflows` are valid there. */
+  /** True if the path is the whole address. Tokens of `/workflows` are valid there. */
   readonly isRoot?: true
-  /** Imports what describes requests and answers. Only tests call it, so that nobody else waits for zod. */
+  /** Imports the schemas of requests and answers. Only tests call it, so that no request waits for zod. */
   readonly schemas?: () => Promise<RouteSchemas>
   /** Reads the query and the headers. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
-  /** The action that the sender needs permission for. It is authorised before `ask`, or, if it is a function, after `ask`. */
+  /** The action that the sender must be allowed to do. It is checked before `ask`, or after `ask` if it is a function. */
   readonly action: Action | ((asked: Asked) => Action)
   /** Answers instead of a 403, as if there were nothing to read. Only used if `action` is a function. */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
@@ -94,9 +94,9 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly isOriginal?: true
   /** How the request is recorded. Without it, a GET is not recorded, and all others are recorded as writes. */
   readonly audit?: RecordedAs | 'none'
-  /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
+  /** True if `handle` reads the body. Otherwise, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
-  /** Answers at once, later, or in several pieces. Everything that it writes to `res` is sent directly. */
+  /** Answers the request, at once or later, whole or in parts. Everything that it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
@@ -126,7 +126,7 @@ export type RecordRequest = (
   act: (note: (noted: Noted) => void) => void | Promise<void>,
 ) => Promise<void>
 
-/** Checks a route's types against its path and its `ask`. The table of all routes does not have these types. */
+/** Checks a route's types against its path and its `ask`. The table of all routes no longer has these types. */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
   return checked as unknown as Route
 }

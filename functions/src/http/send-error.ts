@@ -8,7 +8,9 @@ import { sendJson } from './send-json.ts'
 /** The body of an answer that reports an error. */
 export type ErrorForm = (error: ToolrackError) => object
 
-/** The form that the clients of the original service read. For an unexpected error it also has the id that the log has. */
+/**
+ * The form of errors that the clients of the original service read. For an unexpected error, it has the id that the log has too.
+ */
 export const originalError: ErrorForm = ({ message, details: [detail] }) => {
   const requestId = detail?.['requestId']
   return { error: typeof requestId === 'string' ? `${message} Its id is ${requestId}.` : message }
@@ -33,9 +35,9 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: 
 }
 
 /**
- * True if a body was refused because it is too large, or all bodies together are, and its rest has not been read. The client need
- * not send the rest. After a whole request the connection stays open: to a proxy whose last write is still pending, a closed
- * connection is a lost answer.
+ * True if a body was refused because of its size, or because all bodies together are too large, and its rest has not been read.
+ * Then the client need not send the rest. After a whole request, the connection stays open, because a proxy whose last write is
+ * still pending would lose the answer.
  */
 export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
   const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'

@@ -22,7 +22,7 @@ export function sendJson(
   const caching = httpStatus >= 400 ? { 'Cache-Control': 'private, no-store' } : {}
   holdAnswer(res, body.length)
   const length = { 'Content-Length': String(body.length) }
-  // Only a header that was set can be read later, as the record of a write does.
+  // Only a header that was set with `setHeader` can be read later. The record of a write reads the entity tag.
   if (headers['ETag'] !== undefined) res.setHeader('ETag', headers['ETag'])
   res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length }).end(body)
 }
@@ -36,8 +36,8 @@ export function sendTagged(res: ServerResponse, digest: string, value: () => unk
 }
 
 /**
- * How many UTF-16 code units of JSON are made before a pause. Making them takes less than a millisecond. A single value is never divided,
- * so it may be longer.
+ * How many UTF-16 code units of JSON are made before a pause. To make them takes less than a millisecond. A single value is never
+ * divided, so it may be longer.
  */
 const AT_ONCE = 64 * 1024
 
@@ -74,7 +74,7 @@ export async function sendInTurns(
   res.end(last)
 }
 
-/** The JSON of a value in pieces, none larger than one value at DEPTH. */
+/** The JSON of a value in parts. No part is larger than one value at DEPTH. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
   if (depth === DEPTH || typeof value !== 'object' || value === null || value instanceof JsonText) {
     yield jsonOf(value)

@@ -24,7 +24,7 @@ export type ServedParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** Records every write. Without it nothing is recorded. */
+  /** Records every write. Without this function, nothing is recorded. */
   readonly record?: RecordRequest | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
@@ -53,7 +53,8 @@ export function serveRoutes(
       function handleAndGiveBack(request: FoundRequest): void | Promise<void> {
         const work = beginRequest(route)
         try {
-          // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
+          // A handler may outlive its connection, so the body counts until the handler ends. A handler without a promise has read
+          // no body.
           return handle(request)?.finally(() => bodies.giveBack(request.req))
         } finally {
           endStretch(work)
@@ -81,7 +82,7 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** Whether the address has a parameter, such as `:name`. */
+/** True if the address has a parameter, such as `:name`. */
 function hasParameter({ address }: Place): boolean {
   return address.includes(':')
 }
@@ -122,7 +123,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** CORS for pages of these origins, with the methods of the table and the headers of the API. */
+/** Answers the CORS requests of pages from these origins, with the methods of the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({
@@ -136,7 +137,7 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** Runs a handler, and answers with its error if it throws or rejects. Makes no promise for a handler that makes none. */
+/** Runs a handler, and answers with its error if it throws or rejects. If the handler returns no promise, none is made. */
 function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
   try {
     handle()?.catch((error: unknown) => fail(res, error))
@@ -147,7 +148,10 @@ function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<vo
 
 type Fail = (res: ServerResponse, error: unknown) => void
 
-/** Returns a function that answers with an error, in the original service's form if the address is one of these or below one. */
+/**
+ * Returns a function that answers with an error. At the addresses in `original`, and below them, the error has the original
+ * service's form.
+ */
 function failing(original: readonly string[], log: Log): Fail {
   return function fail(res, error) {
     // Node has read these requests, so every one has an address.
@@ -157,7 +161,7 @@ function failing(original: readonly string[], log: Log): Fail {
   }
 }
 
-/** The addresses of the original service's routes that have no parameter. All others are below these. */
+/** The addresses of the original service's routes that have no parameter. All other addresses of that service are below these. */
 function originalPaths(table: readonly TableRow[], direct?: Family): readonly string[] {
   const addresses = table.filter(({ isOriginal }) => isOriginal).flatMap((row) => addressesOf(row, direct))
   return [...new Set(addresses.map(({ address }) => address).filter((address) => !address.includes(':')))]

@@ -75,7 +75,9 @@ export function holdAnswer(res: HeldResponse, bytes: number): void {
   res[HOLDER]?.unread.hold(res[HOLDER].user, res, bytes)
 }
 
-/** Counts an answer that is written in pieces with `meter`, if it has a user. */
+/**
+ * Returns a function that counts an answer that is written in parts, with `meter`. Counts nothing for an answer without a user.
+ */
 export function unreadMeter(res: HeldResponse): (bytes: number) => void {
   const holder = res[HOLDER]
   return holder ? holder.unread.meter(holder.user, res) : () => undefined

@@ -1,6 +1,6 @@
 import { harmless } from '../log.ts'
 
-/** What a value is in a file of settings. A path is relative to the folder of the file. */
+/** The type of a value in a file of settings. A path is relative to the folder of the file. */
 export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
 
 /** Reads the text of a variable, which is undefined if it is not set. Throws a ConfigError with the rule for the text. */
@@ -15,17 +15,17 @@ export type Table = { readonly [name: string]: ReadVariable<unknown> }
 
 export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
 
-/** A variable with the text that something gives it. */
+/** A variable, and the text that one source gives it. */
 export type Setting = {
   readonly name: string
   readonly text: string
-  /** The source, as in "where each value came from". */
+  /** The source of the text, such as `environment`. */
   readonly from: string
   /** The subject of a sentence about a fault of the text: the name of the variable, or the file, the line and the JSON Pointer. */
   readonly place: string
 }
 
-/** Settings have values that are not valid. Each fault says what is allowed, and never repeats a value. */
+/** The error for settings whose values are not valid. Each fault says what is allowed, and never repeats a value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 
@@ -42,13 +42,13 @@ export function configFaults({ faults }: ConfigError): string {
   return [what, ...faults.map((fault) => `  ${harmless(fault)}`)].join('\n')
 }
 
-/** A value that is in force: its text, unless it is the default, and where it came from. */
+/** A value that is in force, with its text (unless it is the default) and its source. */
 export type InForce = { readonly value: unknown; readonly text?: string; readonly from: string }
 
 export type ReadSettings<T extends Table> = {
   /** Complete only if there are no faults. */
   readonly values: VariableValues<T>
-  /** What is in force for each variable. A variable whose last setting has a fault is not here. */
+  /** The values in force, by variable. A variable whose last setting has a fault is missing. */
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
 }

@@ -10,7 +10,10 @@ export type KeepParts = {
   readonly now: () => number
 }
 
-/** Keeps every call when it has ended, with what the tool printed, without the secrets that can be recognised. Also a call that was refused. */
+/**
+ * Keeps every call in its caller's history when it has ended, also a refused call. The history has what the tool printed, without
+ * the secrets that can be recognized.
+ */
 export function keepCall({ logs, now }: KeepParts): Step<Received> {
   return async (call, next) => {
     const at = new Date(now()).toISOString()

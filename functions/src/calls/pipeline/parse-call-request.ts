@@ -25,7 +25,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
 
 const NO_SESSION = 'A session is named in the address, not in the body: ?session=ID.'
 
-/** Checks the arguments of a call, from any request. Throws ARGUMENTS_INVALID. */
+/** Checks the arguments of a call from any route. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {
   if (!isJsonObject(args)) throw new ToolrackError('ARGUMENTS_INVALID', NO_OBJECT)
   const fault = unsafeArgument(args)
@@ -59,7 +59,7 @@ const OTHER_NAMES: ReadonlyMap<string, (typeof FIELDS)[number]> = new Map([
   ['digest', 'expectedDigest'],
 ])
 
-/** A sentence that names the fields that were probably meant, for fields that a call does not have. Empty if there are none. */
+/** A sentence that says which fields were probably meant by the unknown fields. Empty if there is no guess. */
 function meantFields(body: JsonObject, unknown: readonly string[]): string {
   const missing = FIELDS.filter((field) => !Object.hasOwn(body, field))
   const guesses = new Set<string | undefined>()
@@ -69,7 +69,10 @@ function meantFields(body: JsonObject, unknown: readonly string[]): string {
   return meant.length === 0 ? '' : ` Did you mean ${meant.join(' and ')}?`
 }
 
-/** Levels of arrays and objects. The arguments themselves are the first level. Deeper ones could use up the stack of a recursion. */
+/**
+ * The most levels of arrays and objects. The arguments themselves are the first level. More levels could overflow the stack of
+ * recursive code.
+ */
 const ARGUMENTS_DEPTH_MAX = 32
 
 /** Keys that are refused, because they can change a prototype in a program that copies objects. */
@@ -80,7 +83,10 @@ const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole chara
 
 type Visit = readonly [value: JsonValue, argument: string, depth: number]
 
-/** A fault that no schema can permit, and the argument that has it. Not recursive, because arguments may be nested deeply. */
+/**
+ * Describes a fault that no schema can permit, and names its argument. Undefined if there is none. Not recursive, because
+ * arguments may be nested deeply.
+ */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))

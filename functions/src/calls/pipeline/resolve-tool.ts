@@ -29,9 +29,9 @@ export type ResolveParts = {
 }
 
 /**
- * Finds the tool by the name or alias under which the list shows it to this caller. If there is none, the call fails. With a job
- * token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not. With a session, every tool
- * that is not in its selection is NOT_SELECTED.
+ * Finds the tool by the name or alias under which the list shows it to this caller. If the name is unknown, the call fails. With
+ * a job token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not. With a session,
+ * every tool that is not in its selection is NOT_SELECTED.
  */
 export function resolveTool({ catalog, sessions }: ResolveParts): Step<Requested, Resolved> {
   return async (call, next) => {
@@ -76,7 +76,7 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
   const denied = whyNotCalled(principal, name)
   if (denied) return denied
   if (view.lostLayers.length > 0) {
-    // The lost layer may also have the definition that a job token names.
+    // This check comes before `hasChanged`, because the lost layer may have the definition that a job token names.
     const lost = `the layer ${view.lostLayers.join(' and ')}, which may define it, could not be read`
     return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
   }
@@ -101,7 +101,7 @@ function withSuggestion(
   return { ...failure, textResultForLlm: `${message.replace(/\.$/, '')}. Did you mean '${known}'?` }
 }
 
-/** The names that the principal may see, as in `find`. */
+/** The names that `find` would find for the principal. */
 function* namesFor(
   principal: Principal,
   view: CatalogView,

@@ -17,7 +17,7 @@ import type { Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitio
 /** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the content of a definition's module. For a user layer, `uid` is the owner. Undefined if there is none any more. */
+/** Finds the content of a definition's module. For a user layer, `uid` is the owner. Undefined if the module no longer exists. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -26,13 +26,13 @@ export type SourceOf = (
 export type RunParts = {
   readonly runner: Pick<Runner, 'invoke'>
   readonly sourceOf: SourceOf
-  /** Searches for the built-in tools. By default they have an index of their own. */
+  /** The search that the built-in tools use. The default is a new search with a separate index. */
   readonly search?: Pick<ToolSearch, 'find'>
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Milliseconds that the platform allows for a call. */
   readonly deadlineMsMax: number
-  /** The limits of a call whose definition has none. By default DEADLINE_MS, and the memory that the runner allows by itself. */
+  /** The limits of a call whose definition sets none. The defaults are DEADLINE_MS and the runner's own limit of memory. */
   readonly callLimits?: { readonly deadlineMs: number; readonly memoryBytes: number } | undefined
 }
 
@@ -55,7 +55,7 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
 
 const GONE = 'The caller disconnected before the tool was begun; nothing was run.'
 
-/** What a built-in tool may use: no more than the caller may see. */
+/** The clock and the finder for a built-in tool. The finder finds only tools that the caller may see. */
 function contextOf(
   { view: whole, principal, request, session, signal }: Resolved,
   { now, search = new ToolSearch() }: RunParts,
@@ -75,7 +75,10 @@ function selectedIn(session: SessionSelection): ListFilter {
   return { leavesOut: (entry) => (whyNotInSession(session, entry) ? NOT_CALLABLE : undefined) }
 }
 
-/** Throws if the definition does not let the service run the tool, whatever its arguments are. An earlier step calls this too. */
+/**
+ * Throws if the definition does not let the service run the tool, whatever the arguments are. `validateArguments` calls this
+ * earlier too.
+ */
 export function refuseToRun(call: Resolved): asserts call is Runnable {
   const { howRun, entry } = call
   if (howRun.by === 'client')
@@ -162,7 +165,10 @@ const START_EVENT_MS_MAX = 1_000
 /** Sends `start` once: with `now`, or after START_EVENT_MS_MAX. */
 type Start = Disposable & { readonly now: () => void }
 
-/** If the runner refuses a call, the caller should get the usual refusal. So `start` is sent only when the runner has begun. */
+/**
+ * Sends `start` when the runner has begun, or after START_EVENT_MS_MAX. So a call that the runner refuses usually gets the plain
+ * refusal.
+ */
 function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   let timer = isHeard ? setTimeout(now, START_EVENT_MS_MAX) : undefined
   function end(): void {
@@ -177,7 +183,7 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   return { now, [Symbol.dispose]: end }
 }
 
-/** The deadline of a call whose definition and operator say nothing, in milliseconds, because a call must end. */
+/** The deadline of a call in milliseconds, if neither its definition nor the operator sets one. Every call must end. */
 export const DEADLINE_MS = 30_000
 
 /** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
@@ -190,7 +196,7 @@ export function deadlineOf(
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 
-/** The level that the definition requires. Throws for the level of a later version, because this version does not know it. */
+/** The level that the definition requires. Throws if this version does not know the level. */
 function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined {
   const { minIsolation } = limits
   if (minIsolation === undefined) return undefined

@@ -23,7 +23,10 @@ export type DecidingSteps = {
   readonly 'authorise the call': Step<Resolved, Authorised>
 }
 
-/** The steps of features. The name of a step is its slot in the list below, which alone orders the steps. A slot with `?` may stay empty. */
+/**
+ * The steps of features. The name of a step is its slot in the functions below, which order the steps. A slot with `?` may be
+ * empty.
+ */
 export type FeatureSteps = DecidingSteps & {
   readonly 'audit the call'?: Step<Received> | undefined
   readonly 'end a dry run': Step<Authorised>
@@ -32,12 +35,12 @@ export type FeatureSteps = DecidingSteps & {
   readonly 'record the start'?: Step<Authorised> | undefined
 }
 
-/** The steps of one call, from the outside in. Each wraps the steps below it. */
+/** The steps of one call, from the outside in. Each step wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   return runningSteps(decidingSteps(keepingSteps(parts, failures), parts), parts)
 }
 
-/** The steps that see every call, whatever becomes of it. */
+/** The steps that see every call, also a call that is refused. */
 function keepingSteps(parts: StepParts, failures: StepFailures): Onion<Received> {
   const { steps, showCall } = parts
   return Onion.withoutSteps(failures)
@@ -90,8 +93,8 @@ export const readRequest: Step<Received, Requested> = async (call, next) =>
   next({ ...call, request: await call.read() })
 
 /**
- * Checks the arguments if the service runs the tool, and refuses what its definition does not let the service run. So nobody is
- * asked about a call that cannot run.
+ * If the service runs the tool, checks the arguments. Refuses a tool that its definition does not let the service run. So nobody
+ * is asked about a call that cannot run.
  */
 export function validateArguments<Call extends Resolved>({
   validator,
@@ -109,7 +112,10 @@ export function validateArguments<Call extends Resolved>({
   }
 }
 
-/** Turns a result above the limit into a failure. Only a built-in tool can have one, because the runner knows the limit. */
+/**
+ * Turns a result above the limit into a failure. Only a built-in tool can return one, because the runner refuses it for a Python
+ * tool.
+ */
 export async function boundResult<Call extends Resolved>(call: Call, next: Next<Call>): Promise<CallOutcome> {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result

@@ -1,7 +1,7 @@
 import type { SkippedItem } from '../../catalog/views/layer-source.ts'
 import type { FixedAgent } from './agent.ts'
 
-/** The agents in files, and what was left out because of a fault. */
+/** The agents that were read from files, and the items that were left out because of a fault. */
 export type AgentFilesRead = {
   readonly agents: ReadonlyMap<string, FixedAgent>
   readonly skipped: readonly SkippedItem[]

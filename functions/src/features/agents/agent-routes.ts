@@ -18,12 +18,12 @@ const ONE = '/agents/:id'
 const TOOLS = '/agents/:id/tools'
 const SESSION = '/agents/session/:sessionId'
 
-/** The most agents of a list whose query does not say it. */
+/** The most agents of a list if the query has no `limit`. */
 const LISTED = 50
 
 /**
- * The agents as the clients of the original service know them: the same requests, answers and form of errors. As there, parameters and
- * fields that are not known are ignored, also a `userId`: the token says who the user is.
+ * The agents, with the requests, answers and form of errors of the original service. As there, unknown parameters and fields are
+ * ignored. So a `userId` is ignored too: the token says who the user is.
  */
 export function agentRoutes({ agents }: Parts): readonly Route[] {
   return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
@@ -113,7 +113,7 @@ function toolRoutes({ agents }: Parts): readonly Route[] {
   ]
 }
 
-/** A route that changes the tools of an agent, and answers all that it has then. */
+/** A route that changes the tools of an agent. The answer has all tools that the agent has after the change. */
 function changeTools(
   method: 'POST' | 'DELETE',
   change: (uid: string, id: string, names: readonly string[]) => Promise<readonly string[]>,
@@ -136,7 +136,9 @@ function changeTools(
   })
 }
 
-/** These come before `/agents/:id/tools`, because a session may have the id `tools`. */
+/**
+ * The routes of links from sessions to agents. They come before `/agents/:id/tools`, because a session may have the id `tools`.
+ */
 function sessionRoutes({ agents }: Parts): readonly Route[] {
   return [
     original({
@@ -190,12 +192,12 @@ function sessionRoutes({ agents }: Parts): readonly Route[] {
   ]
 }
 
-/** The agent without the names of tools that a job token does not name. */
+/** The agent as the principal may see it: a job token sees only the tools that it names. */
 function shownTo<Shown extends Agent | FixedAgent>(principal: Principal, agent: Shown): Shown {
   return agent.tools ? { ...agent, tools: namesFor(principal, agent.tools) } : agent
 }
 
-/** Those of the names and aliases that the principal may see. Only a job token may not see all. */
+/** The names and aliases that the principal may see. Only a job token may not see all. */
 function namesFor(principal: Principal, names: readonly string[]): readonly string[] {
   return names.filter((name) => !whyNotCalled(principal, name))
 }
@@ -225,7 +227,7 @@ async function namesIn(request: Sent): Promise<readonly string[]> {
 function sessionOf({ principal, params, req }: KnownRequest<typeof SESSION>): LinkedSession {
   const { sessionId } = params
   if (!isOuterId(sessionId)) throw invalidParameter('sessionId', OUTER_ID_RULE)
-  // Without a project, or with a blank one, the links are those of no project.
+  // Without the header, or with a blank one, the links are the ones without a project.
   const project = req.headers['x-project-id']?.toString().trim() || undefined
   if (project !== undefined && !isOuterId(project))
     throw new ToolrackError('HEADER_INVALID', `The header x-project-id ${OUTER_ID_RULE}.`)

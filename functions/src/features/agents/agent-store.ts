@@ -3,7 +3,7 @@ import { put, remove, type Collection, type Ref } from '../../documents/collecti
 import type { Documents } from '../../documents/documents.ts'
 import { AGENTS_PER_USER, LINKED_PROJECTS_MAX, LINKS_PER_USER, type Agent } from './agent.ts'
 
-/** A session of a user. Without a project, the request named none. */
+/** A session of a user. `project` is undefined if the request named none. */
 export type LinkedSession = {
   readonly uid: string
   readonly project: string | undefined
@@ -12,10 +12,12 @@ export type LinkedSession = {
 
 export type ListOrder = 'asc' | 'desc'
 
-/** What a change makes of an agent. If `agent` is the one that was read, nothing is written; if it is undefined, it is deleted. */
+/**
+ * The agent after a change. If `agent` is the object that was read, nothing is written. If it is undefined, the agent is deleted.
+ */
 export type PlannedAgent<Result> = { readonly agent: Agent | undefined; readonly result: Result }
 
-/** The agents, in Firestore where the original service keeps them. */
+/** The agents. In Firestore, they are where the original service keeps them. */
 const AGENTS: Collection<Agent> = {
   name: 'agents',
   owner: 'user',
@@ -34,7 +36,7 @@ type Link = {
   readonly updated?: number
 }
 
-/** The links of sessions, which the original service writes too. */
+/** The links from sessions to agents. The original service writes links too. */
 const LINKS: Collection<Link> = {
   name: 'links',
   owner: 'user',
@@ -42,7 +44,7 @@ const LINKS: Collection<Link> = {
   firestore: { path: linkPath, read: linkIn },
 }
 
-/** The projects in which this service has linked a session, because no query of one user finds them. */
+/** For each session, the projects in which this service has linked it. They are kept because no query for one user finds them. */
 const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
   name: 'linkedProjects',
   owner: 'user',
@@ -53,7 +55,10 @@ const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
   },
 }
 
-/** The number of links that this service has made. Links of the original service are not counted, and it may delete some. */
+/**
+ * The number of links that this service has made. Links of the original service are not counted. That service may also delete
+ * counted links.
+ */
 const COUNT: Collection<{ readonly links: number }> = {
   name: 'linkCount',
   owner: 'user',
@@ -82,13 +87,13 @@ export class AgentStore {
   list = async (uid: string, limit: number, order: ListOrder): Promise<readonly Agent[]> =>
     (await this.#documents.list(uid, AGENTS, { limit, order })).map(({ fields }) => fields)
 
-  /** Those of the ids that the user's agents have. */
+  /** The ids in `ids` that agents of the user have. */
   taken = async (uid: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
     const found = await this.#documents.read(uid, ids.map(agentRef))
     return new Set(ids.filter((_, at) => found[at] !== undefined))
   }
 
-  /** Changes one agent in a transaction. Rejects with AGENTS_FULL for a new one without room. */
+  /** Changes one agent in a transaction. Rejects with AGENTS_FULL if there is no room for a new one. */
   change = <Result>(
     uid: string,
     id: string,
@@ -106,7 +111,7 @@ export class AgentStore {
     return kept?.fields.agentId
   }
 
-  /** The ids of the agents to which `link` has linked the session, in whatever project, each once, by code unit. */
+  /** The ids of the agents to which `link` has linked the session in any project. Each id is there once, sorted by code unit. */
   linkedAgents = async (uid: string, sessionId: string): Promise<readonly string[]> => {
     const [kept] = await this.#documents.read(uid, [projectsRef(sessionId)])
     const links = (kept?.fields.projects ?? []).map((project) => linkRef({ uid, project, sessionId }))
@@ -115,8 +120,8 @@ export class AgentStore {
   }
 
   /**
-   * False, and nothing is written, if a new link would be one too many. A user may have LINKS_PER_USER links, and a session
-   * LINKED_PROJECTS_MAX in other projects. A link that this service has made can always be changed.
+   * Links a session to an agent. Resolves to false and writes nothing if a new link would exceed a limit: LINKS_PER_USER for the
+   * user, or LINKED_PROJECTS_MAX for the session. A link that this service has made can always be changed.
    */
   link = (session: LinkedSession, agentId: string, nowMs: number): Promise<boolean> =>
     this.#changeLink(session, (before, projects, links) => {
@@ -135,7 +140,7 @@ export class AgentStore {
       }
     })
 
-  /** False if the session had no link. */
+  /** Removes the link of a session. Resolves to false if the session had none. */
   unlink = (session: LinkedSession): Promise<boolean> =>
     this.#changeLink(session, (before, projects, links) => {
       if (!before) return { result: false }
@@ -174,7 +179,7 @@ function agentRef(key: string): Ref<Agent> {
   return { of: AGENTS, key }
 }
 
-/** No id has a slash. */
+/** A slash separates the project from the session, because no id has a slash. */
 function linkRef({ project = NO_PROJECT, sessionId }: LinkedSession): Ref<Link> {
   return { of: LINKS, key: `${project}/${sessionId}` }
 }

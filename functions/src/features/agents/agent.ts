@@ -1,15 +1,15 @@
 import type { JsonObject } from '@toolrack/contract'
 
-/** The most agents that a user may create, and the most that one list has. With their schemas, a list has at most 7 MB. */
+/** The most agents of one user, and of one list. With the input schemas, a list has at most 7 MB. */
 export const AGENTS_PER_USER = 200
 /**
- * The most links of a user from sessions to agents, in all projects. Each is a small document. Those of the original service are not
- * counted.
+ * The most links of a user from sessions to agents, in all projects. Each link is a small document. Links of the original service
+ * are not counted.
  */
 export const LINKS_PER_USER = 10_000
-/** The most projects in which one session is linked to an agent, because each call through the session looks at all of them. */
+/** The most projects in which one session is linked to an agent, because each call through the session reads all these links. */
 export const LINKED_PROJECTS_MAX = 100
-/** The most tools of an agent. A list takes no more `names`. */
+/** The most tools of an agent, because a list takes no more `names`. */
 export const AGENT_TOOLS_MAX = 200
 
 /** An agent as the original service stores and answers it. The fields are in the order in which they are answered. */
@@ -21,7 +21,7 @@ export type Agent = {
   /** Milliseconds since 1970. */
   readonly created: number
   readonly updated: number
-  /** Undefined if they were never set: then the agent has the default set. */
+  /** Undefined if they were never set: then the agent has DEFAULT_TOOLS. */
   readonly tools?: readonly string[]
   readonly inputSchema?: JsonObject
 }
@@ -40,7 +40,7 @@ export const DEFAULT_AGENT: FixedAgent = {
   source: 'default',
 }
 
-/** Ids that mean something else in an address. No agent can be created with such an id. */
+/** Ids that mean something else in an address. No agent can be created with one of these ids. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['session', 'default', 'runs', 'tools'])
 
 export function isReservedId(id: string): boolean {

@@ -27,7 +27,7 @@ export class Agents {
     return this.#parts.files
   }
 
-  /** Throws AGENT_CONFLICT if the id that the name gives is reserved or taken, and AGENTS_FULL. */
+  /** Throws AGENT_CONFLICT if the id that is made of the name is reserved or taken, and AGENTS_FULL if there is no room. */
   async create(uid: string, { name, tools = [], ...fields }: AgentFields & { name: string }): Promise<Agent> {
     const { store, files, now } = this.#parts
     const id = agentIdOf(name) || randomUUID()
@@ -51,7 +51,10 @@ export class Agents {
     })
   }
 
-  /** The stored agents by the time of their creation, at most `limit`, and then those in files whose id is free. */
+  /**
+   * At most `limit` stored agents, by the time of their creation, and after them the agents in files whose id no stored agent
+   * has.
+   */
   async list(uid: string, limit: number, order: ListOrder): Promise<readonly (Agent | FixedAgent)[]> {
     const { store, files } = this.#parts
     const [kept, { agents }] = await Promise.all([store.list(uid, limit, order), files.read()])
@@ -89,7 +92,7 @@ export class Agents {
     return (await this.find(uid, id)).tools ?? DEFAULT_TOOLS
   }
 
-  /** Returns all names after the change. Without a change, the agent stays as it is. */
+  /** Returns all names after the change. If no name is new, the agent stays as it is. */
   addTools(uid: string, id: string, names: readonly string[]): Promise<readonly string[]> {
     return this.#changeTools(uid, id, (tools) => [...new Set([...tools, ...names])])
   }
@@ -98,7 +101,7 @@ export class Agents {
     return this.#changeTools(uid, id, (tools) => tools.filter((name) => !names.includes(name)))
   }
 
-  /** Throws AGENT_NOT_FOUND if there is no such agent, and AGENTS_FULL. */
+  /** Links a session to an agent. Throws AGENT_NOT_FOUND, or AGENTS_FULL if there are too many links. */
   async link(session: LinkedSession, agentId: string): Promise<void> {
     const { store, now } = this.#parts
     await this.find(session.uid, agentId)

@@ -3,13 +3,13 @@ import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 import { measureSchema } from '../../catalog/schemas/admit-schema.ts'
 import { AGENT_TOOLS_MAX, type Agent } from './agent.ts'
 
-/** The most characters of a name. The id comes from the name, and is the id of a document. */
+/** The most characters of a name, because the id of the document is made of the name. */
 const NAME_LENGTH_MAX = 200
 /** The most characters of a description. People and models read no more. */
 const DESCRIPTION_LENGTH_MAX = 4_000
 /** The most characters of the name of a workflow, as for `TOOLRACK_DEFAULT_WORKFLOW`. */
 const WORKFLOW_NAME_LENGTH_MAX = 256
-/** The most levels of an input schema. Firestore keeps 20 levels of a document. */
+/** The most levels of an input schema, because a document of Firestore has at most 20 levels. */
 const SCHEMA_LEVELS_MAX = 16
 
 /** The fields of an agent that a request or a file can set. */
@@ -19,7 +19,7 @@ export type AgentFields = Partial<
 
 export type CheckedFields = { readonly fields: AgentFields } | { readonly fault: JsonFault }
 
-/** Reads the fields of an agent. As in the original service, a field that is null counts as not sent, and others are ignored. */
+/** Reads the fields of an agent. As in the original service, null counts as not sent, and unknown fields are ignored. */
 export function checkAgent(sent: JsonObject): CheckedFields {
   const { name, description, workflowName, tools, inputSchema } = sent
   const fault =
@@ -45,7 +45,7 @@ export function checkAgent(sent: JsonObject): CheckedFields {
 
 type ToolNames = { readonly names: readonly string[] } | { readonly fault: JsonFault }
 
-/** Reads one name or a list of names, without doubles and blank entries. */
+/** Reads one name or a list of names, without duplicates and blank entries. */
 export function checkToolNames(sent: JsonValue | undefined): ToolNames {
   const entries: readonly (JsonValue | undefined)[] = Array.isArray(sent) ? sent : [sent]
   const names = new Set<string>()
@@ -79,7 +79,7 @@ function textFault(key: string, value: JsonValue | undefined, lengthMax: number)
   return value.isWellFormed() ? undefined : faultAt([key], 'it holds half of a character (a lone surrogate)')
 }
 
-/** A schema is kept in a document of Firestore as it is, so it must also keep Firestore's rules. */
+/** Checks an input schema. A document of Firestore keeps it as it is, so it must also follow Firestore's rules. */
 function inputSchemaFault(schema: JsonValue): JsonFault | undefined {
   if (!isJsonObject(schema)) return faultAt(['inputSchema'], 'it must be an object')
   const fault = measureSchema(schema)

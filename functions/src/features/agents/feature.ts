@@ -15,7 +15,7 @@ type Needs = {
   readonly now: () => number
 }
 
-/** The session whose agents have changed. */
+/** A session whose links to agents have changed. */
 export type LinkedAgents = { readonly uid: string; readonly sessionId: string }
 
 /** Agents as the clients of the original service know them. */

@@ -1,15 +1,20 @@
 import { isErased, isFor, isOfSession, type Approval, type BoundCall, type KeptRule } from './approval.ts'
 
-/** A call with every rule that asks about it, at least one, and the workflow whose job token makes it. */
+/**
+ * A call with all rules that ask about it, and the workflow whose job token makes it. `asks` is empty if the call has an approval
+ * that it does not need.
+ */
 export type AskedCall = BoundCall & {
   readonly uid: string
-  /** The mark of the definition, as in an approval. Undefined if nothing can be answered for always now. */
+  /** The mark of the definition, as in an approval. Undefined if no answer for always is possible now. */
   readonly mark: string | undefined
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null
 }
 
-/** The first rule that asks and is not answered, for always or for the session of the call. */
+/**
+ * The first asking rule that is not answered, neither for always nor for the session of the call. Undefined if all are answered.
+ */
 export function unanswered(known: readonly Approval[], call: AskedCall, nowMs: number): KeptRule | undefined {
   return call.asks.find((rule) => !answerTo(rule, known, call, nowMs))
 }
@@ -24,13 +29,13 @@ function answerTo(
   return known.find((one) => one.asked.key === key && isOfDefinition(one, call) && isAnswer(one, call, nowMs))
 }
 
-/** The approval by which a call runs without a question: that of the first rule that asks, if every rule is answered. */
+/** The approval that lets a call run without a question. If all asking rules are answered, it is the answer to the first rule. */
 export function answerOf(known: readonly Approval[], call: AskedCall, nowMs: number): Approval | undefined {
   const [first] = call.asks
   return first && !unanswered(known, call, nowMs) ? answerTo(first, known, call, nowMs) : undefined
 }
 
-/** True if nobody has changed the definition since the approval was asked for. A change that was undone counts too. */
+/** True if nobody has changed the definition since the approval was asked for. A change that was undone counts as a change. */
 export function isOfDefinition(
   { tool, digest, mark }: Approval,
   call: Pick<AskedCall, 'tool' | 'digest' | 'mark'>,
@@ -46,8 +51,8 @@ function isAnswer(approval: Approval, call: Pick<BoundCall, 'session'>, nowMs: n
 }
 
 /**
- * True if the approval was asked for by an equal call, so that a user need not decide twice. If the rule or the definition was
- * changed, it is another question, even if the change was undone: an answer for always would have ended already.
+ * True if an equal call has asked for the approval. Then the user need not decide twice. After a change of the rule or of the
+ * definition, the calls are not equal, even if the change was undone.
  */
 export function isEqual(approval: Approval, call: AskedCall): boolean {
   const isSameRule = call.asks.some(({ key }) => key === approval.asked.key)
@@ -62,8 +67,8 @@ const OTHER_WORKFLOW =
   'The approval is for a call of another workflow; nothing was run. Make the call without it to ask again.'
 
 /**
- * Why an approval is not that of the call; undefined if it is. The user may make the call of a workflow, because the workflow's job
- * token may have ended. Another workflow may not, because the user did not see it.
+ * Says why an approval is not for the call; undefined if it is for the call. The user may make the call of a workflow, because
+ * the workflow's job token may have ended. Another workflow may not make it, because the user did not see that workflow.
  */
 export function whyOther(approval: Approval, call: Omit<AskedCall, 'asks'>): string | undefined {
   const { workflow } = approval

@@ -24,11 +24,11 @@ type Parts = {
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
-/** An id is a UUID. Another text need not be looked up. */
+/** The form of an id, which is a UUID. A text of another form is not looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function approvalRoutes({ approvals, checkEdited, showArguments, catalog }: Parts): readonly Route[] {
-  /** Adds the call that an approval is about to the record of what was decided. */
+  /** Adds to the audit record which call the approval is about. */
   async function noteApproval(
     { note, principal }: KnownRequest,
     {
@@ -44,7 +44,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     if (!note) return
     const view = await catalog.view(principal)
     const entry = view.meaning(tool)
-    // Which arguments are sensitive is known only as long as the tool is the one that was called.
+    // Which arguments are sensitive is known only if the tool still has the digest of the call.
     const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent) : { tool, digest }
     note({ ...facts, approval: id, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
@@ -70,7 +70,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
       },
     }),
-    // One approval of the user with the arguments of the call, without their secrets.
+    // One approval of the user, with the arguments of the call but without their secrets.
     route({
       method: 'GET',
       path: '/approvals/:id',
@@ -83,7 +83,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, { ...answered(approval), ...shown }, NOT_STORED)
       },
     }),
-    // Decides a pending approval. Edited arguments are checked as a call checks them.
+    // Decides a pending approval. Edited arguments are checked like those of a call.
     route({
       method: 'POST',
       path: '/approvals/:id',
@@ -98,7 +98,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         const { arguments: edited, ...decision } = decisionIn(await readObject(request, 'decision'))
         await noteApproval(request, await approvals.findReadable(principal.uid, id), edited)
         request.note?.({ decision: decision.decision })
-        // Nobody approves arguments that could not be shown.
+        // Except for a denial, `find` throws if the arguments cannot be read: nobody may approve arguments that cannot be shown.
         const found = decision.decision === 'deny' ? undefined : await approvals.find(principal.uid, id)
         const args = found && edited && (await checkEdited(principal, found, edited))
         const decided = await approvals.decide(principal.uid, id, { ...decision, arguments: args })
@@ -106,7 +106,7 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
         sendJson(res, 200, answered(decided), NOT_STORED)
       },
     }),
-    // Cancels an approval that was not used, or forgets an `always`.
+    // Cancels an approval that was not used, or forgets an answer for always or for a session.
     route({
       method: 'DELETE',
       path: '/approvals/:id',

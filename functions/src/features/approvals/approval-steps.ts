@@ -14,13 +14,16 @@ import type { AskedFiles, FileMarks, FoundMarks } from './file-marks.ts'
 import type { Approvals, ForeseenApproval } from './approvals.ts'
 
 export type ApprovalStepParts = {
-  /** Undefined where no rules exist. Then no rule can ask. */
+  /** Undefined where no rules exist, so that no rule can ask. */
   readonly approvals?: Approvals | undefined
-  /** Undefined where nothing comes from files. Then no answer for always is for a tool of the file layer. */
+  /** The marks of tools and rules that come from files. Undefined where nothing comes from files. */
   readonly fileMarks?: Pick<FileMarks, 'find' | 'make'> | undefined
 }
 
-/** Replaces the arguments by those of the approval, if it has others. The inner steps authorise and validate them like any others. */
+/**
+ * Replaces the arguments by the edited ones of the approval, if there are any. The inner steps check them like any other
+ * arguments.
+ */
 export function takeEditedArguments({ approvals }: ApprovalStepParts): Step<Resolved> {
   return (call, next) =>
     approvals && call.request.approval !== undefined
@@ -55,8 +58,8 @@ export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
 }
 
 /**
- * What `awaitApproval` would make of a call that the service runs. Nothing is asked and nothing is used up. Undefined if the call
- * needs no approval and names none. Throws as `awaitApproval` does.
+ * Says what `awaitApproval` would do with a call that the service runs. It asks for no approval and uses none up. Undefined if
+ * the call needs no approval and names none. Throws as `awaitApproval` does.
  */
 export async function foreseeApproval(
   { approvals, fileMarks }: ApprovalStepParts,
@@ -74,7 +77,8 @@ async function ruled(
   next: Next<Authorised>,
 ): Promise<CallOutcome> {
   const { decision, principal, request, entry, invocationId } = call
-  // An earlier step has refused such a call. An approval must not lift a refusal, even if that step has a mistake.
+  // An earlier step has refused a denied call. The check is repeated here, so that no approval lifts a refusal if that step has a
+  // mistake.
   if (decision.effect === 'deny') throw new ToolrackError('PERMISSION_DENIED', decision.reason)
   if (!approvals) throw new Error('a call waits for an approval, and approvals are not kept here')
   const { uid } = principal
@@ -98,7 +102,7 @@ function answeredBy(call: Authorised, approval: Approval | undefined): Authorise
 
 type MarksOf = (files: AskedFiles) => Promise<FoundMarks> | undefined
 
-/** The call with the rules that ask about it. There are none if it has an approval that it does not need. */
+/** The call with the rules that ask about it. `asks` is empty if the call has an approval that it does not need. */
 async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall> {
   const { decision, entry, view, principal } = call
   const { uid, workflowId: workflow = null } = principal
@@ -111,7 +115,7 @@ async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall>
   const mark = tool && stored !== undefined ? found?.tool && `${stored} ${found.tool}` : stored
   const keys = asks.map((rule) => {
     if (!isOfOperator(rule)) return keptRule(rule)
-    // Without a mark, no answer for always counts.
+    // A rule without a stored mark gets a new mark. So no answer for always counts for it.
     const ruleMark = found?.rules[ofOperator.indexOf(rule)] ?? newMark()
     return keptRule({ ...rule, says: `${ruleMark} ${rule.says}` })
   })

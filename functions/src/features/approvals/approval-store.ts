@@ -18,7 +18,7 @@ export type PlannedApprovals<Result> = {
 
 type All = { readonly approvals: readonly Approval[] }
 
-/** A call waits for them, so these times are shorter than for other documents. */
+/** Milliseconds that a caller waits. They are shorter than for other documents, because calls wait for approvals. */
 const WAIT_MS = { read: 2_000, change: 5_000 } as const
 
 /** All approvals of a user are in one document, so that one transaction on it decides between two calls. */
@@ -26,7 +26,7 @@ const APPROVALS: Collection<All> = {
   name: 'approvals',
   owner: 'user',
   fields: object<All>({ approvals: listOf(isJsonObject as Test<Approval>) }),
-  // Later than the approvals themselves, so that the next question still sees them, and erases their arguments too.
+  // The document expires later than its approvals. So the next change still reads them, and erases their arguments too.
   expires: ({ approvals }) => later(eraseAtMs(approvals)),
   waitMs: WAIT_MS,
 }
@@ -38,7 +38,7 @@ function later(endMs: number | null): number | null {
 
 type End = { readonly eraseAtMs: number }
 
-/** The arguments of approvals, which are larger. */
+/** The arguments of approvals. They have their own documents, because they are larger. */
 const ARGUMENTS: Collection<End> = {
   name: 'approvalArguments',
   owner: 'user',
@@ -48,7 +48,7 @@ const ARGUMENTS: Collection<End> = {
   waitMs: WAIT_MS,
 }
 
-/** Keeps the approvals of each user, the oldest first, of which there are at most APPROVALS_MAX. It knows nothing of their meaning. */
+/** Keeps the approvals of each user, the oldest first, at most APPROVALS_MAX. `Approvals` has the rules about them. */
 export class ApprovalStore {
   readonly #documents: Documents
 
@@ -61,7 +61,7 @@ export class ApprovalStore {
     return kept?.fields.approvals ?? []
   }
 
-  /** The text of an approval's arguments as it was put. Undefined from ARGUMENTS_KEPT_MS after it was put. */
+  /** The text of an approval's arguments as it was put. Undefined when ARGUMENTS_KEPT_MS have passed since then. */
   arguments = async (uid: string, id: string): Promise<string | undefined> => {
     const [kept] = await this.#documents.read(uid, [argumentsOf(id)])
     return kept?.body

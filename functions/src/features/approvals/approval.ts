@@ -2,7 +2,7 @@ import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AskingRule } from '../../calls/call.ts'
 
-/** The time in which an approval can be decided, and then the time in which the approved call can be made. */
+/** How long an approval can be decided, and after an approval, how long the call can be made. In milliseconds. */
 export const APPROVAL_MS = 15 * 60 * 1_000
 
 /** The time for which an approval that has ended is still shown. */
@@ -14,10 +14,10 @@ export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
  */
 export const ARGUMENTS_KEPT_MS = 2 * APPROVAL_MS + APPROVAL_KEPT_MS
 
-/** The time for which an answer for a session is kept, if the session does not end earlier. Then the rule asks again. */
+/** How long an answer for a session is kept, if the session does not end earlier. After this time, the rule asks again. */
 export const SESSION_ANSWER_MS = 30 * 24 * 60 * 60 * 1_000
 
-/** The most approvals of one user that are kept. Those that have ended are erased first, the oldest of them before the others. */
+/** The most approvals of one user. If there are more, the oldest of those that have ended are erased. */
 export const APPROVALS_MAX = 200
 
 /** The most bytes of the arguments in one user's approvals. A call may have 256 KB of them. */
@@ -38,9 +38,9 @@ export const APPROVAL_STATES = [
  * - `approved`: the call may be made once, and was not made yet.
  * - `denied`: the call may not be made.
  * - `used`: the approved call was made.
- * - `always`: the rule that asked is answered for the tool, until the tool or the rule is changed, for good.
+ * - `always`: the rule that asked is answered for the tool. The answer ends for good when the tool or the rule is changed.
  * - `session`: like `always`, but only for calls through the session of the call.
- * - `expired`: the time to decide or to make the call is over. It is not stored.
+ * - `expired`: the time to decide or to make the call is over. This state is computed, and not stored.
  */
 export type ApprovalState = (typeof APPROVAL_STATES)[number]
 
@@ -54,8 +54,8 @@ export type Approval = {
   readonly tool: string
   readonly digest: Digest
   /**
-   * A text for the definition that was called, which never comes back after somebody has changed or deleted a definition of the name.
-   * Missing if a layer could not be read: then the approval answers only its own call.
+   * A text for the definition that was called. After somebody has changed or deleted a definition of that name, the text is
+   * another one for good. Missing if a layer could not be read: then the approval answers only its own call.
    */
   readonly mark?: string | undefined
   /** The sha256 of the arguments' canonical JSON. */
@@ -76,7 +76,7 @@ export type Approval = {
   readonly isEdited: boolean
 }
 
-/** The arguments of an approval: as the call was made, and as they were replaced. */
+/** The arguments of an approval: `sent` by the call, and `edited` by the user who approved. */
 export type ApprovalArguments = {
   readonly sent: JsonObject
   readonly edited?: JsonObject | undefined
@@ -84,7 +84,7 @@ export type ApprovalArguments = {
   readonly isRedacted?: boolean
 }
 
-/** What an approval is bound to. */
+/** The facts of a call to which an approval is bound. */
 export type BoundCall = Pick<Approval, 'tool' | 'digest' | 'argumentsHash' | 'session'>
 
 export type ApprovedSession = { readonly id: string; readonly key: string }
@@ -99,8 +99,8 @@ export function stateAt(approval: Approval, nowMs: number): ApprovalState {
 }
 
 /**
- * True outside the time of an approval. The end is not enough: if the clock that set it was ahead, the approval would be valid for
- * longer. So a time that begins in the future is over as well.
+ * True if the time to decide or to make the call is over. If the clock that set `expiresAt` was ahead, the approval would be
+ * valid for too long. So the time is also over if it would begin only in the future.
  */
 function isOver({ expiresAt }: Approval, nowMs: number): boolean {
   const endMs = Date.parse(expiresAt)
@@ -133,7 +133,7 @@ export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'se
   return approval.session?.key === session?.key
 }
 
-/** The bytes of the arguments of an approval that the store still has. */
+/** The bytes of the approval's arguments that the store still has. */
 export function keptBytes({ bytes, createdAt, decidedAt, isEdited }: Approval, nowMs: number): number {
   const writtenAt = Date.parse((isEdited && decidedAt) || createdAt)
   return nowMs >= writtenAt + ARGUMENTS_KEPT_MS ? 0 : bytes

@@ -21,35 +21,35 @@ export type ApprovalParts = {
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly announce?: Announce | undefined
-  /** Seals the arguments. Without it, they are kept without what is recognised as a secret. */
+  /** Seals the arguments. Without it, the arguments are kept without the texts that are recognized as secrets. */
   readonly sealing?: Sealing | undefined
 }
 
 /** A call that a rule asks about. */
 export type AskingCall = AskedCall & {
   readonly arguments: JsonObject
-  /** What the definition of the tool marks as sensitive. */
+  /** The parts of the arguments that the definition of the tool marks as sensitive. */
   readonly marks?: Sensitivity
 }
 
 export type Decision = {
   /** `session`: as `always`, for calls through the session of the call. */
   readonly decision: 'once' | 'always' | 'session' | 'deny'
-  /** They replace the arguments of the call. Only for `once`. */
+  /** Arguments that replace those of the call. Only for `once`. */
   readonly arguments?: JsonObject | undefined
 }
 
 /** An approval as a user reads it. */
 export type ShownApproval = Omit<Approval, 'state'> & { readonly state: ApprovalState }
 
-/** What a call would find at its approval. `status` is that of the approval at present. */
+/** What would happen to a call that may need an approval. `status` is the present state of the approval. */
 export type ForeseenApproval = {
   /** True if the call would wait for a user. */
   readonly isWaiting: boolean
   readonly approval?: { readonly id: string; readonly status: ApprovalState }
 }
 
-/** The approvals of all users: who asks, who decides, and which call may run. */
+/** The approvals of all users: how they are asked for, decided and used. */
 export class Approvals {
   readonly #parts: ApprovalParts
 
@@ -57,7 +57,10 @@ export class Approvals {
     this.#parts = parts
   }
 
-  /** The approval that answers the call, for always or for its session. Otherwise the pending one of an equal call, or a new one. */
+  /**
+   * Returns the approval that answers the call for always or for its session. Otherwise returns the pending approval of an equal
+   * call, or a new one.
+   */
   async ask(call: AskingCall): Promise<Approval | undefined> {
     const { store, now, announce, sealing } = this.#parts
     const nowMs = now()
@@ -82,9 +85,10 @@ export class Approvals {
   }
 
   /**
-   * Takes an approval for a call that is about to run: of several calls with one approval, exactly one gets it. Returns the
-   * approval; if it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about it is
-   * answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED, or the error of the store.
+   * Takes an approval for a call that is about to run. Of several calls with one approval, exactly one gets it. Returns the
+   * approval. If it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about the
+   * call is answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED, or the error of the
+   * store.
    */
   async take(id: string, call: AskedCall, invocationId: string): Promise<Approval> {
     try {
@@ -104,8 +108,8 @@ export class Approvals {
   }
 
   /**
-   * What `ask` would find for a call, or `take` for the approval that it names. Nothing is asked, and no approval is used up.
-   * Throws as `take` does.
+   * Says what `ask` would return for a call, or `take` for the approval that the call names. Nothing is asked, and no approval is
+   * used up. Throws as `take` does.
    */
   async foresee(call: AskedCall, id: string | undefined): Promise<ForeseenApproval> {
     const { store, now } = this.#parts
@@ -113,7 +117,7 @@ export class Approvals {
     const known = await store.read(call.uid)
     if (id !== undefined) {
       const { state } = plannedTake(known, id, call, '', nowMs).result
-      // An approval that would be used up is approved at present.
+      // `plannedTake` returns `used` for an approval that is `approved` at present.
       return {
         isWaiting: state === 'pending',
         approval: { id, status: state === 'used' ? 'approved' : state },
@@ -136,8 +140,8 @@ export class Approvals {
   }
 
   /**
-   * The arguments with which the user who approved has replaced those of the call. Undefined if there are none. Throws
-   * APPROVAL_CONFLICT if they cannot be read: the call must not run with those that it was sent with.
+   * The edited arguments of an approval. Undefined if the user has not edited them, or if the approval is for another call.
+   * Throws APPROVAL_CONFLICT if they cannot be read: the call must not run with the arguments that were sent.
    */
   async editedArguments(uid: string, id: string, call: BoundCall): Promise<JsonObject | undefined> {
     const { store } = this.#parts
@@ -166,7 +170,7 @@ export class Approvals {
     return { ...found, arguments: args }
   }
 
-  /** As `find`, and without the arguments if there are none to read: such an approval can still be denied and cancelled. */
+  /** As `find`, but without the arguments if they cannot be read. Without them, the approval can still be denied and canceled. */
   async findReadable(
     uid: string,
     id: string,
@@ -187,7 +191,10 @@ export class Approvals {
     return found
   }
 
-  /** Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED, or SERVICE_BUSY without room. */
+  /**
+   * Decides a pending approval. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT or APPROVAL_EXPIRED. Throws SERVICE_BUSY if there is
+   * no room for edited arguments.
+   */
   async decide(uid: string, id: string, { decision, arguments: edited }: Decision): Promise<ShownApproval> {
     const nowMs = this.#parts.now()
     const { sealing } = this.#parts
@@ -215,7 +222,9 @@ export class Approvals {
     })
   }
 
-  /** Forgets what was answered for a session, and what waits in it, when the session has ended. */
+  /**
+   * To be called when a session has ended. Forgets the answers for the session, and approvals of its calls that were not used.
+   */
   async forgetSession(uid: string, key: string): Promise<void> {
     const { store, now } = this.#parts
     const isOf = (one: Approval): boolean => one.session?.key === key && OF_LIVING.has(one.state)
@@ -226,7 +235,10 @@ export class Approvals {
     })
   }
 
-  /** Undefined if there are none. Throws APPROVAL_CONFLICT if they were sealed with another key, or were changed in the store. */
+  /**
+   * The arguments of an approval. Undefined if the store has none. Throws APPROVAL_CONFLICT if they were sealed with another key,
+   * or were changed in the store.
+   */
   async #arguments(uid: string, id: string): Promise<ApprovalArguments | undefined> {
     const { store, sealing } = this.#parts
     const text = await store.arguments(uid, id)
@@ -236,7 +248,7 @@ export class Approvals {
     return args
   }
 
-  /** Cancels an approval that no call has used, or forgets an `always`. Throws as `decide` does. */
+  /** Cancels an approval that no call has used, or forgets an answer for always or for a session. Throws as `decide` does. */
   async remove(uid: string, id: string): Promise<void> {
     const nowMs = this.#parts.now()
     await this.#parts.store.change(uid, nowMs, (known) => {
@@ -250,7 +262,10 @@ export class Approvals {
 
 const STATE_AFTER = { once: 'approved', always: 'always', session: 'session', deny: 'denied' } as const
 
-/** What only calls through the session can use. The others stay readable until their time is over. */
+/**
+ * The states in which only calls through the session can use the approval. Approvals in other states stay readable until they are
+ * erased.
+ */
 const OF_LIVING = new Set<ApprovalState>(['pending', 'approved', 'session'])
 
 const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
@@ -288,7 +303,10 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
   }
 }
 
-/** True for an older answer about the tool of a question, if the definition was changed between them. It can never be used again. */
+/**
+ * True for an older answer about the same tool, if the definition was changed between the two. The answer can never be used
+ * again.
+ */
 function isEndedBy(one: Approval, { tool, mark, createdAt }: Approval): boolean {
   const isAnswer = one.state === 'always' || one.state === 'session'
   return isAnswer && one.tool === tool && one.mark !== mark && (one.decidedAt ?? '') < createdAt

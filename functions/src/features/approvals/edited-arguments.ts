@@ -5,8 +5,9 @@ import type { Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
 
 /**
- * The edited arguments as they run. The user who edits sees `[redacted]` in place of a secret and sends it back. There the original
- * value is put back. Throws ARGUMENTS_REDACTED where this is not possible, and if a secret would have to be kept without a key.
+ * The edited arguments with which the call will run. The user who edits sees `[redacted]` in place of a secret, and sends this
+ * text back. It is replaced by the original value. Throws ARGUMENTS_REDACTED if the original value is not known, or if a secret
+ * would have to be kept without a key.
  */
 export function argumentsToRun(
   edited: JsonObject,
@@ -25,7 +26,7 @@ export function argumentsToRun(
 const NOT_KEPT =
   'The edited arguments hold a secret, and this service has no key to seal what it keeps, so nothing was decided. Approve the arguments as they are, deny the call, or ask the operator to set TOOLRACK_SEALING_KEY.'
 
-/** `shown` and `original` are what stands at the same place of the arguments as they were shown and sent. */
+/** `shown` is the value at the same place of the arguments that the user saw. `original` is the value that was sent there. */
 function restoredValue(
   edited: JsonValue,
   shown: JsonValue | undefined,

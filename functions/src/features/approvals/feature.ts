@@ -37,7 +37,7 @@ type Needs = {
   readonly signals: { readonly filesRead: Signal<LayerRead> }
 }
 
-/** What waits for a user's approval, and the marks of what comes from files and was asked about. */
+/** The approvals of users, and the marks of tools and rules from files for which an approval was asked. */
 export const approvals = {
   name: 'approvals',
   create(parts: Needs) {

@@ -5,7 +5,7 @@ import { sha256 } from '../rules/kept-rules.ts'
 import { newMark, ruleText } from '../rules/rule-marks.ts'
 import { MARKS, type RuleStore } from '../rules/rule-store.ts'
 
-/** The most tools that have a mark. The oldest marks make room, and what was answered for these tools has ended. */
+/** The most tools that have a mark. If there are more, the oldest marks are dropped, and the answers for their tools end. */
 export const MARKED_TOOLS_MAX = 1_000
 
 type Parts = {
@@ -17,34 +17,35 @@ type Parts = {
   readonly log: Log
 }
 
-/** What comes from files and was asked about: a tool of the file layer, and rules of the operator as they are written. */
+/** A tool of the file layer, and rules of the operator as they are written, for which an approval is asked. */
 export type AskedFiles = {
   readonly tool?: { readonly name: string; readonly digest: Digest } | undefined
   readonly rules: readonly string[]
 }
 
-/** The marks of these, in the same order. Undefined where there is none. */
+/** The marks of the tool and of the rules, in the same order. Undefined where there is no mark. */
 export type FoundMarks = {
   readonly tool: string | undefined
   readonly rules: readonly (string | undefined)[]
 }
 
-/** As they are stored: tools by name with the beginning of their digest, and rules by a hash of their text. */
+/** The marks as they are stored: of tools by name with the beginning of their digest, and of rules by a hash of their text. */
 type Marks = {
   readonly tools: ReadonlyMap<string, readonly [digest: string, mark: string]>
   readonly rules: ReadonlyMap<string, string>
 }
 
 /**
- * Marks for what no store numbers: definitions of the file layer, and the operator's rules. A mark is made when somebody is first
- * asked about the definition or the rule. It is dropped for good when a server sees that the file has changed there. So an `always`
- * that has the mark does not come back with an older file. Without such questions, nothing is stored.
+ * Marks for definitions of the file layer and for the operator's rules, because no store gives them a version. A mark is made
+ * when an approval is first asked for the definition or the rule. The mark is dropped for good when a server sees that the file
+ * has another definition or rule there. So an `always` with the mark stays without effect, even if the older file comes back. As
+ * long as no approval is asked for, nothing is stored.
  */
 export class FileMarks {
   readonly #parts: Parts
   readonly #operators: ReadonlySet<string>
   #digests: ReadonlyMap<string, Digest> | undefined
-  /** What was compared last with the stored marks. */
+  /** The state of the files that was last compared with the stored marks. */
   #compared: { readonly digests: unknown; readonly isComplete: boolean } | undefined
   #comparing: Promise<void> | undefined
   #isLost = false
@@ -56,13 +57,19 @@ export class FileMarks {
     this.#operators = new Set(asking.map(keyOfRule))
   }
 
-  /** To be called with each read of the file layer. Compares it with the stored marks in the background if it has changed. */
+  /**
+   * To be called with each read of the file layer. If the layer has changed, it is compared with the stored marks in the
+   * background.
+   */
   sees({ whole, definitions }: Pick<LayerRead, 'whole' | 'definitions'>): void {
     if (whole) this.#digests = new Map(definitions.map(({ name, digest }) => [name, digest]))
     void this.compare()
   }
 
-  /** Drops the marks of what the files no longer say. Never rejects: what fails is tried again with the next read of the layer. */
+  /**
+   * Drops the marks of definitions and rules that the files no longer have. Never rejects: after a failure, the next read of the
+   * layer compares again.
+   */
   compare(): Promise<void> {
     return (this.#comparing ??= this.#compare().finally(() => (this.#comparing = undefined)))
   }
@@ -72,7 +79,7 @@ export class FileMarks {
     return marksIn(readMarks(await this.#parts.store.read(MARKS)), this.#present(asked))
   }
 
-  /** The marks, which are made and stored if there are none yet. A tool whose file has changed meanwhile gets none. */
+  /** Finds the marks. Missing marks are made and stored. A tool whose file has changed since gets no mark. */
   async make(asked: AskedFiles): Promise<FoundMarks> {
     const wanted = this.#present(asked)
     const { store } = this.#parts
@@ -106,7 +113,7 @@ export class FileMarks {
     }
   }
 
-  /** The stored text without the marks of what has changed. */
+  /** The stored text without the marks of changed definitions and rules. */
   #kept(text: string): string {
     const { tools, rules } = readMarks(text)
     const digests = this.#digests
@@ -121,7 +128,7 @@ export class FileMarks {
     })
   }
 
-  /** The tool and the rules that are asked about, without a tool that has changed in the newest read of the layer. */
+  /** The asked tool and rules. The tool is left out if it has changed in the newest read of the layer. */
   #present({ tool, rules }: AskedFiles): AskedFiles {
     const isPresent = !this.#digests || (tool && this.#digests.get(tool.name) === tool.digest)
     return { tool: isPresent ? tool : undefined, rules }
@@ -138,7 +145,7 @@ function isWhole(found: FoundMarks, { tool }: AskedFiles): boolean {
   return (tool === undefined || found.tool !== undefined) && !found.rules.includes(undefined)
 }
 
-/** The marks with `mark` for whatever has none. */
+/** The marks, with `mark` for each asked tool and rule that has none. */
 function withMarks(known: Marks, asked: AskedFiles, mark: string): Marks {
   const found = marksIn(known, asked)
   const tools = new Map(known.tools)
@@ -169,7 +176,7 @@ function marksText({ tools, rules }: Marks): string {
   return JSON.stringify({ tools: Object.fromEntries(tools), rules: Object.fromEntries(rules) })
 }
 
-/** Reads a text of `marksText`. Any other text has no marks, so that all answers have ended. */
+/** Reads a text of `marksText`. Any other text counts as no marks, which ends all answers. */
 function readMarks(text: string | undefined): Marks {
   const read = text === undefined ? undefined : parsedJson(text)
   const { tools = {}, rules = {} } = (isJsonObject(read) ? read : {}) as Partial<StoredMarks>

@@ -4,7 +4,7 @@ import type { Sensitivity } from '../../redaction/sensitive.ts'
 import type { SealedPlace, Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
 
-/** The arguments of a call as they are kept. Without a key they are kept without what is recognised as a secret. */
+/** The arguments of a call as they are kept. Without a key, they are kept without the texts that are recognized as secrets. */
 export function argumentsToKeep(
   sent: JsonObject,
   marks: Sensitivity,
@@ -26,8 +26,8 @@ export function keptText(
 }
 
 /**
- * The arguments in a kept text. Undefined for a text that was not sealed with the present key for this approval. With a key, a text
- * that is not sealed is refused too: whoever can write into the store could have put it there.
+ * The arguments in a kept text. Undefined for a text that was not sealed with the present key for this approval. If there is a
+ * key, a text that is not sealed is refused too, because somebody else may have written it into the store.
  */
 export function argumentsIn(
   text: string,

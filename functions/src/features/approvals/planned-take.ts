@@ -4,9 +4,9 @@ import { isOfDefinition, unanswered, whyOther, type AskedCall } from './answers.
 import type { PlannedApprovals } from './approval-store.ts'
 
 /**
- * The change with which a call takes an approval. The approval becomes `used`. It stays as it is if it is `pending`. An `always` or
- * `session` stays too, if every rule that asks about the call is answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT,
- * APPROVAL_EXPIRED or APPROVAL_DENIED.
+ * The change with which a call takes an approval. An approval that is `approved` becomes `used`. A `pending` approval stays as it
+ * is. An `always` or `session` stays too, if every rule that asks about the call is answered. Throws APPROVAL_NOT_FOUND,
+ * APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED.
  */
 export function plannedTake(
   known: readonly Approval[],

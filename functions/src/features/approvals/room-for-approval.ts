@@ -3,8 +3,8 @@ import { APPROVALS_BYTES_MAX, APPROVALS_MAX, isErased, keptBytes, stateAt } from
 import type { Approval } from './approval.ts'
 
 /**
- * The approvals that are kept beside a new one, and the ids of the others. The oldest of those that have ended make room. Throws
- * SERVICE_BUSY if this is not enough.
+ * Makes room for a new approval. `kept` are the approvals that stay, and `dropped` the ids of the others. The oldest approvals
+ * that have ended are dropped first. Throws SERVICE_BUSY if there is still no room.
  */
 export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: Approval, nowMs: number) {
   const dropped = new Set(known.filter((one) => isErased(one, nowMs)).map(({ id }) => id))
@@ -22,7 +22,7 @@ export function withRoomFor(known: readonly Approval[], { bytes, isEdited }: App
   return { kept: known.filter(({ id }) => !dropped.has(id)), dropped: [...dropped] }
 }
 
-/** Of these approvals, those that are kept so that one of them can have edited arguments. Throws as `withRoomFor`. */
+/** Makes room for the edited arguments of one of these approvals. Throws as `withRoomFor` does. */
 export function withRoomForEdited(known: readonly Approval[], edited: Approval, nowMs: number) {
   const others = known.filter((one) => one !== edited)
   const { dropped } = withRoomFor(others, edited, nowMs)

@@ -2,7 +2,7 @@ import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action
 
 const NO_JOB = 'Only a user may read the audit trail, not a job.'
 
-/** Records of the user `uid`, or of all users whom the principal may see. */
+/** Reads the records of the user `uid`. Without `uid`, reads the records of all users whom the principal may see. */
 export function readAudit(uid: string | undefined): Action {
   return {
     verb: 'read-audit',
@@ -17,7 +17,7 @@ export function readAudit(uid: string | undefined): Action {
 
 const ADMINS_ONLY = 'Only an admin may verify or erase the audit trail.'
 
-/** Checking the records of everybody. */
+/** Verifies the records of all users. */
 export const VERIFY_AUDIT: Action = {
   verb: 'verify-audit',
   decide({ grant, kind, isAdmin }) {
@@ -27,7 +27,7 @@ export const VERIFY_AUDIT: Action = {
   },
 }
 
-/** Erasing the records of one user. */
+/** Erases the records of one user. */
 export const ERASE_AUDIT: Action = {
   verb: 'erase-audit',
   decide({ grant, kind, isAdmin, mayApprove }) {

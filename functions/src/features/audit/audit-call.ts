@@ -27,8 +27,8 @@ export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call>
 }
 
 /**
- * Runs a call, and notes before that it is about to run, so that the next start can record it if the service is killed. A tool that
- * the service runs itself has mostly ended in the same turn of the event loop. Only if it has not, it is noted.
+ * Runs a call, and first notes that it is about to run. If the service is killed, its next start records the noted call. A
+ * built-in tool mostly ends in the same turn of the event loop. Only if it does not is its call noted.
  */
 export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
   return (call, next) => {
@@ -44,7 +44,10 @@ function startOf(call: Resolved & Added): AuditEvent {
   return { ...knownOf(call), phase: 'start', outcome: 'started' }
 }
 
-/** The call with what its record will have. Nothing is added to it before it runs, so this is computed once for both records. */
+/**
+ * The call with the facts of its record. No step adds a fact before the call runs, so the facts are computed once for both
+ * records.
+ */
 function withFacts<Call extends Resolved>(call: Call): Call & Added {
   let facts: Facts | undefined
   return { ...call, recorded: () => (facts ??= factsOf(call)) }
@@ -77,8 +80,8 @@ type Facts = Omit<AuditEvent, 'outcome'>
 type Added = { readonly isDryRun?: boolean; readonly recorded?: () => Facts }
 
 /**
- * What is known of a call. The error and the result are not recorded. The arguments of a call whose tool was not found are not recorded
- * either: which of them are sensitive is not known without its schema.
+ * The facts of a call for its record. The error and the result are not recorded. If the tool was not found, the arguments are not
+ * recorded either: without a schema, it is not known which of them are sensitive.
  */
 function factsOf(call: Known & Added): Facts {
   const { principal, entry, request, view, decision, session, isDryRun } = call

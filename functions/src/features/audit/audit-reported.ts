@@ -39,7 +39,7 @@ export async function auditReported(
   await Promise.all(events.map((event) => (trail.isRequired ? trail.require(event) : trail.record(event))))
 }
 
-/** The record of a report that was refused as a whole, such as one that cannot be read. */
+/** The record of a report that was refused as a whole, for example because it cannot be read. */
 export function refusedReport(
   principal: Principal,
   traceparent: string | undefined,
@@ -75,10 +75,7 @@ function eventOf(
   }
 }
 
-/**
- * The code that the caller has reported, if there is one. A code that the service does not know means only that the tool has
- * failed.
- */
+/** The code that the caller has reported, if the service knows it. Any other code means only that the tool has failed. */
 function knownCode(code: ErrorCode | undefined): ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? code : 'TOOL_RAISED'
 }

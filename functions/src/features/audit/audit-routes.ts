@@ -12,20 +12,23 @@ import { invalidParameter, Query } from '../../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
 
-/** Without a trail, the operator has switched it off. */
+/** `audit` is undefined if the operator has switched the trail off. */
 type Parts = { readonly audit?: AuditTrail | undefined }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The most records of one page, so that an answer stays small. */
 const PAGE_RECORDS_MAX = 1_000
 const PAGE_RECORDS = 100
-/** The UTF-16 code units of an export that are written at once. */
+/** How many UTF-16 code units of an export are written at once. */
 const PIECE_LENGTH = 64 * 1024
 
 const PARAMETERS = ['tool', 'outcome', 'uid', 'since', 'until', 'limit', 'cursor']
 const FILTERS = ['tool', 'outcome', 'uid', 'limit', 'cursor'] as const
 
-/** The audit trail, for users: a user reads their own records, an admin reads, verifies and, with a token that may approve, erases all. */
+/**
+ * The routes of the audit trail, for users. A user reads their own records. An admin reads and verifies all records, and can
+ * erase records with a token that may approve.
+ */
 export function auditRoutes({ audit }: Parts): readonly Route[] {
   return [
     // A page of records, the newest first. As JSON lines and without a filter, an admin gets whole days that can be verified.
@@ -48,7 +51,7 @@ export function auditRoutes({ audit }: Parts): readonly Route[] {
         sendJson(res, 200, { ok: report.fault === null, day: day ?? null, ...report }, NOT_STORED)
       },
     }),
-    // Erases what the records of a user say. Their hashes stay, so the rest can still be verified.
+    // Erases the content of a user's records. Their hashes stay, so the other records can still be verified.
     route({
       method: 'DELETE',
       path: '/audit',
@@ -107,7 +110,10 @@ function timeIn(query: Query, name: string): string | undefined {
   return new Date(ms).toISOString()
 }
 
-/** JavaScript reads a day that its month does not have, such as 2026-02-31, as one of the next month. */
+/**
+ * True for a day of the calendar. JavaScript reads a day that its month does not have, such as 2026-02-31, as a day of the next
+ * month.
+ */
 function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
   return !Number.isNaN(ms) && dayOf(ms) === text
@@ -127,7 +133,7 @@ async function sendRecords(audit: AuditTrail, request: AskedRecords): Promise<vo
   const { query, takesLines, isFiltered } = asked
   const { isAdmin, uid } = principal
   if (takesLines && isAdmin && !isFiltered) {
-    // Chains are whole only in whole days.
+    // Only whole days are exported, because only whole chains can be verified.
     return sendLines(res, audit.lines(query.since?.slice(0, 10), query.until?.slice(0, 10)))
   }
   await audit.written()

@@ -1,6 +1,6 @@
 import type { ChainHead, ChainName, SealedRecord } from './record.ts'
 
-/** Which records a question is about. `since` (inclusive) and `until` (exclusive) are RFC 3339, UTC, with milliseconds. */
+/** Selects records. `since` (inclusive) and `until` (exclusive) are RFC 3339, UTC, with milliseconds. */
 export type AuditQuery = {
   readonly uid?: string | undefined
   readonly tool?: string | undefined
@@ -8,7 +8,7 @@ export type AuditQuery = {
   readonly since?: string | undefined
   readonly until?: string | undefined
   readonly limit: number
-  /** A place that an earlier page has given. */
+  /** The `before` of an earlier page: this page goes on after it. */
   readonly before?: string | undefined
 }
 
@@ -22,14 +22,14 @@ export type RecordPlaces = ChainName & { readonly seqs: readonly number[] }
 export type AuditStore = {
   /** Names the chains of this store's writer. No two writers that run at the same time have the same name. */
   readonly instance: string
-  /** True if `append` has written when it returns. Then calls wait for their record, because that costs almost nothing. */
+  /** True if `append` writes before it returns. Then calls wait for their record, because this costs almost nothing. */
   readonly isImmediate: boolean
   /** The last record of the newest chain of this instance. */
   readonly head: () => Promise<ChainHead | undefined>
   /** Writes all records in one commit, or none. Rejects if a record with the same place exists. */
   readonly append: (records: readonly SealedRecord[]) => Promise<void>
   readonly page: (query: AuditQuery) => Promise<AuditPage>
-  /** The days that have records, the oldest first: all of them, or those before this one. */
+  /** The days that have records, the oldest first: all days, or only those before `before`. */
   readonly days: (before?: string) => Promise<readonly string[]>
   /** How many records there are of a day, or of all days. */
   readonly count: (day?: string) => Promise<number>
@@ -39,20 +39,22 @@ export type AuditStore = {
   readonly texts: (chain: ChainName, seq: number, limit: number) => Promise<readonly string[]>
   /** The signed manifests, the oldest first. */
   readonly manifests: () => Promise<readonly string[]>
-  /** Keeps the manifest of a day. Keeps the first one if there is one already. */
+  /** Keeps the manifest of a day. If the day already has one, that one stays. */
   readonly keepManifest: (day: string, text: string) => Promise<void>
   /** The places of a user's records, without those of kind erasure and retention. */
   readonly placesOf: (uid: string) => Promise<readonly RecordPlaces[]>
-  /** Removes the content of these records, and keeps their hashes. */
+  /** Removes the content of the records at these places, and keeps their hashes. */
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>
-  /** Removes the records of all days before this one. Manifests stay. If it is interrupted, the next removal continues. */
+  /** Removes the records of all days before `day`. Manifests stay. If the removal is interrupted, the next one continues. */
   readonly removeBefore: (day: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** The records that a page looks at for `tool` and `outcome`. If it finds too few, the next page goes on after them. */
+/**
+ * How many records a page searches for `tool` and `outcome`. If it finds fewer than its limit, the next page goes on after them.
+ */
 export const RECORDS_READ_MAX = 5_000
 
 /** The place of a record among all records, by time. */
@@ -66,20 +68,23 @@ export function isPlace(text: string): boolean {
   return PLACE.test(text)
 }
 
-/** The place of what is left of an erased record. Its time is erased too. */
+/** The place of an erased record. It has only the day, because the time is erased too. */
 export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | 'instance' | 'seq'>): string {
   return placeOf({ at: `${day}T00:00:00.000Z`, instance, seq })
 }
 
-/** What a store keeps beside the text of an erased record. */
+/** The fields that a store keeps beside the text of an erased record. */
 export const ERASED_FIELDS = { kind: 'erased', uid: '', tool: null, outcome: '' } as const
 
-/** The text with a member that the verifier refuses. It is used for a record if a copy beside the text was changed. */
+/**
+ * The text with a member that the verifier refuses. A store returns it for a record if a field beside the record's text was
+ * changed.
+ */
 export function markedText(text: string): string {
   return text.replace('{', '{"a column of this record was changed":true,')
 }
 
-/** A record with what a page looks at. */
+/** A record with the fields by which a page selects it. */
 export type PlacedText = {
   readonly place: string
   readonly tool: string | null

@@ -20,11 +20,13 @@ type Options = {
   readonly store: AuditStore
   readonly mode: Exclude<AuditMode, 'off'>
   readonly log: Pick<Log, 'error' | 'info'>
-  /** Signs the manifests of days. Without it, there are none. */
+  /** Signs the manifests of days. Without a key, there are no manifests. */
   readonly key?: AuditKey | undefined
   /** The whole days for which records are kept. */
   readonly days?: number
-  /** Notes what runs. Only the embedded server has it: what is noted elsewhere is lost with the instance. */
+  /**
+   * Notes which calls and writes run. Only the embedded server has it: on other hosts, the notes would be lost with the instance.
+   */
   readonly running?: RunningCalls | undefined
   /** Gets the lines that the store has taken. It must not throw. */
   readonly copy?: ((lines: readonly string[]) => void) | undefined
@@ -33,19 +35,20 @@ type Options = {
 
 /** The days for which records are kept by default: enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
-/** Events that wait for the store. A further one is lost, or, if it is required, refused. */
+/** The most events that wait for the store. A further event is lost, or refused if it must be recorded. */
 const QUEUE_EVENTS_MAX = 1_000
-/** Records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
+/** The most records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
 /**
- * The time after the end of a day in which other instances may still write records of that day, in milliseconds. It is ten minutes,
- * and the hour by which the clocks of two instances may differ. A record after the signature would look like a change of the trail.
+ * How long after the end of a day other instances may still write records of that day, in milliseconds. It is ten minutes, and
+ * the hour by which the clocks of two instances may differ. The day is signed later, because a record after the signature would
+ * look like a change of the trail.
  */
 const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** Records that are read from the store at once, so that a verification needs little memory. */
+/** How many records are read from the store at once, so that a verification needs little memory. */
 const TEXTS_AT_ONCE = 300
-/** The numbers that one record of an erasure names. A document of Firestore has at most 1 MiB. */
+/** The most records that one record of an erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
 
 type Waiting = {
@@ -62,15 +65,15 @@ export class AuditTrail {
   #head: ChainHead | null | undefined
   /** The last record that was ever known to be written. It stays if the store fails. */
   #lastKnown: ChainHead | null | undefined
-  /** The last day with a manifest. No record is added to such a day. */
+  /** The last day with a manifest. No record is added to a day with a manifest. */
   #sealedDay = ''
   #writing: Promise<void> | undefined
-  /** One after the other. Never rejects. */
+  /** The running maintenance. Each maintenance begins when the one before it has ended. Never rejects. */
   #maintaining = Promise.resolve()
-  /** What is done beside the calls after a start. Never rejects. */
+  /** The work after a start, which runs beside the calls. Never rejects. */
   #beside = Promise.resolve()
   readonly #closing = new AbortController()
-  /** What began in this turn of the event loop, by id. */
+  /** The events of calls that began in this turn of the event loop, by id. */
   readonly #soon = new Map<string, () => AuditEvent>()
   #fault: DayFault | null = null
   #lost = 0
@@ -85,13 +88,16 @@ export class AuditTrail {
     return this.#options.mode === 'required'
   }
 
-  /** For the operator: whether ended days are signed, and the records that could not be kept since the start of this instance. */
+  /**
+   * For the operator: the mode, whether ended days are signed, how many records were lost since the start, and how many events
+   * wait.
+   */
   get state() {
     const { mode, key } = this.#options
     return { mode, signed: key !== undefined, lost: this.#lost, waiting: this.#waiting.length }
   }
 
-  /** For admins: the first thing that was wrong in the last verification of a day. Null if none was. */
+  /** For admins: the first fault that the last verification of a day found. Null if it found none. */
   get fault(): DayFault | null {
     return this.#fault
   }
@@ -105,14 +111,17 @@ export class AuditTrail {
     if (this.isRequired || this.#options.store.isImmediate) await written
   }
 
-  /** Records an event before what it announces is done. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record. */
+  /**
+   * Records an event before the announced change is made. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record.
+   */
   async require(event: () => AuditEvent): Promise<void> {
     if (!(await this.#add(event))) throw new ToolrackError('AUDIT_UNAVAILABLE')
   }
 
   /**
-   * Takes what is about to run. If the trail is required, a record is written. Then the result is a promise, which rejects with
-   * AUDIT_UNAVAILABLE if the store has not taken the record. Otherwise it is only noted for the next start, where notes are kept.
+   * Announces a call or a write that is about to run. If the trail is required, a record is written. Then the result is a
+   * promise, which rejects with AUDIT_UNAVAILABLE if the store has not taken the record. On hosts that keep notes, the event is
+   * also noted for the next start.
    */
   begin(event: () => AuditEvent): Promise<void> | undefined {
     if (!this.isRequired) return this.#note(event)
@@ -121,7 +130,7 @@ export class AuditTrail {
     return this.require(once).then(() => this.#note(once))
   }
 
-  /** Records the calls and writes that a killed process has left. Never rejects. */
+  /** Records the calls and writes that a killed process has not ended. Never rejects. */
   recordLost(): Promise<void> {
     const { log } = this.#options
     this.#beside = asPart('the audit trail', () => this.#recordLost()).catch((error: unknown) => {
@@ -135,7 +144,7 @@ export class AuditTrail {
 
   async #recordLost(): Promise<void> {
     const { store, running } = this.#options
-    // The notes to come say after which record they are.
+    // Each later note names the last record before it.
     this.#lastKnown ??= (await store.head()) ?? null
     const left = running?.left ?? []
     if (left.length === 0) return
@@ -147,7 +156,7 @@ export class AuditTrail {
     }
   }
 
-  /** Notes what is about to run, for the next start, unless it has ended before the next turn of the event loop. */
+  /** Notes a call that is about to run, for the next start, unless the call has ended before the next turn of the event loop. */
   noteSoon(id: string, event: () => AuditEvent): void {
     if (!this.#options.running) return
     if (this.#soon.size === 0) setImmediate(() => this.#noteAll())
@@ -175,7 +184,10 @@ export class AuditTrail {
     while (this.#writing) await this.#writing
   }
 
-  /** Removes the content of a user's records. The records of the erasures say first which ones; so a stop in between breaks nothing. */
+  /**
+   * Removes the content of a user's records. Before that, records of kind erasure name them, so an interrupted erasure breaks
+   * nothing.
+   */
   async erase(by: AuditEvent['principal'], uid: string): Promise<{ readonly erased: number }> {
     await this.written()
     const { store } = this.#options
@@ -193,7 +205,7 @@ export class AuditTrail {
     return { erased }
   }
 
-  /** Verifies the newest records, up to a bound, while requests get turns. Never rejects. `fault` has the first fault. */
+  /** Verifies the newest records, up to a bound, in turns with requests. Never rejects. `fault` has the first fault. */
   checkNewest(): Promise<void> {
     const { store, key, log } = this.#options
     const { signal } = this.#closing
@@ -208,7 +220,7 @@ export class AuditTrail {
     return this.#beside
   }
 
-  /** Verifies the records of one day, or all records and manifests, in turns. */
+  /** Verifies the records of one day, or all records and manifests, in turns with requests. */
   async verify(day?: string, turns: Turns = new Turns()): Promise<TrailReport> {
     const report = await this.#verify(day, turns)
     const { fault } = report
@@ -257,7 +269,7 @@ export class AuditTrail {
       for (const { instance, seq: last } of await store.chains(day))
         for (let seq = 0; seq < last; seq += TEXTS_AT_ONCE) {
           const texts = await store.texts({ instance, day }, seq, TEXTS_AT_ONCE)
-          // The head may have been changed and name far more records than there are. A verification compares both.
+          // A changed head can name far more records than there are. A verification finds this.
           if (texts.length === 0) break
           yield* texts
         }
@@ -309,13 +321,14 @@ export class AuditTrail {
       const batch = this.#waiting.splice(0, COMMIT_RECORDS_MAX)
       const isWritten = await this.#append(batch)
       for (const { event, resolve } of batch) {
-        // Also if the record is lost: the next record says so, and the service has seen the end.
+        // The end is noted even if the record is lost, because the service has seen the end. The next record says that a record
+        // was lost.
         if (event.phase !== 'start' && event.invocationId) this.#noteEnd(event.invocationId)
         resolve(isWritten)
       }
     }
-    // This must be in the same turn as the last look at the queue. Otherwise nothing would write an event that was added in
-    // between.
+    // `#writing` must be reset in the same turn of the event loop as the last check of the queue. Otherwise nothing would write
+    // an event that was added in between.
     this.#writing = undefined
   }
 
@@ -329,7 +342,7 @@ export class AuditTrail {
       await store.append(records)
       const last = records.at(-1)
       if (last) this.#lastKnown = this.#head = last
-      // Events can be lost during the commit. The next record says so.
+      // Events can be lost during the commit, so the count is lowered and not reset. The next record says how many were lost.
       this.#lostSinceRecord -= told
       if (this.#isFailing) log.info('audit records can be kept again')
       this.#isFailing = false
@@ -337,7 +350,7 @@ export class AuditTrail {
       if (before?.day !== last?.day) this.#startMaintenance()
       return true
     } catch (error) {
-      // The commit may have been done all the same, so the next record asks the store for the last one.
+      // The commit may have been done although `append` has rejected. So the next record asks the store for the last one.
       this.#head = undefined
       this.#lose(batch.length, error)
       return false

@@ -8,8 +8,8 @@ import type { Noted, RecordedRequest } from '../../http/route.ts'
 import { requestError } from '../../http/send-error.ts'
 
 /**
- * Runs the handler of a request that is recorded, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required it is recorded before
- * too, and is not done if it cannot be recorded.
+ * Runs the handler of a request that is recorded, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required,
+ * a record is also written before. If that fails, the handler does not run.
  */
 export async function audited(
   trail: AuditTrail,

@@ -6,19 +6,19 @@ import { partsOf, type ChainHead } from './record.ts'
 import { removalTexts } from './removal-texts.ts'
 import { headText, TrailVerifier, type TrailFault } from './verify-trail.ts'
 
-/** A day whose records do not verify, and the first thing that is wrong. */
+/** A day whose records do not verify, with the first fault. */
 export type DayFault = Pick<TrailFault, 'place' | 'reason'> & { readonly day: string }
 
-/** The day that a fault is about; the empty text if the fault does not say it. */
+/** The day that a fault is about. Empty if the fault does not name a day. */
 export function dayIn({ place }: Pick<TrailFault, 'place'>): string {
   return /\d{4}-\d\d-\d\d/.exec(place)?.[0] ?? ''
 }
 
-/** The newest records that are verified after a start. It takes about a second of processor time, in turns. */
+/** The most records that are verified after a start. This takes about a second of processor time, in turns. */
 const RECORDS_MAX = 100_000
-/** The newest days that are verified after a start, for the same reason. */
+/** The most days that are verified after a start, for the same reason. */
 const DAYS_MAX = 7
-/** Records that are read from the store at once. Requests get a turn between two reads. */
+/** How many records are read from the store at once. Requests get a turn between two reads. */
 const TEXTS_AT_ONCE = 100
 
 type Options = {
@@ -27,7 +27,7 @@ type Options = {
   readonly recordsMax?: number
 }
 
-/** Verifies the newest days of a trail as far as RECORDS_MAX goes, in turns. Null if nothing is wrong. */
+/** Verifies the newest days of a trail, up to RECORDS_MAX records, in turns with requests. Null if nothing is wrong. */
 export async function checkNewest(store: AuditStore, options: Options): Promise<DayFault | null> {
   const manifests = await store.manifests()
   const days = new Set([...(await store.days()), ...manifests.map(dayOfManifest)])
@@ -36,7 +36,7 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
     if (left <= 0) break
     const ofDay = { ...options, manifests: manifestsFor(day, manifests), recordsMax: left }
     let report = await checkDay(store, day, ofDay)
-    // A record that was not there before names what was erased or removed meanwhile.
+    // Records may have been erased or removed during the check. Then a new record names them, and the second check reads it.
     if (report.fault) report = await checkDay(store, day, ofDay)
     if (report.fault) return { day, place: report.fault.place, reason: report.fault.reason }
     left -= report.records
@@ -44,7 +44,7 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
   return null
 }
 
-/** The manifest of a day, the one before it, whose hash it has, and what is no manifest. */
+/** The manifest of a day, the manifest before it (whose hash it has), and texts that are no manifest. */
 function manifestsFor(day: string, manifests: readonly string[]): readonly string[] {
   const days = manifests.map(dayOfManifest)
   // oxlint-disable-next-line toolrack/linear-texts -- It is a list of days.
@@ -62,7 +62,7 @@ async function checkDay(
 ): Promise<{ readonly records: number; readonly fault: TrailFault | null }> {
   const chains = await store.chains(day)
   const total = chains.reduce((sum, { seq }) => sum + seq, 0)
-  // To count the records of a day takes longer the more there are.
+  // The records of a very large day are not counted, because that would take too long.
   const { fault } = total > recordsMax ? { fault: null } : await headsOf(store, day)
   if (fault) return { records: 0, fault }
   const starts = await startsOf(store, chains, recordsMax)

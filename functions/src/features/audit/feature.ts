@@ -5,10 +5,10 @@ import { auditRoutes } from './audit-routes.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import { audited } from './audited-requests.ts'
 
-/** Without a trail, the operator has switched it off. */
+/** `audit` is undefined if the operator has switched the trail off. */
 type Needs = { readonly audit?: AuditTrail | undefined }
 
-/** The audit trail: what records every request that changes something. */
+/** The audit trail, which records every call and every request that changes something. */
 export const audit = {
   name: 'audit',
   create({ audit: trail }: Needs): { readonly record: RecordRequest | undefined } {

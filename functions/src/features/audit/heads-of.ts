@@ -6,8 +6,8 @@ type Heads = { readonly heads: readonly string[]; readonly fault: TrailFault | n
 
 /**
  * The heads of the chains of a day, or of all days. It is a fault if the store has records that are in none of these chains. The
- * records are counted before the chains are read, because chains only grow. If days were removed in between, they are counted
- * again.
+ * records are counted before the chains are read, because chains only grow. If days were removed between the two, the records are
+ * counted again.
  */
 export async function headsOf(
   store: Pick<AuditStore, 'count' | 'days' | 'chains'>,

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import type { KeyObject } from 'node:crypto'
 import type { ChainHead } from './record.ts'
 
-/** The chains of one day (UTC), signed. `prev` is the sha256 of the text of the manifest before it; null for the first one. */
+/** The chains of one day (UTC), signed. `prev` is the sha256 of the text of the manifest before; null for the first manifest. */
 export type Manifest = {
   readonly day: string
   readonly prev: string | null
@@ -58,7 +58,7 @@ export function manifestHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Reads a manifest. Undefined for another text. Does not look at its signature. */
+/** Reads a manifest. Undefined for another text. Does not verify the signature. */
 export function parseManifest(value: JsonObject): Manifest | undefined {
   const { day, prev, chains, publicKey, signature } = value
   if (typeof day !== 'string' || typeof publicKey !== 'string' || typeof signature !== 'string')
@@ -90,7 +90,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** The day of a manifest; the empty text for a damaged one, which a verification names. */
+/** The day of a manifest. Empty for a damaged manifest, which a verification reports. */
 export function dayOfManifest(text: string): string {
   return /"day":"(\d{4}-\d\d-\d\d)"/.exec(text)?.[1] ?? ''
 }

@@ -1,6 +1,6 @@
 type Range = { readonly first: number; readonly last: number }
 
-/** The ranges of numbers, which must be sorted: `1-3,7`. */
+/** The ranges of some numbers as text, such as `1-3,7`. The numbers must be sorted. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: { first: number; last: number }[] = []
   for (const number of numbers) {
@@ -11,7 +11,7 @@ export function rangesOf(numbers: readonly number[]): string {
   return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',')
 }
 
-/** The numbers of several texts of `rangesOf`. A question takes time that hardly grows with their ranges. */
+/** The numbers in several texts of `rangesOf`. The time of `has` hardly grows with the number of ranges. */
 export class NumberRanges {
   readonly #ranges: Range[] = []
   #isJoined = true
@@ -38,7 +38,7 @@ export class NumberRanges {
     return false
   }
 
-  /** Sorts the ranges, and joins those that overlap. What is no number is in no range. */
+  /** Sorts the ranges, and joins ranges that overlap. A range with a text that is no number is dropped. */
   #join(): void {
     const sorted = this.#ranges.filter(({ first, last }) => first <= last).sort((a, b) => a.first - b.first)
     this.#ranges.length = 0

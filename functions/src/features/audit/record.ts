@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 
 /**
- * What a record is about:
+ * The kinds of records:
  *
  * - `call`: a call,
  * - `approval`: a decision about an approval,
@@ -25,15 +25,15 @@ export const AUDIT_KINDS = [
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 /**
- * `start`: the call or write is about to run. Only TOOLRACK_AUDIT=required writes this record. `end`: how it ended. A `start` without
- * an `end` of the same `invocationId` was interrupted, or its end could not be recorded.
+ * `start`: the call or write is about to run. Only TOOLRACK_AUDIT=required writes this record. `end`: the call or write has
+ * ended. A `start` without an `end` of the same `invocationId` was interrupted, or its end could not be recorded.
  */
 export type AuditPhase = 'start' | 'end'
 
-/** Who has done something. `token` tells the two tokens of the embedded server apart. */
+/** The sender of an event. `token` says which of its two tokens the embedded server has received. */
 type Sender = Pick<Principal, 'uid' | 'token'> & { readonly kind: Principal['kind'] | 'service' }
 
-/** What a caller of the trail knows about an event. Absent fields become null in the record. */
+/** The facts about an event that a caller of the trail knows. Absent fields become null in the record. */
 export type AuditEvent = {
   readonly kind: AuditKind
   readonly phase?: AuditPhase
@@ -51,14 +51,14 @@ export type AuditEvent = {
   readonly decision?: string | null
   /** The id of the approval that a call used or waits for, or that was decided. */
   readonly approval?: string | null
-  /** Redacted and bounded (`recordedArguments`). */
+  /** The arguments as `recordedArguments` has redacted and bounded them. */
   readonly arguments?: JsonValue
   readonly argumentsHash?: string | null
   readonly isDryRun?: boolean
   /** True if the caller has run the tool and reports how it ended. */
   readonly isReported?: boolean
   readonly replayed?: boolean
-  /** True if the service was killed while it ran. Nothing is known of its end. */
+  /** True if the service was killed during the call or the write. Nothing is known of its end. */
   readonly isLost?: boolean
   readonly durationMs?: number | null
   readonly usage?: JsonValue
@@ -66,7 +66,7 @@ export type AuditEvent = {
   readonly invocationId?: string | null
   readonly parentInvocationId?: string | null
   readonly traceparent?: string | null
-  /** What a write was about, or what an erasure or retention removed. */
+  /** Facts about what a write has changed, or what an erasure or a retention has removed. */
   readonly subject?: JsonObject
 }
 
@@ -76,7 +76,7 @@ export type ChainName = { readonly instance: string; readonly day: string }
 /** The last record of a chain. */
 export type ChainHead = ChainName & { readonly seq: number; readonly hash: string }
 
-/** A record as it is kept: `text` is one line of JSON. The other fields are those that a store looks up. */
+/** A record as it is kept: `text` is one line of JSON. The other fields are for the queries of a store. */
 export type SealedRecord = ChainHead & {
   readonly kind: AuditKind
   readonly at: string
@@ -94,8 +94,8 @@ export function firstPrev({ instance, day }: ChainName): string {
 }
 
 /**
- * The record of an event as the next one of a chain. Its text is the record's canonical JSON (RFC 8785) with the member `hash`
- * added at the end. The hash is the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
+ * Makes the record of an event, as the next record of a chain. Its text is the record's canonical JSON (RFC 8785) with the member
+ * `hash` added at the end. The hash is the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
   {
@@ -150,7 +150,7 @@ export function sealed(
   }
 }
 
-/** What a record says of a sender. */
+/** The sender as a record has it. */
 export function senderOf({ kind, uid, token }: Sender): { kind: string; uid: string; token?: string } {
   return token === undefined ? { kind, uid } : { kind, uid, token }
 }
@@ -176,7 +176,7 @@ const NOTHING_KNOWN = {
   traceparent: null,
 } as const
 
-/** What is left of a record whose content was erased: its place in the chain and its hash. */
+/** The rest of a record whose content was erased: its place in the chain and its hash. */
 export function erasedText({ instance, day, seq, ...head }: ChainHead, prev: string): string {
   return withHash(canonicalJson({ day, erased: true, instance, prev, seq }), head.hash)
 }
@@ -191,7 +191,7 @@ export function partsOf(text: string): { readonly body: string; readonly hash: s
   return found === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash: found }
 }
 
-/** The `prev` of a line; the empty text for a damaged one. */
+/** The `prev` of a line. Empty for a damaged line. */
 export function prevOf(text: string): string {
   const record = parsedJson(text)
   return isJsonObject(record) && typeof record['prev'] === 'string' ? record['prev'] : ''

@@ -2,12 +2,12 @@ import type { JsonObject } from '@toolrack/contract'
 import type { AuditEvent } from './record.ts'
 import { redact, redactText } from '../../redaction/redact.ts'
 
-/** Fields that callers choose. The others are made by the service, or were redacted with what is known of their schema. */
+/** Fields whose texts callers choose. The service makes the other fields, or has redacted them by their schema. */
 const CHOSEN = ['agent', 'session', 'workflow', 'tool', 'parentInvocationId'] as const
 
 /**
- * The event without the secrets that can be recognised in any of its texts, because a name or an id can have the shape of a key.
- * The uid of the principal stays, because records are found and erased by it.
+ * The event without the secrets that can be recognized in its texts, because a name or an id can have the shape of a key. The uid
+ * of the principal stays, because records are found and erased by it.
  */
 export function redactedEvent(event: AuditEvent): AuditEvent {
   const texts = CHOSEN.flatMap((field) => {

@@ -7,20 +7,22 @@ import { AUDIT_KINDS, senderOf, type AuditEvent, type ChainHead } from './record
 export type Note = { readonly id: string; readonly text: string }
 
 /**
- * Notes the calls and writes that run, so that the next start can record those that a killed service has left. Nothing waits for it, and
- * none of its functions throws.
+ * Notes the calls and writes that run, so that the next start can record those that a killed service has not ended. No call waits
+ * for a note, and none of the functions throws.
  */
 export type RunningCalls = {
-  /** What an earlier process has noted without an end. */
+  /** The notes of an earlier process that have no end. */
   readonly left: readonly Note[]
   readonly begin: (note: Note) => void
   readonly end: (id: string) => void
-  /** Removes what has ended from the file, and overwrites it. */
+  /** Removes the notes of ended calls from the file, and overwrites their text on the disk. */
   readonly forgetEnded: () => void
   readonly close: () => void
 }
 
-/** The last record before a note. The record of the end comes after it. Null if there was none, undefined if it is not known. */
+/**
+ * The last record before a note, so the record of the end is a later one. Null if there was none, undefined if it is not known.
+ */
 type Before = Pick<ChainHead, 'instance' | 'day' | 'seq'> | null | undefined
 
 /** The note of an event that begins at `atMs`. Undefined for an event without an id. */
@@ -42,7 +44,7 @@ export function lostEvent({ id, text }: Note): AuditEvent | undefined {
   return { ...known, invocationId: id, phase: 'end', outcome: 'UNKNOWN_OUTCOME', isLost: true, subject }
 }
 
-/** What a store of records needs of an event. */
+/** True if the event has the fields that a store of records needs. */
 function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
   if (!isJsonObject(event)) return false
   const { principal, kind, tool = null, subject = {} } = event
@@ -51,10 +53,10 @@ function isEvent(event: JsonObject[string] | undefined): event is JsonObject {
   return isSender && isKnown && (tool === null || typeof tool === 'string')
 }
 
-/** Records that are read from the store at once, so that the search needs little memory. */
+/** How many records are read from the store at once, so that the search needs little memory. */
 const TEXTS_AT_ONCE = 300
 
-/** The ids of the notes whose end has a record in the store. Reads the records in turns. */
+/** The ids of the notes whose end has a record in the store. Reads the records in turns with requests. */
 export async function endedAmong(
   store: Pick<AuditStore, 'instance' | 'days' | 'texts'>,
   notes: readonly Note[],
@@ -83,7 +85,7 @@ export async function endedAmong(
 
 type Start = { readonly day: string; readonly seq: number }
 
-/** The place in the chains of this instance before all notes. A note that does not know its place may be anywhere in the newest day. */
+/** The place in the chains of this instance before all notes. A note without a place may be anywhere in the newest day. */
 function startOf(notes: readonly Note[], instance: string, newest: string): Start {
   return notes
     .map(({ text }): Start => {

@@ -4,7 +4,7 @@ import type { AuditEvent } from './record.ts'
 import { recordedArguments } from '../../redaction/redact.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
 
-/** What a record says of the tool of a call, and of its arguments. */
+/** The tool of a call and its arguments, as a record has them. */
 export type ToolFacts = Pick<AuditEvent, 'tool' | 'layer' | 'digest' | 'arguments' | 'argumentsHash'>
 
 export function toolFacts(entry: CatalogEntry, args: JsonObject | undefined): ToolFacts {

@@ -3,16 +3,19 @@ import { isSigned, manifestHash, parseManifest, type Manifest } from './manifest
 import { NumberRanges } from './number-ranges.ts'
 import { erasedText, firstPrev, hashOf, partsOf, type ChainHead } from './record.ts'
 
-/** The first thing that is wrong. `line` counts from 1. */
+/** The first fault. `line` counts from 1. */
 export type TrailFault = { readonly line: number; readonly place: string; readonly reason: string }
 
 export type TrailReport = {
   readonly records: number
   readonly erased: number
-  /** The last record of each chain. Keep them elsewhere: nothing else proves that the end of a chain was not cut off. */
+  /**
+   * The last record of each chain. An operator can keep them elsewhere. Only then can a verification find out that the end of a
+   * chain was cut off.
+   */
   readonly heads: readonly ChainHead[]
   readonly manifests: number
-  /** The newest manifest as `manifest/DAY/HASH`. It can be kept and required as a head is. */
+  /** The newest manifest as `manifest/DAY/HASH`. Like a head, it can be kept elsewhere and given to a later verification. */
   readonly manifestHead: string | null
   /** The key that has signed the manifests; null without manifests. */
   readonly publicKey: string | null
@@ -24,19 +27,21 @@ type Expected = {
   readonly publicKey?: string | undefined
   /** Heads that were kept elsewhere, as `INSTANCE/DAY/SEQ/HASH` or `manifest/DAY/HASH`. Each must be in the trail. */
   readonly heads?: readonly string[]
-  /** True if the lines are only some days or chains, so that manifests of other days need no records. */
+  /** True if the lines are only some days or chains. Then manifests of other days need no records. */
   readonly isPart?: boolean
-  /** A day whose records must be among the lines, also if `isPart` is set, unless they were removed because they were too old. */
+  /**
+   * A day whose records must be among the lines, even if `isPart` is true. Only records that were too old may have been removed.
+   */
   readonly day?: string | undefined
-  /** Records that are not among the lines, after which their chains go on. */
+  /** The records after which chains go on in the lines. These records are not among the lines. */
   readonly after?: readonly ChainHead[]
-  /** True if there are manifests before the first one of the lines. */
+  /** True if there are manifests before the first manifest of the lines. */
   readonly hasEarlier?: boolean
 }
 
 type Chain = { head: ChainHead; line: number }
 
-/** Verifies the lines of a trail, one after the other: records of chains in their order, and manifests. */
+/** Verifies the lines of a trail, one after the other. The lines are the records of chains, in their order, and manifests. */
 export class TrailVerifier {
   readonly #chains = new Map<string, Chain>()
   readonly #erased = new Map<string, { readonly line: number; readonly at: string }>()
@@ -167,7 +172,7 @@ export class TrailVerifier {
       const place = `the manifest of ${manifest.day}`
       if (!isSigned(manifest, publicKey))
         return this.#fail(place, 'its signature is not that of the key', line)
-      // Manifests are never removed, so the first one has none before it.
+      // Manifests are never removed. So the first manifest has none before it, unless the lines begin with a later one.
       const isFirst = !before && this.#expected.hasEarlier === true
       if (!isFirst && manifest.prev !== (before ? manifestHash(before.text) : null))
         return this.#fail(place, 'the manifest before it was removed or replaced', line)

@@ -91,8 +91,8 @@ export function callRoutes({
 }
 
 /**
- * Runs one call. The answer is a ToolResult that a model can read, as JSON or as the last of several events. A call that is
- * refused before it starts is always answered with JSON.
+ * Runs one call. The answer is a ToolResult that a model can read. It is sent as JSON, or as the last of several events. A call
+ * that is refused before it starts is always answered with JSON.
  */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered: boolean): Promise<void> {
   const { principal, req, res } = request
@@ -135,7 +135,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
 
 type CallOptions = { readonly dryRun: boolean; readonly sessionId: string | undefined }
 
-/** What the query says, or the error of a query that is not valid. The call itself is then refused with this error. */
+/** The options in the query, or the error of a query that is not valid. With an error, the call itself is refused. */
 function askedOptions({ search }: KnownRequest): CallOptions | ToolrackError {
   if (search === '') return NO_OPTIONS
   try {
@@ -152,7 +152,7 @@ const NO_OPTIONS: CallOptions = { dryRun: false, sessionId: undefined }
 const NO_STREAM =
   "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
 
-/** Progress is left out if the reader is too slow. Lines and values are not left out: the tool waits for the reader. */
+/** Progress is left out if the reader is too slow. Printed lines and values are never left out: the tool waits for the reader. */
 function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<void> | undefined {
   return type === 'progress' && stream.isBehind ? undefined : stream.send(type, data)
 }
@@ -162,7 +162,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   const { principal, req, res } = request
   const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
-    // Counts as one call of which nothing is known. So the refusal is recorded, kept and shown like that of a single call.
+    // The request counts as one call without a tool. So the refusal is recorded, kept and shown like that of a single call.
     await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
     throw error
   })
@@ -184,7 +184,7 @@ async function readDispatch(request: KnownRequest, results: HeldResults) {
   return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
-/** The arguments of a model's call. Undefined if they cannot be read. The caller may nevertheless have run the call. */
+/** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call nevertheless. */
 function readArguments(call: ToolCall): JsonObject | undefined {
   try {
     return requestOf(call).arguments
@@ -201,7 +201,7 @@ const CALL_DEPTH_MAX = 64
 const KEY_LENGTH_MAX = 255
 const KEY_CHARACTERS = /^[ -~]+$/
 
-/** Throws HEADER_INVALID. A key that is not valid must not be ignored, because its caller relies on it. */
+/** Throws HEADER_INVALID for a key that is not valid. The key is not ignored, because its caller relies on it. */
 function checkIdempotencyKey({ headers }: IncomingMessage): void {
   const key = headers['idempotency-key']?.toString()
   if (key === undefined || (key.length <= KEY_LENGTH_MAX && KEY_CHARACTERS.test(key))) return

@@ -38,9 +38,9 @@ type PendingCall = Identity & {
   readonly layer: Layer
   readonly kind: 'client' | 'workflow' | 'approval'
   readonly workflowName?: string
-  /** The approval that the call waits for. `invoke` makes the call when it is approved. */
+  /** The approval that the call waits for. When it is approved, the caller makes the call with `invoke`. */
   readonly approval?: NonNullable<Invocation['approval']>
-  /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
+  /** The arguments as an object. They are checked against the schema only if the service runs the tool. */
   readonly arguments: JsonObject
   readonly call: JsonObject
 }
@@ -127,8 +127,8 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
 }
 
 /**
- * Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id. A call without an
- * id has its index instead.
+ * Gives each call an idempotency key of its own: the request's key, a line feed (no header has one), and the call's id. If the
+ * call has no id, its index is used instead.
  */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey
@@ -136,7 +136,7 @@ function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   return { ...headers, idempotencyKey: `${key}\n${id === undefined ? `index ${index}` : `id ${id}`}` }
 }
 
-/** The request of a model's call. Throws if its arguments cannot be read. */
+/** The request of a model's call. Throws if the arguments of the call cannot be read. */
 export function requestOf(
   { name, arguments: sent, nullMeansOmitted }: ToolCall,
   dialect?: string,

@@ -6,7 +6,7 @@ import { outcomeOf, type Authorised } from '../../calls/call.ts'
 import type { Step } from '../../calls/onion.ts'
 import { limitsOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
 
-/** What the rules and the approval would decide about a call, and what its tool may do. */
+/** The decision that the rules and the approval would make about a call, and what its tool may do. */
 export type DryRun = {
   readonly decision: RuleDecision['effect']
   readonly rule: RuleDecision['rule']
@@ -22,7 +22,7 @@ export type DryRunParts = ApprovalStepParts & Pick<RunParts, 'deadlineMsMax' | '
 
 /**
  * Ends a dry run, so its handler never runs. All steps that can refuse a call before it takes a key or asks for an approval come
- * before this step. The approval that a later step would find is looked up here, and not used up.
+ * before this step. This step looks up the approval that a later step would find, and does not use it up.
  */
 export function endDryRun(parts: DryRunParts): Step<Authorised> {
   return (call, next) =>
@@ -31,7 +31,7 @@ export function endDryRun(parts: DryRunParts): Step<Authorised> {
       : next(call)
 }
 
-/** What would become of a call that no step has refused. Throws as the step that awaits the approval does. */
+/** Says what would happen to a call that no step has refused. Throws as the step that awaits the approval does. */
 export async function dryRunOf(call: Authorised, parts: DryRunParts): Promise<DryRun> {
   const { decision, entry } = call
   const { effect, rule, owner, reason } = decision

@@ -37,7 +37,7 @@ type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
 
 type StepsOfOthers = Omit<FeatureSteps, 'end a dry run'>
 
-/** Calls of tools: one, several at once, and what would become of one. */
+/** Calls of tools: single calls, several at once, and simulations. */
 export const calling = {
   name: 'calling',
   create({ steps: others, listed, argumentValidator, deadlineMsMax = Infinity, ...parts }: Needs) {

@@ -6,7 +6,7 @@ import { RESULT_BYTES_MAX } from '../../calls/pipeline/run-tool.ts'
 /** Room for two of the largest answers. The largest answer has the results of 64 calls. */
 const BYTES_MIN = 32 * 1024 * 1024
 
-/** The results of one dispatch. */
+/** Counts the results of one dispatch. */
 export type Holding = {
   /**
    * Runs a call and counts its result until `giveBack`. During the call, the bytes of the largest possible result are counted, so

@@ -12,13 +12,13 @@ import { sessionIn } from '../sessions/asked-session.ts'
 import { isSessionId, SESSION_ID_RULE } from '../sessions/session.ts'
 import type { Simulate } from './simulate.ts'
 
-/** Asking what the rules would say of a call. */
+/** Simulates calls. */
 const SIMULATE = byUsersOnly('simulate', {
   jobToken: 'A job token may not simulate calls.',
   job: 'Only a user may simulate calls, not a job.',
 })
 
-/** `POST /permissions/simulate`: what would become of a call. Nothing is run. */
+/** `POST /permissions/simulate`: says what would happen to a call. Nothing is run. */
 export function simulateRoute({ simulate }: { readonly simulate: Simulate }): Route {
   return route({
     method: 'POST',
@@ -44,7 +44,7 @@ export function simulateRoute({ simulate }: { readonly simulate: Simulate }): Ro
   })
 }
 
-/** Adds what was simulated, for whom, and what the rules said to the record of a simulation. */
+/** Adds to the record of a simulation what was simulated, for whom, and what the rules decided. */
 function noteSimulation({ note }: Pick<FoundRequest, 'note'>, uid: string, simulated: Simulated): void {
   const { name: tool, effect: decision, ...decided } = simulated
   note?.({ tool, decision, rule: recordedRule(decided), subject: { as: uid } })

@@ -10,7 +10,7 @@ import { Onion } from '../../calls/onion.ts'
 import { decidingSteps, type DecideParts } from '../../calls/pipeline/steps.ts'
 import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 
-/** The call that is simulated, and whose it would be. */
+/** A call that is simulated, and its caller. */
 export type SimulatedCall = {
   readonly principal: Principal
   readonly name: string
@@ -24,7 +24,7 @@ export type SimulatedCall = {
   readonly agent?: string | undefined
 }
 
-/** What would become of a call. `effect`, `owner`, `rule`, `reason` and `approval` are those of a dry run. */
+/** What would happen to a call. `effect`, `owner`, `rule`, `reason` and `approval` are those of a dry run. */
 export type Simulation = RuleDecision & {
   readonly name: string
   readonly classes: readonly ToolClass[]
@@ -33,7 +33,7 @@ export type Simulation = RuleDecision & {
   readonly approval: NonNullable<DryRun['approval']> | null
   /** The code of the answer to the call. Null if the tool would run. */
   readonly code: ErrorCode | null
-  /** What the caller of a refused call would read. */
+  /** The message of a refused call for its caller. */
   readonly message: string | null
 }
 
@@ -42,8 +42,8 @@ export type Simulate = (call: SimulatedCall) => Promise<Simulation>
 type SimulateParts = DecideParts & AuthoriseParts & DryRunParts
 
 /**
- * Returns a function that takes a call through the steps that decide about calls, and says what would become of it. Nothing runs, and
- * the call is in no record of calls. It throws the error of a call that is refused before the rules are asked.
+ * Returns a function that takes a call through the deciding steps, and says what would happen to the call. Nothing runs, and no
+ * record of calls has the call. The function throws the error of a call that is refused before the rules are asked.
  */
 export function simulation(parts: SimulateParts & { readonly log: Log }): Simulate {
   return async (asked) => {
@@ -54,7 +54,7 @@ export function simulation(parts: SimulateParts & { readonly log: Log }): Simula
       ...through,
       steps: { ...through.steps, 'authorise the call': authoriseCall(through) },
     })
-      // A step before it ends every call that would be refused.
+      // The steps before this one end every call that would be refused.
       .run('say what would happen', async (call) => {
         foreseen = await dryRunOf(call, through)
         return outcomeOf(call, toolResult(null))
@@ -92,7 +92,7 @@ function simulationOf({ call, result }: CallOutcome, foreseen: DryRun | undefine
   return { name, ...decision, effect, reason, classes, listed, ...answer }
 }
 
-/** The parts with the rules of one more agent. */
+/** The parts, to which the rules of one more agent are added. */
 function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | undefined): Parts {
   if (agent === undefined) return parts
   const { catalog, ruleBook } = parts
@@ -118,7 +118,7 @@ async function callerOf(
 ): Promise<Principal> {
   if (workflow === undefined) return principal
   const entry = (await catalog.view(principal)).meaning(name)
-  // A token can name only what exists. Without the tool, the call ends as that of the user.
+  // A token can name only tools that exist. Without the tool, the call ends like a call of the user.
   if (!entry) return principal
   const grant = grantOf([{ name: entry.name, digest: entry.digest }])
   return { kind: 'job', uid: principal.uid, isAdmin: false, grant, workflowId: workflow }

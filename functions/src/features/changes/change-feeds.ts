@@ -5,9 +5,9 @@ import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
-/** Milliseconds between two checks of the views. A layer is still read once a second at most, however many feeds there are. */
+/** Milliseconds between two checks of the views. A layer is still read at most once a second, however many feeds there are. */
 export const CHECK_MS = 250
-/** Milliseconds between two checks after writes of this instance, so that many writes do not cost many checks. */
+/** Milliseconds between two checks after writes of this instance, so that many writes do not cause many checks. */
 const CHECK_AGAIN_MS = 20
 
 export type Bounds = { readonly perUser: number; readonly all: number }
@@ -19,21 +19,21 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same. `checkNumber` is the number of the check that has found `view`. */
+/** The feeds of viewers who see the same tools. `checkNumber` is the number of the check that has found `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
   checkNumber: number
   readonly feeds: Set<Feed>
-  /** True as long as a check of the view is not done. */
+  /** True while the view is being checked. */
   isChecking: boolean
 }
 
 type ReadView = () => CatalogView | Promise<CatalogView>
 
-/** The place of a caller that waits for changes. */
+/** A caller that waits for changes. It counts for FEEDS_MAX until its end. */
 export class Feed {
-  /** What the viewer sees now. No later view of the feed is older. */
+  /** Reads what the viewer sees now. No later view of the feed is older. */
   readonly read: ReadView
   readonly endsAt: number
   readonly #present: () => CatalogView | undefined
@@ -55,8 +55,8 @@ export class Feed {
   }
 
   /**
-   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if it
-   * has ended because its session or a scope is gone.
+   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if
+   * the feed has ended because its session or a scope no longer exists.
    */
   async after(last: CatalogView): Promise<CatalogView | undefined> {
     while (!this.#isEnded) {
@@ -74,7 +74,7 @@ export class Feed {
     this.#wake?.()
   }
 
-  /** Gives the place back. May be called again. */
+  /** Ends the feed, which makes room for another one. May be called again. */
   end(why?: ToolrackError): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -85,8 +85,8 @@ export class Feed {
 }
 
 /**
- * Wakes all feeds that wait for changes. It checks the view of each group of equal viewers: at once after a write of this
- * instance, and otherwise every `CHECK_MS`. Without feeds it has no timer.
+ * Wakes feeds when their view has changed. Checks the view of each group of equal viewers: soon after a write of this instance,
+ * and otherwise four times a second. Without feeds there is no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
@@ -109,7 +109,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     return { feeds: this.#open, groups: this.#groups.size, isWaiting: this.#clock !== undefined }
   }
 
-  /** Opens a feed that ends at `endsAt`, in milliseconds since 1970. Throws SERVICE_BUSY if there are too many. */
+  /** Opens a feed that ends at `endsAt`, in milliseconds since 1970. Throws SERVICE_BUSY if there are too many feeds. */
   open(viewer: Sees, endsAt = Infinity): Feed {
     const { perUser, all } = this.#bounds
     const { uid } = viewer
@@ -131,7 +131,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     return feed
   }
 
-  /** To be called after a write, so that the feeds show it at once. */
+  /** To be called after a write, so that the feeds soon show it. */
   wake(): void {
     if (this.#open === 0 || this.#isWoken) return
     this.#isWoken = true
@@ -140,7 +140,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     this.#clock = this.#later(CHECK_AGAIN_MS)
   }
 
-  /** Ends all feeds, and those that are opened later at once. */
+  /** Ends all feeds. A feed that is opened later ends at once. */
   close(): void {
     this.#isClosed = true
     for (const { feeds } of this.#groups.values()) for (const feed of feeds) feed.end()
@@ -157,7 +157,7 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     const checks: Promise<void>[] = []
     for (const group of this.#groups.values()) {
       const check = this.#checkGroup(group, now)
-      // A session or a scope that is read slowly delays only the feeds that are filtered by it.
+      // A session or a scope that is read slowly delays only the feeds that use it.
       if (!group.viewer.filtered) checks.push(check)
     }
     await Promise.all(checks)
@@ -179,7 +179,10 @@ export class ChangeFeeds<Sees extends Viewer = Viewer> {
     }
   }
 
-  /** Reads the view of a group, and wakes its feeds if it is another one. A check that began earlier cannot replace it. */
+  /**
+   * Reads the view of a group, and wakes its feeds if the view has changed. A check that began earlier cannot replace a newer
+   * view.
+   */
   async #see(group: Group<Sees>): Promise<CatalogView> {
     this.#checks += 1
     const check = this.#checks

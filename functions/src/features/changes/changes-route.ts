@@ -21,19 +21,19 @@ import { sendJson } from '../../http/send-json.ts'
 import { isWritten } from '../scopes/asked-scopes.ts'
 import {
   askedNarrowing,
-  NARROWING_PARAMETERS,
+  LIST_FILTER_PARAMETERS,
   presentNarrowing,
   viewFilter,
-  type AskedNarrowing,
+  type AskedListFilter,
 } from '../list/list-narrowing.ts'
 import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
 import type { IncomingMessage } from 'node:http'
-import type { NarrowingParts } from '../list/list-narrowing.ts'
+import type { ListFilterParts } from '../list/list-narrowing.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
 export const POLL_MS = 25_000
 
-type Parts = NarrowingParts & {
+type Parts = ListFilterParts & {
   readonly changes: {
     readonly feeds: ChangeFeeds<Principal & Filtered>
     readonly views: PastViews<Principal & Filtered>
@@ -44,7 +44,7 @@ type Parts = NarrowingParts & {
 type Asked = {
   readonly since: string | undefined
   readonly filter: FeedFilter
-  readonly narrowing: AskedNarrowing | undefined
+  readonly listFilter: AskedListFilter | undefined
 }
 type Request = KnownRequest<'/tools/changes', Asked>
 type ChangeRequest = Request & {
@@ -55,7 +55,7 @@ type ChangeRequest = Request & {
   readonly gone: AbortSignal
 }
 
-/** `GET /tools/changes`: what has changed in the caller's list since a revision, or as soon as something changes. */
+/** `GET /tools/changes`: answers what has changed in the caller's list since a revision, or waits until something changes. */
 export function changesRoute(parts: Parts): Route {
   const { changes, isBehindBuffer = () => false } = parts
   return route({
@@ -69,7 +69,7 @@ export function changesRoute(parts: Parts): Route {
       const { wants, takesJson } = callAnswer(req.headers.accept)
       const isBuffered = isBehindBuffer(req)
       if (wants === 'events' && isBuffered && !takesJson) throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
-      const viewer = viewerOf(parts, principal, asked.narrowing)
+      const viewer = viewerOf(parts, principal, asked.listFilter)
       const feed = changes.feeds.open(viewer, tokenEnd(req.headers.authorization))
       const gone = callerGone(res)
       gone.addEventListener('abort', () => feed.end(), { once: true })
@@ -107,7 +107,7 @@ async function poll({ views }: Parts['changes'], request: ChangeRequest): Promis
   res.writeHead(204, { ...NOT_STORED, 'X-Tools-Revision': feedRevision(last) }).end()
 }
 
-/** Sends each change as an event. A slow reader gets the changes that it has missed as one event, when it has caught up. */
+/** Sends each change as an event. A slow reader gets all changes that it has missed as one event. */
 async function stream({ views }: Parts['changes'], request: ChangeRequest): Promise<void> {
   const { viewer, asked, feed, present, res, gone } = request
   const { since, filter } = asked
@@ -130,7 +130,7 @@ async function stream({ views }: Parts['changes'], request: ChangeRequest): Prom
   events.close()
 }
 
-/** What a feed tells next. Many feeds are woken together, and other requests get a turn between two of them. */
+/** Finds the next changes for a feed. Many feeds are woken together, so other requests get a turn before each of them. */
 async function changesInTurn(
   last: CatalogView,
   view: CatalogView,
@@ -141,11 +141,11 @@ async function changesInTurn(
   return changesBetween(last, view, filter, gone)
 }
 
-/** Whose view the feed is about: the caller, with what narrows the caller's list. */
+/** The viewer of the feed: the caller, with the session and the scopes that filter the caller's list. */
 function viewerOf(
   parts: Parts,
   principal: Principal,
-  asked: AskedNarrowing | undefined,
+  asked: AskedListFilter | undefined,
 ): Principal & Filtered {
   if (!asked) return principal
   const { session, scopes } = asked
@@ -176,12 +176,12 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     'tags',
     'category',
     'with',
-    ...NARROWING_PARAMETERS,
+    ...LIST_FILTER_PARAMETERS,
   ])
   const since = query.one('since')
   if (since !== undefined && !isRevision(since))
     throw invalidParameter('since', 'is no revision; take it from X-Tools-Revision or from a change')
-  // A reader that connects again sends the id of its last event, and the same address as before.
+  // A reader that connects again asks for the same address, and sends the id of its last event.
   const lastId = req.headers['last-event-id']?.toString()
   if (lastId !== undefined && !isRevision(lastId))
     throw new ToolrackError('HEADER_INVALID', 'Last-Event-ID is no revision; leave it out, and list again.')
@@ -191,7 +191,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     categories: query.set('category', FILTER_VALUES_MAX),
     withSearch: parseWithSearch(query),
   }
-  return { since: lastId ?? since, filter, narrowing: askedNarrowing(query) }
+  return { since: lastId ?? since, filter, listFilter: askedNarrowing(query) }
 }
 
 /** Throws LAYER_UNAVAILABLE if a part of the list is missing: its tools would otherwise look removed. */
@@ -201,7 +201,7 @@ function refuseLost(view: CatalogView): void {
   throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
 }
 
-/** When the token of a request ends, in milliseconds since 1970. The token is already verified. The local token never ends. */
+/** The end of a request's token, in milliseconds since 1970. The token is already verified. The local token never ends. */
 function tokenEnd(authorization: string | undefined): number {
   const [, payload = ''] = findBearerToken(authorization)?.split('.') ?? []
   const exp = parseObject(Buffer.from(payload, 'base64url').toString())?.['exp']

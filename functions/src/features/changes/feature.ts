@@ -17,7 +17,7 @@ type Needs = {
   readonly signals: { readonly written: Signal }
 }
 
-/** What has changed in a list since an earlier one. */
+/** Says what has changed in a list since an earlier revision. */
 export const changes = {
   name: 'changes',
   create({ catalog, store, ruleBook, now, feedBounds, signals }: Needs) {

@@ -10,26 +10,28 @@ import type { StoredLayer } from '../../catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
 import type { ViewFilter } from '../../catalog/views/view-filter.ts'
 
-/** The most names that may have changed since a revision, so that the layer at that revision is made again from its versions. */
+/**
+ * The most names that may have changed since a revision. Up to this number, the layer at that revision is made from its versions.
+ */
 export const PAST_NAMES_MAX = 200
-/** How many versions are read from the store at the same time, which bounds the load of one feed on it. */
+/** How many versions are read from the store at the same time, to bound the load of one feed on the store. */
 const READS_AT_ONCE = 10
-/** How many states of the file layer, sets of rules, and filters are remembered. No store has their past. */
+/** How many states of the file layer, sets of rules, and filters of lists are remembered. No store keeps their past. */
 export const PAST_STATES_MAX = { file: 16, rules: 1_000, filters: 1_000 } as const
-/** The most bytes of the filters that are remembered. A selection may have 5,000 names, so their number alone is no limit. */
+/** The most bytes of the remembered filters. A selection may have 5,000 names, so a limit of their number is not enough. */
 export const PAST_FILTER_BYTES_MAX = 16 * 1024 * 1024
 /** How many past layers are kept, because many feeds go on from the same revision after a change. */
 const PAST_LAYERS_MAX = 32
 
-/** A caller who has asked for a filtered view. */
+/** A caller whose view may be filtered by a session and by scopes. */
 export type Filtered = {
   readonly filtered?:
     | {
         /** Equal for equal requests. */
         readonly key: string
         /**
-         * The session and the scopes that filter the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them does not
-         * exist any more.
+         * The session and the scopes that filter the view now. Rejects with SESSION_NOT_FOUND or SCOPE_NOT_FOUND if one of them
+         * no longer exists.
          */
         readonly present: () => ViewFilter | Promise<ViewFilter>
       }
@@ -48,12 +50,15 @@ type Parts<Sees extends Viewer> = {
   readonly rulesFor: (viewer: Sees, session: ViewFilter['session']) => HidingRules | Promise<HidingRules>
 }
 
-/** The views of the present, and those of the past that memory or the store still has. */
+/** Finds the present view of a viewer, and past views that memory or the store still has. */
 export class PastViews<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>
   readonly #files = new LRUCache<string, LayerSnapshot>({ max: PAST_STATES_MAX.file })
   readonly #rules = new LRUCache<string, HidingRules>({ max: PAST_STATES_MAX.rules })
-  /** By user and revision. Views are made once for each filter, so that a view stays the same object while nothing changes. */
+  /**
+   * The remembered filters by user and revision. Equal filters are the same object, so a filtered view stays the same object
+   * while nothing changes.
+   */
   readonly #filters = new LRUCache<string, ViewFilter>({
     max: PAST_STATES_MAX.filters,
     maxSize: PAST_FILTER_BYTES_MAX,
@@ -65,7 +70,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     this.#parts = parts
   }
 
-  /** What the viewer sees now. It is the same object as before if nothing has changed. */
+  /** The present view of the viewer. It is the same object as before if nothing has changed. */
   async present(viewer: Sees): Promise<CatalogView> {
     const viewFilter = await viewer.filtered?.present()
     const { catalog, rulesFor } = this.#parts
@@ -74,7 +79,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * What the viewer saw at a revision. Undefined if that is not known. Then the revision
+   * The view of the viewer at a revision. Undefined if it is not known, because the revision
    *
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
@@ -91,7 +96,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
   }
 
-  /** Remembers what has filtered a list of the user, so that a feed can go on from that list. */
+  /** Remembers the filter of a list of the user, so that a feed can go on from that list. */
   know(uid: string, revision: string, viewFilter: () => ViewFilter): void {
     const key = `${uid} ${revision}`
     if (!this.#filters.get(key)) this.#filters.set(key, viewFilter())
@@ -123,14 +128,14 @@ export class PastViews<Sees extends Viewer = Viewer> {
     viewFilter: ViewFilter | undefined,
   ): CatalogView {
     const { snapshot } = view.layers.file
-    // The layers of the view of a grant have only its tools.
+    // With a grant, the layers have only its tools. So they are not remembered.
     if (snapshot && !grant) this.#files.set(snapshot.revision, snapshot)
     this.#rules.set(rules.revision, rules)
     const ruled = view.ruledBy(rules)
     return viewFilter ? ruled.filteredBy(this.#remember(uid, viewFilter).filter) : ruled
   }
 
-  /** The filter, or an equal filter of the same user that is remembered. */
+  /** Remembers a filter of a user, and returns it. If an equal filter is remembered, returns that one. */
   #remember(uid: string, viewFilter: ViewFilter): ViewFilter {
     const key = `${uid} ${viewFilter.filter.revision}`
     const known = this.#filters.get(key)
@@ -182,7 +187,8 @@ export class PastViews<Sees extends Viewer = Viewer> {
       const found = await Promise.all(some.map((name) => store.versions(layer, name)))
       for (const [index, name] of some.entries()) {
         const past = found[index]?.find((version) => numberIn(version.revision) <= numberIn(revision))
-        // A name that is gone was in the older list, unless it was also created later. Without a version this is not known.
+        // A name that is gone now was in the older list, unless it was created and deleted since. Without a version, this is not
+        // known.
         if (!past && gone.has(name)) return undefined
         if (past?.text === undefined || past.digest === undefined) byName.delete(name)
         else {
@@ -208,7 +214,7 @@ function fresh(snapshot: LayerSnapshot): LayerState {
   return { status: 'fresh', snapshot }
 }
 
-/** True for two revisions of one store, the first before the second. */
+/** True if both revisions are of one store, and the first is the earlier one. */
 function isBefore(first: string, second: string): boolean {
   return numberIn(first) < numberIn(second) && first.replace(/^\d+/, '') === second.replace(/^\d+/, '')
 }

@@ -9,7 +9,7 @@ import { SharedWork } from '../../shared-work.ts'
 
 export type ChangedTool = { readonly name: string; readonly digest: Digest }
 
-/** What makes the newer of two lists out of the older one. Each array is in the order of the names. */
+/** The differences between an older and a newer list. Each array is in the order of the names. */
 export type ToolChanges = {
   /** The revision of the newer list. */
   readonly revision: string
@@ -18,17 +18,20 @@ export type ToolChanges = {
   readonly removed: readonly string[]
 }
 
-/** Which tools a feed is about. */
+/** Selects the tools of a feed. */
 export type FeedFilter = Pick<ListQuery, 'names' | 'tags' | 'categories' | 'withSearch'>
 
-/** The revision of a view as feeds give it. A layer that cannot be read just now has the same tools as before. */
+/**
+ * The revision of a view as feeds give it. The `~` of layers that cannot be read now is left out: they have the same tools as
+ * before.
+ */
 export function feedRevision({ listRevision }: Pick<CatalogView, 'listRevision'>): string {
   return listRevision.replaceAll('~', '')
 }
 
 /**
- * The changes between two views of one principal. A tool that the principal may not see any more is removed. `signal` is aborted when
- * nobody waits for them any more.
+ * The changes between two views of one principal. A tool that the principal may not see any more is removed. `signal` is aborted
+ * when nobody waits for the changes any more.
  */
 export async function changesBetween(
   before: CatalogView,
@@ -40,7 +43,7 @@ export async function changesBetween(
   return new Turns(signal).run(changesOf(before, after, filter, names))
 }
 
-/** The changes of the tools with these names, or without names of those that the filter names. */
+/** The changes of the tools in `touched`. If `touched` is undefined, the changes of the tools that the filter names. */
 export function* changesOf(
   before: CatalogView,
   after: CatalogView,
@@ -96,7 +99,7 @@ function* seenBy(
   for (const name of touched) {
     yield
     const entry = shownIn(view, name)
-    // As in a list, the tools by which a model finds others are there only if they are asked for.
+    // As in a list, the tools by which a model finds other tools are there only if the query asks for them.
     if (entry && (filter.withSearch || !isFinder(entry))) see(entry)
   }
   return digests
@@ -107,19 +110,20 @@ function shownIn(view: CatalogView, name: string): CatalogEntry | undefined {
   return entry && view.shows(entry) ? entry : undefined
 }
 
-/** True for the same grant, rules, session and scopes. Their parts of a revision are after those of the three layers. */
+/** True for the same grant, rules, session and scopes. In a revision, their parts come after the parts of the three layers. */
 function hideAlike(a: CatalogView, b: CatalogView): boolean {
   return hidingIn(a.listRevision) === hidingIn(b.listRevision)
 }
 
 function hidingIn(revision: string): string {
-  const [whole = '', narrowing = ''] = revision.split(':')
-  return [...whole.split('.').slice(3), narrowing].join('.')
+  const [whole = '', filter = ''] = revision.split(':')
+  return [...whole.split('.').slice(3), filter].join('.')
 }
 
 /**
- * Many feeds compare the same two views after a change of rules, of a selection or of a scope. The older view is held weakly: it may be
- * the newer one of another entry, and a chain of all views would never be freed.
+ * The names of tools that two views show differently, by the newer view. Many feeds compare the same two views after a change of
+ * rules, of a selection or of a scope. The older view is held weakly: it may be the newer view of another entry, and a chain of
+ * all views would never be freed.
  */
 const SHOWN = new WeakMap<
   CatalogView,
@@ -145,7 +149,7 @@ async function differentlyShown(
   })
 }
 
-/** The names of both views that they do not show alike. */
+/** The names of tools that the two views show differently. */
 export function* compareAll(before: CatalogView, after: CatalogView): Pieces<readonly string[]> {
   const names = new Set<string>()
   for (const { layers } of [before, after])
@@ -164,7 +168,10 @@ function touchedNames(before: CatalogView, after: CatalogView): readonly string[
   return [...names]
 }
 
-/** Many feeds compare the same two snapshots after a change of a layer that they share. */
+/**
+ * The names that differ between two snapshots, by the newer one. Many feeds compare the same two after a change of a layer that
+ * they share.
+ */
 const TOUCHED = new WeakMap<
   LayerSnapshot,
   { readonly of: WeakRef<LayerSnapshot>; readonly names: readonly string[] }

@@ -1,6 +1,6 @@
 import { notByJobTokens } from '../../access/action.ts'
 
-/** Older definitions. */
+/** Reads older versions of definitions. */
 export const READ_VERSIONS = notByJobTokens(
   'read-versions',
   'A job token can read the present definitions of its tools, but not their older versions.',

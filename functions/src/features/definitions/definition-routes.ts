@@ -189,13 +189,13 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** Sends the stored text unchanged. To parse the texts of a large layer, and to write them again, took 300 ms. */
+/** Sends the stored text unchanged, because to parse the texts of a large layer and write them again took 300 ms. */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }
 }
 
-/** The definitions in a body: one, an array, or a whole definitions file, `{"family": …, "tools": [ … ]}`. */
+/** The definitions in a body: one definition, an array of them, or a definitions file, `{"family": …, "tools": [ … ]}`. */
 function sentDefinitions(body: JsonValue): readonly JsonValue[] {
   const definitions = isJsonObject(body) ? (fileTools(body) ?? [body]) : body
   if (!isArray(definitions))

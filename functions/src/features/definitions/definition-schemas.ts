@@ -24,7 +24,7 @@ import {
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 
-/** What was written stays as it was sent, so a definition of an earlier version may have other fields. */
+/** A definition is kept as it was sent, so one from an earlier version of the service may have other fields. */
 const item = z.strictObject({
   name: toolName,
   layer,

@@ -22,7 +22,7 @@ type Needs = {
   }
 }
 
-/** The layers of definitions as everybody sees them, and their writes. */
+/** The layers of definitions, and their writes. */
 export const definitions = {
   name: 'definitions',
   create({ log, compilers, store, fileLayer, signals }: Needs) {
@@ -41,7 +41,7 @@ export const definitions = {
   routes: definitionRoutes,
 }
 
-/** Returns a source that tells of each of its reads. */
+/** Returns a source that tells `read` the result of each of its reads. */
 function told(source: LayerSource, read: Signal<LayerRead>): LayerSource {
   return {
     async open() {

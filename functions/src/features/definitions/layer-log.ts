@@ -8,7 +8,7 @@ export function reportLayer(log: Log, layer: Layer, event: { readonly lost: unkn
   else log.error('layer could not be read', { layer, reason: reasonOf(event.lost) })
 }
 
-/** The message of the innermost cause. The errors around it only say that the store failed. */
+/** The message of the innermost cause, because the errors around it only say that the store failed. */
 function reasonOf(lost: unknown): string {
   if (!(lost instanceof Error)) return 'unknown'
   return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message

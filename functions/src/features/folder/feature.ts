@@ -33,11 +33,11 @@ export const folder = {
     const layers = new FolderLayers(definitions, watched, (news) => {
       if (showModule) showModule(news)
       else logModule(log, news)
-      // What was answered for always about a changed module ends now, and not with the next list.
+      // The layer is read again now. So an answer for always about a changed module ends at once, and not with the next list.
       signals.filesNews.tell()
     })
-    // The operator reads of the change now, and not with the next list.
-    signals.filesChanged.listen(() => layers.reportSoon())
+    // The operator is told of the change now, and not with the next list.
+    signals.filesChanged.listen(() => layers.report())
     return { folder: layers, fileLayer: layers }
   },
   routes: folderRoutes,

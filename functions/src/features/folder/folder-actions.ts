@@ -1,6 +1,6 @@
 import { ALLOWED, deny, type Action } from '../../access/action.ts'
 
-/** Reading the folder of modules again. */
+/** Reads the folder of modules again. */
 export const REFRESH: Action = {
   verb: 'refresh',
   decide({ grant, isAdmin }) {

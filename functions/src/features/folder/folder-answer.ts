@@ -3,7 +3,10 @@ import type { FolderSkip, FolderTool } from './folder-layer.ts'
 import type { FolderLayers } from './folder-layers.ts'
 import type { ModuleFolder } from './module-folder.ts'
 
-/** More time than the check of a module that hangs, and less than a client or a proxy waits for an answer. */
+/**
+ * The longest wait of a refresh, in milliseconds. It is longer than the check of a module that hangs, and shorter than clients
+ * and proxies wait.
+ */
 const REFRESH_MS_MAX = 30_000
 
 const NO_FOLDER = {
@@ -16,8 +19,8 @@ const NO_FOLDER = {
 } as const
 
 /**
- * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists, and `others` has those
- * of further ones. Only an `operator` sees paths and tracebacks.
+ * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists. `others` has
+ * the states of the other folders. Only an `operator` sees paths and tracebacks.
  */
 export async function folderAnswer(folders: FolderLayers | undefined, operator: boolean) {
   const watched = folders?.layers.map(({ folder }) => folder) ?? []
@@ -83,7 +86,7 @@ export function toolAnswer({ name, file, line, module, admitted }: FolderTool) {
   }
 }
 
-/** The reason why a file or spec is not in the list, and the older content that is used instead. */
+/** The answer about a file or spec that is not in the list: the reason, and the older content that is used instead. */
 export function skipAnswer({ file, detail, serving }: FolderSkip, operator: boolean) {
   const { traceback, ...facts } = detail
   return { file, ...facts, ...(operator && { traceback }), serving }

@@ -24,7 +24,10 @@ export type FileRead =
 
 export type FileFault = { readonly found: 'fault'; readonly fault: ErrorDetail } & Stamped
 
-/** `stamp` changes if the file changes. An empty stamp equals no other stamp. `changedMs` is the time in ms since 1970. */
+/**
+ * `stamp` changes if the file changes. An empty stamp equals no other stamp. `changedMs` is the time of the change, in ms since
+ * 1970.
+ */
 export type Stamped = { readonly stamp: string; readonly changedMs: number }
 
 type AfterRead = { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' }

@@ -19,7 +19,7 @@ import { FILES_MAX } from './scan-folder.ts'
 export type FolderTool = {
   readonly name: string
   readonly file: string
-  /** The key of its module in the folder: the file itself, or the `__init__.py` of its folder. */
+  /** The key of the tool's module in the folder: the file itself, or the `__init__.py` of its folder. */
   readonly mainFile: string
   readonly line: number | null
   readonly module: LoadedModule
@@ -29,7 +29,7 @@ export type FolderTool = {
 /** A file, or one of its specs, that is not in the layer. */
 export type FolderSkip = {
   readonly file: string
-  /** As in a FolderTool. */
+  /** The key of its module in the folder, as in `FolderTool`. */
   readonly mainFile: string
   readonly detail: ErrorDetail
   /** The sha256 of the older content that is used instead. Null if there is none. */
@@ -41,7 +41,7 @@ export type MergedModules = { readonly tools: readonly FolderTool[]; readonly sk
 type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
 type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
 
-/** Milliseconds from a change to its report. The operator does not notice them. */
+/** Milliseconds from a change to its report. The operator does not notice this delay. */
 const REPORT_MS = 20
 
 const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
@@ -59,7 +59,7 @@ export class FolderLayer implements LayerSource {
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `reportSoon`. */
+  /** `report` is called for each file that was loaded, refused or removed: with the next `read` or `modules`, or soon if it is asked for. */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,
@@ -70,7 +70,7 @@ export class FolderLayer implements LayerSource {
     this.#report = report
   }
 
-  /** False as long as modules may come that were not read or checked yet. */
+  /** False as long as some modules were not read or not checked yet. */
   get isComplete(): boolean {
     const { state, checking } = this.folder
     return state.status !== 'starting' && checking.length === 0
@@ -105,8 +105,8 @@ export class FolderLayer implements LayerSource {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }
 
-  /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
-  reportSoon(): void {
+  /** Soon reports what has changed in the folder. Several changes are reported at once, because joining the layer costs time. */
+  report(): void {
     if (this.#willReport) return
     this.#willReport = true
     setTimeout(() => {
@@ -121,7 +121,10 @@ export class FolderLayer implements LayerSource {
     if (read.whole) this.#filesRead = read
   }
 
-  /** The places of the tools of the folders that come before this one. Two folders can have a file of the same name. */
+  /**
+   * The places of tools in the folders that come before this one. A place names its folder, because two folders can have a file
+   * of one name.
+   */
   #placesBelow(): ReadonlyMap<string, string> {
     const below = this.#files
     if (!(below instanceof FolderLayer)) return new Map()

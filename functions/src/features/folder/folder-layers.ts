@@ -5,8 +5,8 @@ import type { FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
 
 /**
- * The definition files with several watched folders of modules. Of tools with the same name, that of the definition files wins, then that
- * of the first folder.
+ * The definition files with several watched folders of modules. If several of them have a tool with the same name, the definition
+ * files win, and after them the first folder.
  */
 export class FolderLayers implements LayerSource {
   readonly layers: readonly FolderLayer[]
@@ -41,7 +41,7 @@ export class FolderLayers implements LayerSource {
     return undefined
   }
 
-  /** False as long as modules may come that were not read or checked yet. */
+  /** False as long as some modules were not read or not checked yet. */
   get isComplete(): boolean {
     return this.layers.every(({ isComplete }) => isComplete)
   }
@@ -56,7 +56,7 @@ export class FolderLayers implements LayerSource {
     await Promise.all(this.layers.map(({ folder }) => folder.start()))
   }
 
-  /** Resolves when all modules are checked, or after this time. */
+  /** Resolves when all modules are checked, or after `waitMsMax`. */
   async settled(waitMsMax: number): Promise<void> {
     await Promise.all(this.layers.map(({ folder }) => folder.settled(waitMsMax)))
   }

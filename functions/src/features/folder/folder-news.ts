@@ -2,14 +2,14 @@ import type { ErrorDetail } from '@toolrack/contract'
 import type { FolderFile } from './folder-file.ts'
 import type { MergedModules } from './folder-layer.ts'
 
-/** What has happened to a file of the folder, for the operator. `faults` are messages that name the file, the line and the cure. */
+/** An event of a file in the folder, for the operator. `faults` are messages that name the file, the line and the cure. */
 export type FolderNews = { readonly file: string } & (
   | {
       readonly kind: 'loaded'
       /** True if the operator has read of a fault of this file before. */
       readonly again: boolean
       readonly tools: number
-      /** Why specs of the file were left out. */
+      /** The reasons why specs of the file were left out. */
       readonly faults: readonly string[]
     }
   | {
@@ -29,7 +29,7 @@ type Present = MergedModules & {
 
 type Told = { readonly key: string; readonly hadFaults: boolean }
 
-/** Finds what has changed in the folder since the last look. Each content of a file is reported once. */
+/** Finds what has changed in the folder since the last call of `news`. Each content of a file is reported once. */
 export class FolderReporter {
   readonly #told = new Map<string, Told>()
 

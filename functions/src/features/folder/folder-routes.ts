@@ -15,7 +15,7 @@ const SHARED = {
   inFull: onLayer('read-modules', 'file'),
 } as const
 
-/** Without a folder, all answers are empty. */
+/** `folder` is undefined if no folder is watched. Then all answers are empty. */
 type Parts = { readonly folder?: FolderLayers | undefined }
 
 export function folderRoutes({ folder }: Parts): readonly Route[] {

@@ -2,11 +2,11 @@ import { watch, type FSWatcher } from 'node:fs'
 import { asPart } from '../../running-work.ts'
 
 export type WatchPatience = {
-  /** Milliseconds from the last event to the scan. A program that saves a file causes several events. */
+  /** Milliseconds from the last event to the scan, because a program that saves a file causes several events. */
   readonly quietMs: number
   /** The most milliseconds from the first event to the scan, while events continue. */
   readonly busyMs: number
-  /** Milliseconds from one scan to the next if there are no events. Network file systems cause none. */
+  /** Milliseconds from one scan to the next if there are no events. Network file systems cause no events. */
   readonly pollMs: number
   /** Milliseconds from one scan to the next if there is no folder, or no watch on it. */
   readonly blindMs: number
@@ -15,8 +15,8 @@ export type WatchPatience = {
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
 /**
- * Scans the whole folder, because the content of an event is not used. Never rejects. Calls `watch` with each folder inside whose
- * changes are to cause a scan, before it reads that folder.
+ * Scans the whole folder, because the content of an event is not used. Never rejects. Before it reads a subfolder whose changes
+ * must cause another scan, it calls `watch` with the path of the subfolder.
  */
 type ScanAll = (watch: (path: string) => void) => Promise<void>
 

@@ -123,7 +123,10 @@ export class ModuleChecks {
   }
 }
 
-/** Content that the runner has refused to check comes last. Other content: the newest first, because its author waits. */
+/**
+ * The order of checks. Content that the runner has refused to check comes last. Other content is checked newest first, because
+ * its author waits.
+ */
 function byTurn([fileA, a]: readonly [string, Waiting], [fileB, b]: readonly [string, Waiting]): number {
   return a.tries - b.tries || b.changedMs - a.changedMs || (fileA < fileB ? -1 : 1)
 }

@@ -133,7 +133,10 @@ export class ModuleFolder {
     this.#parts.changed()
   }
 
-  /** A file that has become a folder, or the reverse, keeps the content that worked until the new content is checked. */
+  /**
+   * The file after a read. If a module has become a folder, or the reverse, its loaded content stays until the new content is
+   * checked.
+   */
   #after(file: string, read: FileRead, retry: boolean, removed: readonly FolderFile[]): FolderFile {
     const { loaded } = removed.find((other) => other.file === otherFormOf(file)) ?? {}
     const known = this.#files.get(file) ?? { file, stamp: '', loaded, faults: [] }

@@ -7,13 +7,16 @@ import type { FileFault, FileRead, Stamped } from './folder-file.ts'
 /** The most bytes of a file. An upload has the same limit: `BODY_BYTES_MAX.single` here, `SOURCE_BYTES_MAX` in the runner. */
 export const FILE_BYTES_MAX = 256 * 1024
 
-/** A file that changed less than this time ago gets no stamp: it may change again in the same tick of the file system's clock. */
+/**
+ * Milliseconds after a change in which a file gets no stamp, because it may change again in the same tick of the file system's
+ * clock.
+ */
 const TRUSTED_AFTER_MS = 100
 
-/** A link is refused, because `realpath` has already followed links. A pipe in place of the file does not block the open. */
+/** A link is refused here, because `realpath` has already followed links. A pipe in place of the file does not block the open. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** A file in the watched folder `root`. `path` begins there, and is the name of the file in messages. */
+/** A file in the watched folder `root`. `path` is relative to `root`, and is the name of the file in messages. */
 export type Place = { readonly root: string; readonly path: string; readonly isLink: boolean }
 
 type Gone = { readonly found: 'gone' }
@@ -69,7 +72,7 @@ export async function followed(place: Place): Promise<{ readonly real: string } 
   return faulty(place, 'file_outside', 'the file is a link out of the folder. Copy it into the folder.')
 }
 
-/** The outcome of `act`. If it rejects, the fault of a file that cannot be read, or `gone`. */
+/** Returns the outcome of `act`. If `act` rejects, returns the fault of a file that cannot be read, or `gone`. */
 export async function orFault<Outcome>(
   place: Place,
   act: () => Promise<Outcome>,

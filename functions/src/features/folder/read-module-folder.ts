@@ -38,7 +38,7 @@ export async function readModuleFolder(
   const inspected: Inspected[] = []
   for (const place of places) {
     const file = await inspectFile(place)
-    // A file that has just been removed causes another scan.
+    // A file was removed just now, which causes another scan. So nothing is read in this one.
     if (file.found === 'gone') return { found: 'same' }
     if (file.found === 'fault') return file
     inspected.push({ place, file })
@@ -113,7 +113,7 @@ async function isFolder(place: Place, entry: Dirent): Promise<boolean> {
   return found === true
 }
 
-/** Changes if a file is added, removed or changed. */
+/** The stamp of a module. It changes if a file is added, removed or changed. */
 function stampOf(inspected: readonly Inspected[]) {
   const changedMs = Math.max(...inspected.map(({ file }) => file.changedMs))
   if (inspected.some(({ file }) => file.stamp === '')) return { stamp: '', changedMs }
@@ -137,5 +137,5 @@ function pathTooLong({ path }: Place, long: Place): FileFault {
   return faulty({ path: `${path}/` }, 'path_invalid', sentence)
 }
 
-/** The characters of a path that is too long for a message. */
+/** How many characters a message shows of a path that is too long. */
 const PATH_SHOWN = 64

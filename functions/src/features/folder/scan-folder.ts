@@ -9,7 +9,7 @@ import { readModuleFolder } from './read-module-folder.ts'
 /** How many modules a folder may have. Modules beyond this number are left out, and the layer reports how many. */
 export const FILES_MAX = 2_000
 
-/** The files that are read at the same time, so that not all files of a large folder are open at once. */
+/** How many files are read at the same time, so that not all files of a large folder are open at once. */
 const READS_AT_ONCE = 16
 
 /** Excludes hidden files (`.`), private files (`_`), and the temporary files of editors. */
@@ -25,8 +25,8 @@ export type FolderScan =
 type Listed = { readonly file: string; readonly entry: Dirent; readonly isFolder: boolean }
 
 /**
- * Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Calls `watch` with
- * each folder in it that is a module or can become one, before it is read. Never rejects.
+ * Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Before it reads a
+ * subfolder that is a module or can become one, it calls `watch` with the path of the subfolder. Never rejects.
  */
 export async function scanFolder(
   folder: string,
@@ -58,7 +58,10 @@ export function isModuleFile(name: string): boolean {
   return MODULE_FILE.test(name)
 }
 
-/** The module that an entry of the folder is, or nothing. A folder without `__init__.py` may get it later, so it is watched. */
+/**
+ * A list with the module in an entry of the folder, or an empty list. A folder without `__init__.py` may get it later, so it is
+ * watched.
+ */
 async function listed(
   folder: string,
   entry: Dirent,

@@ -3,7 +3,7 @@ import { LoopWatch } from '../../loop-watch.ts'
 import { frontPageRoute } from './front-page.ts'
 import { healthRoute } from './health-route.ts'
 
-/** Whether the service works, for people and for programs. */
+/** Says whether the service works, to people and to programs. */
 export const health = {
   name: 'health',
   create: (parts: { readonly log: Log; readonly now: () => number }) => ({ loopWatch: new LoopWatch(parts) }),

@@ -10,7 +10,9 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** `GET /`: what this is, whether it works, and where the documents are. A page for browsers, a text for everything else. */
+/**
+ * `GET /`: says what this service is, whether it works, and where the documents are. Browsers get a page, other clients a text.
+ */
 export function frontPageRoute(parts: PublicHealthParts): PublicRoute {
   return {
     method: 'GET',

@@ -13,7 +13,7 @@ import type { Agents } from '../agents/agents.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 
-/** The facts that everybody may ask for. */
+/** The parts for the facts that everybody may know. */
 export type PublicHealthParts = {
   readonly catalog: Catalog
   readonly ruleBook: RuleBook
@@ -29,8 +29,8 @@ type HealthParts = PublicHealthParts & {
 }
 
 /**
- * `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. An admin also reads
- * whose work has delayed the others.
+ * `GET /health`: says whether the service works. With a token, the answer also has the layers, the queues and the runner. An
+ * admin also reads which user's work has delayed other requests.
  */
 export function healthRoute({
   catalog,

@@ -88,7 +88,7 @@ const known = head.extend({
     ),
 })
 
-/** Unlike all others, these two routes ignore a query. */
+/** Unlike all other routes, the routes of this file ignore a query. */
 const ignored = z.looseObject({})
 
 export const HEALTH: RouteSchemas = {

@@ -1,4 +1,4 @@
 import { invocationRoutes } from './invocation-routes.ts'
 
-/** What the calls of a user were, and what they printed. */
+/** The history of a user's calls, with what they printed. */
 export const invocations = { name: 'invocations', routes: invocationRoutes }

@@ -21,10 +21,10 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The number of calls in a page whose query names none. */
+/** The number of calls in a page if the query has no `limit`. */
 const CALLS_IN_PAGE = 100
 
-/** What the caller's calls of the last 24 hours were and what they printed. */
+/** The routes for the caller's calls of the last 24 hours, and for what these calls printed. */
 export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
   return [
     // One page of the caller's calls, newest first. With a job token, only calls of its workflow.
@@ -36,7 +36,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
       action: READ,
       async handle({ principal, asked, path, search, res }) {
         const workflow = principal.workflowId
-        // One call more than the page is read, because it shows whether there is another page.
+        // One call more than the page is read. It shows whether there is another page.
         const found = await logs.page(principal.uid, { ...asked, workflow, limit: asked.limit + 1 })
         const page = found.slice(0, asked.limit)
         const last = found.length > asked.limit ? page.at(-1) : undefined
@@ -80,7 +80,10 @@ async function findCall(
   return call
 }
 
-/** With a job token, a call of the token's workflow, of a tool that the token names or of none that was found. */
+/**
+ * True if the principal may read the call. A job token reads calls of its workflow, if it names their tool or if no tool was
+ * found.
+ */
 function mayRead(principal: Principal, { tool, digest, workflow }: CallFacts): boolean {
   if (!principal.grant) return true
   if (workflow !== principal.workflowId) return false
@@ -114,7 +117,7 @@ function isErrorCode(text: string): text is ErrorCode {
 /** A time of RFC 3339. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** The time as a kept call has it: UTC with milliseconds. */
+/** The time `since` in the form of a kept call: UTC with milliseconds. */
 function sinceIn(query: Query, nowMs: number): string | undefined {
   const since = query.one('since')
   if (since === undefined) return undefined

@@ -41,7 +41,7 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Parts
       const { principal, res } = request
       const wanted = mintRequest(await readObject(request, 'token'))
       if (!sign) throw new ToolrackError('KEYS_UNAVAILABLE', NO_KEY)
-      // A token is not made by rules that could not be read: it lives longer than the fault.
+      // `of` throws if rules cannot be read. Then no token is made, because it would outlive the fault.
       const view = (await catalog.view(principal)).ruledBy(await ruleBook.of(principal))
       const minted = await mintJobToken(principal, wanted, { view, sign, now })
       const tools = minted.tools.map(({ name, digest }) => `${name}@${digest}`)

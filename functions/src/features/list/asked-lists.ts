@@ -1,16 +1,19 @@
 import { LRUCache } from 'lru-cache'
 import type { ListDefaults, ListQuery } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
-import { askedNarrowing, type AskedNarrowing } from './list-narrowing.ts'
+import { askedNarrowing, type AskedListFilter } from './list-narrowing.ts'
 import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 
-/** What the query of a list asks for. */
-export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedNarrowing | undefined }
+/** The query of a list, parsed. `narrowing` has the session and the scopes that the request names. */
+export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedListFilter | undefined }
 
-/** The most bytes of queries that are remembered, by an estimate, so that each is read once. */
+/** The most bytes of remembered queries, by an estimate. */
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024
 
-/** Reads the queries of lists. A client repeats its query before each call of its model, so each is read once, and then looked up. */
+/**
+ * Reads the queries of lists. A client repeats its query before each call of its model. So each query is parsed once and
+ * remembered.
+ */
 export class AskedLists {
   readonly #defaults: ListDefaults
   readonly #known = new LRUCache<string, AskedQuery>({

@@ -16,7 +16,7 @@ import type { ListParts } from './list-parts.ts'
 const BUDGET_MAX = 999_999_999_999_999
 const DIGITS = /^\d{1,15}$/
 
-/** The parameters `budget` and `tokens`. */
+/** Reads the parameters `budget` and `tokens`. */
 export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsTokens'> {
   const text = query.one('budget')
   const countsTokens = query.flag('tokens')
@@ -29,11 +29,11 @@ export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsToke
   return { budget: Number(text), countsTokens: true }
 }
 
-/** What a counted list is made from. */
+/** The parts of a list whose tokens are counted. */
 export type CountedList = {
   readonly view: CatalogView
   readonly query: ListQuery
-  readonly narrowing: ListNarrowing | undefined
+  readonly listFilter: ListNarrowing | undefined
   readonly rank: UsageRank
 }
 
@@ -41,7 +41,7 @@ const NOTHING_PINNED: ReadonlySet<string> = new Set()
 
 export async function countedAnswerOf(
   parts: ListParts,
-  { view, query, narrowing, rank }: CountedList,
+  { view, query, listFilter, rank }: CountedList,
   found: readonly CatalogEntry[] | undefined,
   turns: Turns,
   bounds?: ToolBounds,
@@ -50,35 +50,37 @@ export async function countedAnswerOf(
   const counting = {
     levelFragments: parts.catalog.levelFragments,
     count: await tokenCounter(),
-    pinned: narrowing?.pinned ?? NOTHING_PINNED,
+    pinned: listFilter?.pinned ?? NOTHING_PINNED,
     rank,
     bounds,
   }
   return turns.run(countedAnswer(view, query, dialect, parts, counting, found))
 }
 
-/** Why a tool has its detail level in a list with this budget. */
+/**
+ * Explains how much detail a list with this budget shows of a tool. The detail level is `full`, `short`, `deferred` (only the name)
+ * or `dropped`.
+ */
 export type BudgetExplanation = {
   readonly budget: number
   /** The tokens of the whole list. */
   readonly used: number
-  /** Null if the list does not have the tool whatever its budget is, for example because of its dialect. */
+  /** Null if the list does not have the tool with any budget, for example because of its dialect. */
   readonly rung: DetailLevel | 'dropped' | null
   readonly because?: PlacedTool['because']
-  /** The place in the order of priority. The first place is 1. */
+  /** The place of the tool in the order in which the budget is given to tools. The first place is 1. */
   readonly place?: number
   readonly of?: number
   /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens?: PlacedTool['tokens']
   /**
-   * The smallest budget with which the tool is listed at each detail level. It is the sum of the tokens that are used before the tool, and its
-   * own.
+   * The smallest budget for each detail level: the sum of the tokens that are used before the tool, and the tool's own tokens.
    */
   readonly needs?: PlacedTool['needs']
   readonly message: string
 }
 
-/** Undefined if the query has no budget. */
+/** Explains what the budget of a list means for one tool. Undefined if the query has no budget. */
 export async function explainBudget(
   parts: ListParts,
   list: CountedList,

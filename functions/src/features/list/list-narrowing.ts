@@ -16,42 +16,46 @@ import { sessionIn } from '../sessions/asked-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { StoredScopes } from '../scopes/stored-scopes.ts'
 
-/** What a list can be narrowed by. */
-export type NarrowingParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
+/** The parts that keep sessions and stored scopes, which filter lists. */
+export type ListFilterParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
- * The session and the scopes that narrow a list. The order is: the principal's view (with rules), the session's selection, the
- * scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders them.
+ * The session and the scopes that filter a list. A list is made in this order: the principal's view (with rules), the session's
+ * selection, the scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders
+ * them.
  */
 export type ListNarrowing = {
   /** Equal for equal contents. It is part of the key under which a list is kept, and of its entity tag. */
   readonly revision: string
   readonly session?: SessionSelection
-  /** A tool must be in all of them. */
+  /** A tool must be in all scopes, unless it is pinned. */
   readonly scopes: readonly AppliedScope[]
-  /** The names of tools that stay in the list whatever the scopes say. They do not get past the view and the selection. */
+  /** The names of tools that stay in the list whatever the scopes say. The view and the selection can still leave them out. */
   readonly pinned: ReadonlySet<string>
 }
 
-/** The parameters that `narrowingOf` reads. */
-export const NARROWING_PARAMETERS = ['scope', 'session'] as const
+/** The parameters that name a session and scopes. */
+export const LIST_FILTER_PARAMETERS = ['scope', 'session'] as const
 
-/** What a query says of the narrowing of its list. */
-export type AskedNarrowing = {
+/** The session and the scopes that a query names. */
+export type AskedListFilter = {
   readonly session: string | undefined
   readonly scopes: readonly (AppliedScope | ScopeOwner)[]
 }
 
-/** Undefined if the query has none of these parameters. */
-export function askedNarrowing(query: Query): AskedNarrowing | undefined {
+/** Reads the session and the scopes from a query. Undefined if it names none. */
+export function askedNarrowing(query: Query): AskedListFilter | undefined {
   const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
 }
 
-/** Undefined if the query has none of these parameters. Not a promise if nothing has to be read. */
+/**
+ * The session and the scopes that filter the list of a query. Undefined if it names none. Not a promise if nothing has to be
+ * read.
+ */
 export function narrowingOf(
-  parts: NarrowingParts,
+  parts: ListFilterParts,
   { uid }: Principal,
   query: Query,
 ): ListNarrowing | undefined | Promise<ListNarrowing> {
@@ -59,22 +63,22 @@ export function narrowingOf(
   return asked && presentNarrowing(parts, uid, asked)
 }
 
-/** What narrows the list now. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
+/** The present state of the session and the scopes that a query names. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
 export function presentNarrowing(
-  parts: NarrowingParts,
+  parts: ListFilterParts,
   uid: string,
-  { session, scopes }: AskedNarrowing,
+  { session, scopes }: AskedListFilter,
 ): ListNarrowing | Promise<ListNarrowing> {
-  if (session !== undefined || scopes.some(isOwner)) return readNarrowing(parts, uid, scopes, session)
-  return narrowing({ scopes: scopes.filter(isWritten), pinned: new Set() })
+  if (session !== undefined || scopes.some(isOwner)) return readListFilter(parts, uid, scopes, session)
+  return withRevision({ scopes: scopes.filter(isWritten), pinned: new Set() })
 }
 
 /**
- * Reads the stored scopes. Those that the query names must exist. Those of the session, its room, its agent and its workflow apply
- * if they exist.
+ * Reads the session and the stored scopes. A scope that the query names must exist. The scopes of the session, of its room, of
+ * its agent and of its workflow apply if they exist.
  */
-async function readNarrowing(
-  { sessions, scopes: stored }: NarrowingParts,
+async function readListFilter(
+  { sessions, scopes: stored }: ListFilterParts,
   uid: string,
   asked: readonly (AppliedScope | ScopeOwner)[],
   sessionId: string | undefined,
@@ -90,7 +94,7 @@ async function readNarrowing(
       return kept ? [{ from, scope: kept.scope, pinned: kept.present.pinned }] : []
     }),
   )
-  return narrowing({
+  return withRevision({
     ...(session && { session }),
     scopes: [...asked.filter(isWritten), ...found.flat()],
     pinned: new Set(found.flat().flatMap(({ pinned }) => pinned)),
@@ -104,13 +108,18 @@ function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly Sco
   )
 }
 
-/** The view without what the narrowing leaves out. The same view if there is no narrowing. */
+/**
+ * The view without the tools that the session and the scopes leave out. The same view if there is neither a session nor a scope.
+ */
 export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
   return by ? view.filteredBy(filterOf(by)) : view
 }
 
-/** What `narrowing` makes of a view. `unmatched` is the text of a header, or undefined if every item matches a tool. */
-export type NarrowedList = {
+/**
+ * A view without the tools that the session and the scopes leave out. `unmatched` is the text of a header, or undefined if every
+ * item of the scopes matches a tool.
+ */
+export type FilteredList = {
   readonly view: CatalogView
   readonly revision: string
   readonly unmatched: string | undefined
@@ -119,14 +128,14 @@ export type NarrowedList = {
 }
 
 /**
- * As `narrowedView`, in pieces. Finds the items of scopes that match no tool, so that a misspelled one is noticed. A job token may
- * use a stored scope, but not read it, so its items are not shown to the token's holder.
+ * As `narrowedView`, in turns with other requests. Also finds the items of scopes that match no tool, so that a misspelled item
+ * is noticed. A job token may use a stored scope, but not read it. So its holder does not see the items of stored scopes.
  */
 export function* narrowedList(
   view: CatalogView,
   by: ListNarrowing,
   { grant }: Principal,
-): Pieces<NarrowedList> {
+): Pieces<FilteredList> {
   const { leavesOut } = filterOf(by)
   const leftOut = new Map<CatalogEntry, LeftOut>()
   const selected: CatalogEntry[] = []
@@ -139,10 +148,10 @@ export function* narrowedList(
   const shown = by.scopes.filter(({ from }) => !grant || !from.startsWith(REF))
   const scopes = shown.map(({ scope }) => scope)
   const items = yield* unmatchedItems(selected, scopes)
-  const narrowed = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
+  const filtered = view.filteredBy({ revision: by.revision, leavesOut: (entry) => leftOut.get(entry) })
   return {
-    view: narrowed,
-    changed: changedTools(narrowed, by),
+    view: filtered,
+    changed: changedTools(filtered, by),
     revision: by.revision,
     unmatched: items.length === 0 ? undefined : headerOf(items),
   }
@@ -156,16 +165,16 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
   }
 }
 
-/** Bytes that are counted for a name, and for a character of a scope, which is kept as parsed items. */
+/** Bytes that are counted for a name, and for a character of a scope, because a scope is kept as parsed items. */
 const BYTES = { name: 300, character: 50 } as const
 
-/** The narrowing as feeds remember it. */
-export function viewFilter(narrowing: ListNarrowing): ViewFilter {
-  const { session, scopes, pinned } = narrowing
+/** The filter of a list as feeds remember it, with the bytes that it takes. */
+export function viewFilter(listFilter: ListNarrowing): ViewFilter {
+  const { session, scopes, pinned } = listFilter
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
   const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
   const bytes = (names + pinned.size) * BYTES.name + characters * BYTES.character
-  return { filter: filterOf(narrowing), session, bytes }
+  return { filter: filterOf(listFilter), session, bytes }
 }
 
 function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
@@ -184,12 +193,15 @@ function headerOf(items: readonly string[]): string {
   return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',')
 }
 
-/** Categories and tags may have any characters. Those that a header cannot have are percent-encoded. */
+/**
+ * The text of an item for a header. Categories and tags may have any characters. Characters that a header cannot have are
+ * percent-encoded.
+ */
 function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }
 
-function narrowing({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
+function withRevision({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
   const contents = [
     session?.revision ?? null,
     scopes.map(({ from, scope }) => [from, formatScope(scope)]),

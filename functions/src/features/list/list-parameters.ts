@@ -10,7 +10,7 @@ import {
 } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { countingIn } from './list-budget.ts'
-import { NARROWING_PARAMETERS } from './list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from './list-narrowing.ts'
 import { explainsScoresIn } from './list-search.ts'
 
 const FILTERS = [
@@ -26,11 +26,14 @@ const FILTERS = [
   'envelope',
   'strict',
 ] as const
-/** The parameters of a list that explain takes too, because the detail level of a tool depends on them. Its `name` is the tool. */
+/**
+ * The parameters of a list that explain takes too, because the tool's detail level depends on them. In explain, `name` is the
+ * tool.
+ */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 export const LIST_PARAMETERS = [
   ...FILTERS,
-  ...NARROWING_PARAMETERS,
+  ...LIST_FILTER_PARAMETERS,
   'limit',
   'cursor',
   'budget',
@@ -84,7 +87,7 @@ export function listQueryIn(
   }
 }
 
-/** What a list can have only if it is asked for. */
+/** The values of `with`: parts that a list has only if they are asked for. */
 const WITH = ['search'] as const
 
 /** True if the query asks for the tools by which a model finds others. Throws PARAMETER_INVALID. */

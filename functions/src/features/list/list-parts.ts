@@ -5,24 +5,24 @@ import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { ViewFilter } from '../../catalog/views/view-filter.ts'
-import type { NarrowingParts } from './list-narrowing.ts'
+import type { ListFilterParts } from './list-narrowing.ts'
 
-/** What a list is made of. */
+/** The parts that make a list. */
 export type ListParts = ItemWorkflows &
-  NarrowingParts & {
+  ListFilterParts & {
     readonly catalog: Catalog
     /** The catalog without the tools that rules hide. */
     readonly listed: ListedCatalog
     readonly search: ToolSearch
     readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
-    /** Remembers what has narrowed a list, so that a change feed can go on from it. */
+    /** Remembers the filter of a list, so that a change feed can go on from that list. */
     readonly changes: {
       readonly views: {
-        readonly know: (uid: string, revision: string, narrowing: () => ViewFilter) => void
+        readonly know: (uid: string, revision: string, listFilter: () => ViewFilter) => void
       }
     }
     /** The envelope of a list whose query names none. */
     readonly envelope: Envelope
-    /** Which names the items of a list have. By default the canonical ones. */
+    /** The kind of names that the items of a list have. By default, the canonical names. */
     readonly itemNames?: ItemNames | undefined
   }

@@ -118,7 +118,7 @@ const listQuery = z.strictObject({
   limit: whole(1, 1_000).optional().describe('The most tools of a page. Default: the whole list.'),
 })
 
-/** The headers by which lists, and what is made of lists, say more than their tools. */
+/** The headers of lists, and of answers that are made from lists, with facts beside the tools. */
 export const listHeaders = {
   'X-Tools-Revision': 'The revision of the list, for a change feed.',
   'X-Tools-Layers':
@@ -148,7 +148,7 @@ export const LIST_TOOLS: RouteSchemas = {
   answerHeaders: ofLists,
   answers: { 200: list },
 }
-/** The same parameters, whose descriptions stand with the list. */
+/** The same parameters, whose descriptions refer to the list. */
 function asInList<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape): Shape {
   const described = Object.entries(shape).map(([name, field]) => [name, field.describe('As in the list.')])
   return Object.fromEntries(described) as Shape

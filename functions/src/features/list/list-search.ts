@@ -7,15 +7,15 @@ import { listOrder, notesOf } from '../../catalog/search/found-list.ts'
 import { invalidParameter, type Query } from '../../http/query.ts'
 import type { ToolSearch } from '../../catalog/search/tool-search.ts'
 
-/** What a list has found. `notes` is undefined if the list does not ask for scores. */
+/** The tools that the search of a list has found. `notes` is undefined if the query does not ask for scores. */
 export type FoundList = {
   readonly entries: readonly CatalogEntry[]
   readonly notes: ReadonlyMap<CatalogEntry, FoundNote> | undefined
 }
 
 /**
- * The tools of the view that the query's search finds. A tool that another filter of the query leaves out does not stand for
- * near-identical tools. Undefined for a query without a search. Ends if the signal is aborted.
+ * The tools of the view that the query's search finds. If another filter of the query leaves a tool out, near-identical tools are
+ * not joined under that tool. Undefined for a query without a search. Ends if the signal is aborted.
  */
 export async function foundList(
   { search }: { readonly search: ToolSearch },

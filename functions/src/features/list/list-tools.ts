@@ -27,10 +27,10 @@ import {
   narrowedList,
   narrowingOf,
   presentNarrowing,
-  NARROWING_PARAMETERS,
+  LIST_FILTER_PARAMETERS,
   viewFilter,
   type ListNarrowing,
-  type NarrowedList,
+  type FilteredList,
 } from './list-narrowing.ts'
 import { checkedSession } from '../sessions/asked-session.ts'
 import { AskedLists } from './asked-lists.ts'
@@ -39,7 +39,7 @@ import { EXPLAINED_LIST, listQueryIn } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { ListParts } from './list-parts.ts'
 
-/** A list in the form in which it is sent. It is made once for each revision and address. */
+/** A list as it is sent. It is made once for each revision and address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -51,8 +51,8 @@ type SentList = {
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * The lists that are made at the same time, each in turns, so that many long ones delay a short one little. Each may hold an answer of
- * 25 MB and the definitions of its user.
+ * How many lists are made at the same time, each in turns. So many long lists delay a short list only a little. Each list may
+ * hold an answer of 25 MB and the definitions of its user.
  */
 const LISTS_AT_ONCE = 32
 /** The most lists of one user that may wait to be made, so that the queue cannot grow without end. */
@@ -60,8 +60,8 @@ const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 /**
- * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: those of a session. Callers without their
- * own definitions share lists. A ready list is found by its address.
+ * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: the definitions of a session. Callers
+ * without their own definitions share lists. A ready list is found by its address.
  */
 export function listRoutes(parts: ListParts): readonly Route[] {
   const asked = new AskedLists(parts)
@@ -77,49 +77,49 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   function respond(request: KnownRequest, session?: string): void | Promise<void> {
     const { query, narrowing: wanted } = asked.read(request.search, session)
     if (!wanted) return viewed(request, query)
-    const narrowing = presentNarrowing(parts, request.principal.uid, wanted)
-    return narrowing instanceof Promise
-      ? narrowing.then((read) => viewed(request, query, read))
-      : viewed(request, query, narrowing)
+    const listFilter = presentNarrowing(parts, request.principal.uid, wanted)
+    return listFilter instanceof Promise
+      ? listFilter.then((read) => viewed(request, query, read))
+      : viewed(request, query, listFilter)
   }
 
-  function viewed(request: KnownRequest, query: ListQuery, narrowing?: ListNarrowing): void | Promise<void> {
-    // A feed that goes on from this list must know what has narrowed it, also after the next change.
-    if (narrowing)
-      parts.changes.views.know(request.principal.uid, narrowing.revision, () => viewFilter(narrowing))
-    const view = parts.listed.view(request.principal, narrowing?.session)
+  function viewed(request: KnownRequest, query: ListQuery, listFilter?: ListNarrowing): void | Promise<void> {
+    // A feed that goes on from this list must know the list's filter, also after the next change.
+    if (listFilter)
+      parts.changes.views.know(request.principal.uid, listFilter.revision, () => viewFilter(listFilter))
+    const view = parts.listed.view(request.principal, listFilter?.session)
     return view instanceof Promise
-      ? view.then((read) => ranked(request, query, read, narrowing))
-      : ranked(request, query, view, narrowing)
+      ? view.then((read) => ranked(request, query, read, listFilter))
+      : ranked(request, query, view, listFilter)
   }
 
   function ranked(
     request: KnownRequest,
     query: ListQuery,
     view: CatalogView,
-    narrowing?: ListNarrowing,
+    listFilter?: ListNarrowing,
   ): void | Promise<void> {
-    if (query.budget === undefined) return send(request, query, view, narrowing)
+    if (query.budget === undefined) return send(request, query, view, listFilter)
     const rank = parts.usageRanks.of(request.principal.uid)
     return rank instanceof Promise
-      ? rank.then((read) => send(request, query, view, narrowing, read))
-      : send(request, query, view, narrowing, rank)
+      ? rank.then((read) => send(request, query, view, listFilter, read))
+      : send(request, query, view, listFilter, rank)
   }
 
   function send(
     request: KnownRequest,
     query: ListQuery,
     view: CatalogView,
-    narrowing?: ListNarrowing,
+    listFilter?: ListNarrowing,
     rank: UsageRank = NO_RANK,
   ): void | Promise<void> {
     const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const revisions = [narrowing?.revision, rank.revision].filter((revision) => revision)
+    const revisions = [listFilter?.revision, rank.revision].filter((revision) => revision)
     const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
     if (ready) return sendList(request, ready)
-    const wanted = { view, query, request, narrowing, rank }
+    const wanted = { view, query, request, listFilter, rank }
     return making
       .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
         const make = async (): Promise<SentList> => {
@@ -133,12 +133,12 @@ export function listRoutes(parts: ListParts): readonly Route[] {
       .then((list) => sendList(request, list))
   }
 
-  /** Makes a list. `allLeft` is aborted when nobody waits for it any more. */
+  /** Makes a list. `allLeft` is aborted when nobody waits for the list any more. */
   async function made(wanted: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
-    const { view: whole, query, request, narrowing, rank } = wanted
+    const { view: whole, query, request, listFilter, rank } = wanted
     const { principal } = request
-    const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
-    const list = askedList(whole, query, request, narrowing, narrowed, rank)
+    const filtered = listFilter && (await turns.run(narrowedList(whole, listFilter, principal)))
+    const list = askedList(whole, query, request, listFilter, filtered, rank)
     const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
     const sent = list.query.countsTokens
       ? await countedList(parts, list, found, turns)
@@ -173,7 +173,7 @@ export function explainRoute(parts: ListParts): Route {
     path: '/tools/explain',
     schemas: async () => (await import('./list-schemas.ts')).EXPLAIN,
     ask({ search }) {
-      const query = new Query(search, ['name', ...NARROWING_PARAMETERS, ...EXPLAINED_LIST])
+      const query = new Query(search, ['name', ...LIST_FILTER_PARAMETERS, ...EXPLAINED_LIST])
       const name = query.required('name')
       if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
       return { name, query, list: listQueryIn(query, ['names', 'only'], parts) }
@@ -182,19 +182,19 @@ export function explainRoute(parts: ListParts): Route {
     async handle({ principal, asked: { name, query, list }, res }) {
       const gone = callerGone(res)
       const turns = new Turns(gone)
-      const narrowing = await narrowingOf(parts, principal, query)
-      const view = await parts.listed.view(principal, narrowing?.session)
+      const listFilter = await narrowingOf(parts, principal, query)
+      const view = await parts.listed.view(principal, listFilter?.session)
       const asksOfAll = list.budget !== undefined || list.q !== undefined
       const listed =
-        narrowing && asksOfAll
-          ? (await turns.run(narrowedList(view, narrowing, principal))).view
-          : narrowedView(view, narrowing)
+        listFilter && asksOfAll
+          ? (await turns.run(narrowedList(view, listFilter, principal))).view
+          : narrowedView(view, listFilter)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
       const found = await foundList(parts, listed, principal.uid, list, gone)
-      const asked = { view: listed, query: list, narrowing, rank }
+      const asked = { view: listed, query: list, listFilter, rank }
       const budget = await explainBudget(parts, asked, found?.entries, name, turns)
-      const explained = await turns.run(explainName(narrowedView(view, narrowing), name))
-      const refused = whyRefused(view.meaning(name), narrowing?.session)
+      const explained = await turns.run(explainName(narrowedView(view, listFilter), name))
+      const refused = whyRefused(view.meaning(name), listFilter?.session)
       sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
     },
   })
@@ -213,7 +213,7 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
 
-/** The bytes that a list takes. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
+/** The bytes that a list takes in memory. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
@@ -224,7 +224,7 @@ type NewList = {
   readonly view: CatalogView
   readonly query: ListQuery
   readonly request: KnownRequest
-  readonly narrowing: ListNarrowing | undefined
+  readonly listFilter: ListNarrowing | undefined
   readonly rank: UsageRank
 }
 
@@ -232,7 +232,7 @@ type NewList = {
 type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
   readonly view: CatalogView
   readonly query: ListQuery
-  readonly narrowing: ListNarrowing | undefined
+  readonly listFilter: ListNarrowing | undefined
   /** Texts of headers. */
   readonly unmatched: string | undefined
   readonly changed: string | undefined
@@ -243,16 +243,16 @@ function askedList(
   whole: CatalogView,
   query: ListQuery,
   { path, search }: FoundRequest,
-  narrowing: ListNarrowing | undefined,
-  narrowed: NarrowedList | undefined,
+  listFilter: ListNarrowing | undefined,
+  filtered: FilteredList | undefined,
   rank: UsageRank,
 ): AskedList {
-  const { view = whole, unmatched, changed = [] } = narrowed ?? {}
+  const { view = whole, unmatched, changed = [] } = filtered ?? {}
   if (query.strict && !view.isWhole) {
     const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
   }
-  return { view, query, narrowing, unmatched, changed: namesText(changed), rank, path, search }
+  return { view, query, listFilter, unmatched, changed: namesText(changed), rank, path, search }
 }
 
 function answerTo(
@@ -277,11 +277,11 @@ async function countedList(
 
 function sentList(
   { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: ListParts,
-  { view, narrowing, unmatched, changed, rank, path, search }: AskedList,
+  { view, listFilter, unmatched, changed, rank, path, search }: AskedList,
   { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
   tokens?: string,
 ): SentList {
-  const revisions = [view.revision, narrowing?.revision ?? '', rank.revision]
+  const revisions = [view.revision, listFilter?.revision ?? '', rank.revision]
   const settings = [envelope, itemNames, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
@@ -314,7 +314,7 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
+  // The link is relative, because a Cloud Function that is called directly does not know the beginning of its path.
   const link = `<${/^\/(?:tools|sessions)\//.test(path) ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')

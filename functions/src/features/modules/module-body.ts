@@ -8,7 +8,7 @@ import { bodyInvalid, readBytes, readObject, type Sent } from '../../http/read-b
 /** The content types with which clients send files. `curl --data-binary` sends the type of a form. */
 const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
 
-/** A JSON body that was sent as if it were Python. No module begins so. */
+/** A JSON body that was sent with the Content-Type of Python. No Python module begins like this. */
 const JSON_MODULE = /^\s*\{\s*"(?:source|files)"\s*:/
 
 const SHAPES = '{"source": "…"} or {"files": {"__init__.py": "…"}}'
@@ -65,10 +65,10 @@ function filesIn(name: string, sent: JsonValue): ModuleContent<Uint8Array> {
   return { files }
 }
 
-/** The characters of a path that a message repeats. */
+/** How many characters of a path a message repeats. */
 const PATH_SHOWN = 80
 
-/** JSON can contain a lone surrogate, but UTF-8 cannot, so the file would become another one. */
+/** JSON can contain a lone surrogate, but UTF-8 cannot. So the bytes of the file would differ from the text. */
 function bytesOf(text: JsonValue | undefined, place: string): Uint8Array {
   if (typeof text !== 'string') throw bodyInvalid(`The field ${place} must be the text of a file.`)
   if (!text.isWellFormed())

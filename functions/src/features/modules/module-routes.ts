@@ -55,7 +55,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
         sendTagged(res, module.sha256, () => ({ ...module, layer }))
       },
     }),
-    // Checks a Python file, or the files of a module, and makes its tools the module's definitions.
+    // Checks a Python file, or the files of a module, and makes definitions of its tools.
     route({
       method: 'PUT',
       path: '/tools/modules/:name',
@@ -67,7 +67,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       async handle(request) {
         const { principal, res } = request
         const content = await readModule(request, request.params.name)
-        // Also the record of a refused upload says which content it was.
+        // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
         const answer = await writer.put(principal, { ...targetOf(request), ...content })
         noteWrite(request, answer)

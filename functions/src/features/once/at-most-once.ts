@@ -10,13 +10,14 @@ import { resultOf, storedOutcome } from './stored-outcome.ts'
 
 export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
   readonly keys: CallKeys
-  /** Seals the results. Without it, a result with a recognised secret is not kept. */
+  /** Seals the results. Without it, a result in which a secret is recognized is not kept. */
   readonly sealing?: Sealing | undefined
 }
 
 /**
- * Added to the deadline of a call. A runner that starts may take 10 s, its answer 3 s more, and each of several accesses to the
- * store 2 s. If a call takes longer nevertheless, it does not run twice, because an ended lease frees no key.
+ * How much longer than the deadline of its call a lease is, in milliseconds. A runner that starts may take 10 s, its answer 3 s
+ * more, and each of several accesses to the store 2 s. If a call takes longer nevertheless, it does not run twice, because an
+ * ended lease frees no key.
  */
 const LEASE_GRACE_MS = 30_000
 
@@ -24,8 +25,8 @@ const LEASE_GRACE_MS = 30_000
 const IN_FLIGHT_SECONDS = 1
 
 /**
- * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin, and the outcome is kept for
- * the next call with the key. A call without a key, and one that the service does not run, pass.
+ * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin, and the outcome is kept
+ * for the next call with the key. Calls without a key pass, and so do calls that the service does not run.
  */
 export function atMostOnce<Call extends Resolved>(parts: OnceParts): Step<Call> {
   return (call, next) =>
@@ -42,7 +43,7 @@ async function runOnce<Call extends Resolved>(
 ): Promise<CallOutcome> {
   const { invocationId: owner, limits, principal } = call
   const hash = hashOf(call)
-  // Keys of users and of jobs are apart, as their routes are.
+  // A user and a job with the same header have different keys, because their routes are separate.
   const key: CallKey = { uid: principal.uid, id: sha256(`${principal.kind}\n${header}`) }
   const leaseMs = deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs) + LEASE_GRACE_MS
   const kept = await claimed(keys, key, { hash, owner, leaseMs })
@@ -76,7 +77,7 @@ function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
   if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
   if (kept.state === 'ended') {
     const result = resultOf(kept.outcome)
-    // This code is about the key. It is not the result of the earlier call.
+    // UNKNOWN_OUTCOME is about the key. It is not the result of the earlier call.
     const isUnknown = result.resultType === 'failure' && result.code === 'UNKNOWN_OUTCOME'
     return { ...outcomeOf(call, result), replayed: !isUnknown }
   }
@@ -110,7 +111,7 @@ const UNENDED: Readonly<
   ],
 }
 
-/** A hash of what is called: the tool's name, the arguments, and the session, if there is one. */
+/** A hash of a call: the tool's name, the arguments, and the session, if there is one. */
 function hashOf({ entry, request, session }: Resolved): string {
   return sha256(canonicalJson([entry.name, request.arguments, session?.id ?? null]))
 }

@@ -5,19 +5,21 @@ import type { StoredOutcome } from './stored-outcome.ts'
 
 /** The time for which a result is promised. */
 const REPLAYED_MS = 24 * 60 * 60 * 1_000
-/** The clocks of two instances may differ by this much, and a key is still not forgotten before REPLAYED_MS. */
+/** The most milliseconds by which the clocks of two instances may differ. A key is still remembered for REPLAYED_MS. */
 const CLOCKS_DIFFER_MS = 60 * 60 * 1_000
 
 /** The time for which a key is remembered after its claim. */
 export const KEY_KEPT_MS = REPLAYED_MS + CLOCKS_DIFFER_MS
 
-/** At the limits, the oldest results are dropped, but never a key: without its key, a call could run twice. */
+/**
+ * Limits for each user. If results exceed them, the oldest are dropped, but never a key: without its key, a call could run twice.
+ */
 export type KeyBounds = {
   /** Bytes of the results of one user. */
   readonly userBytes: number
-  /** For all users together. Above it, the user with the most bytes loses the oldest results. Firestore does not use it. */
+  /** For all users together. Above it, the user with the most bytes loses the oldest results. Not used with Firestore. */
   readonly allBytes: number
-  /** The keys of one user. Above it, a new key is refused. Firestore does not use it. */
+  /** The most keys of one user. Above it, a new key is refused. Not used with Firestore. */
   readonly userKeys: number
 }
 
@@ -65,15 +67,18 @@ function keysWithin({ userBytes, allBytes, userKeys }: KeyBounds): Collection<Ke
 export type CallKey = { readonly uid: string; readonly id: string }
 
 export type Claim = {
-  /** A hash of what is called. */
+  /** A hash of the call: its tool, its arguments and its session. */
   readonly hash: string
-  /** The id of the call that claims. Only it can end the claim. */
+  /** The id of the call that claims the key. Only this call can end the claim. */
   readonly owner: string
   /** The milliseconds after which the claim of a call that has not ended counts as lost. */
   readonly leaseMs: number
 }
 
-/** What is kept for a key. `lost`: the lease is over, and the call has not ended. `dropped`: the result is not kept any more. */
+/**
+ * The state that is kept for a key. `lost`: the lease is over, and the call has not ended. `dropped`: the result is no longer
+ * kept.
+ */
 export type KeptCall = { readonly hash: string } & (
   | { readonly state: 'running' | 'lost' | 'dropped' }
   | { readonly state: 'ended'; readonly outcome: StoredOutcome }
@@ -86,7 +91,7 @@ type Options = {
   readonly process?: string | undefined
 }
 
-/** What a call needs of the keys. */
+/** The functions that a call needs. */
 export type CallKeys = Pick<IdempotencyKeys, 'claim' | 'complete' | 'release'>
 
 /** Remembers the calls with a key. */
@@ -104,10 +109,10 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims a key for a call that begins now, in one transaction. Resolves to undefined if the key was free, and now is the claim's.
-   * Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or STORE_FULL, or
-   * with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the key, because the
-   * store may have claimed it nevertheless.
+   * Claims a key for a call that begins now, in one transaction. If the key was free, the call has it now, and the result is
+   * undefined. Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or
+   * STORE_FULL, or with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the
+   * key, because the store may have claimed it nevertheless.
    */
   claim = async ({ uid, id }: CallKey, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> => {
     const nowMs = this.#now()
@@ -117,7 +122,7 @@ export class IdempotencyKeys {
     return kept && this.#keptCall(kept, nowMs)
   }
 
-  /** Keeps the outcome of the owner's call, also after its lease. */
+  /** Keeps the outcome of the call that has the key, even if its lease has ended. */
   complete = (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> =>
     this.#end(key, owner, (to, { fields }) => {
       const { kind, text } = outcome

@@ -3,7 +3,7 @@ import { toolResultOfJson } from '../../json/json-text.ts'
 import type { CallOutcome, ResultData } from '../../calls/call.ts'
 import { hasRunNothing } from '../../calls/nothing-run.ts'
 
-/** A result as it is kept for its key. A value stays the JSON text that it came as, and is never parsed. */
+/** A result as it is kept for its key. The JSON text of a value is kept unchanged, and never parsed. */
 export type StoredOutcome =
   | { readonly kind: 'text' | 'json'; readonly text: string }
   | { readonly kind: 'failure'; readonly text: string; readonly code: ErrorCode }

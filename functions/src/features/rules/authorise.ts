@@ -7,7 +7,7 @@ import type { RulesInForce } from './rules-in-force.ts'
 
 export type AuthoriseParts = { readonly ruleBook: Pick<RuleBook, 'of'> }
 
-/** Adds what the rules say of the call, for the steps inside. If a rule denies the call, it ends here. */
+/** Adds the decision of the rules to the call, for the inner steps. If a rule denies the call, the call ends here. */
 export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Authorised> {
   return async (call, next) => {
     const rules = await ruleBook.of(call.principal, call.session)

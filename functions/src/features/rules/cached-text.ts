@@ -3,14 +3,14 @@ import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../catalog/views/layer-c
 import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 
-/** Milliseconds that a call waits for rules of which nothing is in memory. Without them, it is refused. */
+/** Milliseconds that a call waits for its rules if none are in memory. After this time, the call is refused. */
 export const FIRST_READ_DEADLINE_MS = 5_000
 
 type Options = { readonly now: () => number; readonly log: Log }
 
-/** Where a text is read, and what is made of it. Both may throw. */
+/** Reads a text, and parses it into a value. Both functions may throw. */
 export type TextSource<Value> = {
-  /** What the text is, for the log: `rules`, and whose. */
+  /** A name for the text in the log, such as `rules`. `scope` says whose text it is. */
   readonly what: string
   readonly scope: string
   readonly open?: (() => Promise<void>) | undefined
@@ -19,8 +19,8 @@ export type TextSource<Value> = {
 }
 
 /**
- * Keeps one text of a store in memory, and what was made of it. Reads the store once a second at most. If this fails, the last good
- * value remains. If no read ever succeeded, there is no value, which is not the same as an empty value.
+ * Keeps one text of a store in memory, with the value that was parsed from it. Reads the store once a second at most. If a read
+ * fails, the last good value remains. If no read ever succeeded, there is no value, which is not the same as an empty value.
  */
 export class CachedText<Value> {
   readonly #source: TextSource<Value>
@@ -49,7 +49,7 @@ export class CachedText<Value> {
   }
 
   /**
-   * True if `value` may be used as it is: the last check is recent, and it does not help to wait. It helps only if there is no
+   * True if `value` may be used as it is: the last check is recent, and waiting does not help. Waiting helps only if there is no
    * value, a read is under way, and nobody has waited for it as long as `firstMs`. A call waits longer than a list.
    */
   isReady(firstMs: number): boolean {

@@ -25,7 +25,10 @@ export function parsedRules(value: JsonValue): RuleSet {
   throw invalid(parsed.faults)
 }
 
-/** Rules as they are stored, and how the tools that they meet read their arguments. `more` counts the tools that are not listed. */
+/**
+ * Rules as they are stored, and how the tools to which they apply read their arguments. `more` counts the tools that are not
+ * listed.
+ */
 export type CheckedRules = {
   readonly set: RuleSet
   readonly meets: readonly MetTool[]
@@ -33,9 +36,10 @@ export type CheckedRules = {
 }
 
 /**
- * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match. Also for rules that apply to
- * nothing in the view, unless they have `future: true`, because a misspelt `deny` would protect nobody. Throws LAYER_UNAVAILABLE if
- * it cannot be known. Other requests get turns, because there can be many tools.
+ * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match, and for a rule that
+ * applies to nothing in the view, because a misspelled `deny` would protect nobody. A rule with `future: true` may apply to
+ * nothing. Throws LAYER_UNAVAILABLE if a missing layer may have the tools. Other requests get turns, because there can be many
+ * tools.
  */
 export async function checkedRules(set: RuleSet, view: CatalogView, turns: Turns): Promise<CheckedRules> {
   const { byRule, shown, more } = await targetsOf(set, view, turns)
@@ -90,7 +94,7 @@ const NO_TOOL = 'matches no tool that you can list; correct it, or say "future":
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
-/** The faults. The first ones that name no tool also name the tool that was probably meant. */
+/** The faults. The first faults that name no tool also name the tool that was probably meant. */
 async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],

@@ -45,7 +45,7 @@ export function isOperator({ kind, id }: RuleOwner): boolean {
   return kind === 'everybody' && id === 'file'
 }
 
-/** The scope in which the rules of an owner are kept. The rules of a workflow belong to `uid`. */
+/** The scope in which the rules of an owner are kept. The rules of workflows, sessions and agents belong to the user `uid`. */
 export function scopeOf({ kind, id }: RuleOwner, uid: string): RuleScope {
   if (kind === 'everybody') return { kind }
   return { kind: 'user', uid: kind === 'user' ? id : uid }

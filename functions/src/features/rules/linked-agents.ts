@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import { CachedText } from './cached-text.ts'
 
-/** The most sessions whose agents are in memory: those that were used last. */
+/** The most sessions whose agents are in memory. The sessions that were used last stay. */
 const SESSIONS_MAX = 10_000
 
 type Parts = {
@@ -16,7 +16,10 @@ type Parts = {
 /** The agents of one session. `value` is undefined if they could never be read. */
 export type AgentsOfSession = CachedText<readonly string[]>
 
-/** The agents to which sessions are linked by the routes of the original service, in whatever project. Read once a second at most. */
+/**
+ * The agents to which the routes of the original service have linked sessions, in any project. They are read once a second at
+ * most.
+ */
 export class LinkedAgents {
   readonly #parts: Parts
   readonly #sessions = new LRUCache<string, AgentsOfSession>({ max: SESSIONS_MAX })
@@ -44,13 +47,16 @@ export class LinkedAgents {
     return made
   }
 
-  /** To be called after a change of a link, so that the next call reads it. A read that is under way may be older, and is not used. */
+  /**
+   * To be called after a change of a link, so that the next call reads the link. A read that is under way may be older, and is
+   * not used.
+   */
   changed(uid: string, sessionId: string): void {
     this.#sessions.delete(keyOf(uid, sessionId))
   }
 }
 
-/** No uid has a blank. */
+/** A blank separates the uid from the session's id, because no uid has a blank. */
 function keyOf(uid: string, sessionId: string): string {
   return `${uid} ${sessionId}`
 }

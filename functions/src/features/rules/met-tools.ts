@@ -10,8 +10,8 @@ import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
 /**
- * A tool that rules are about, and the kind by which they read each of its arguments. `also` has the other kinds of an argument
- * that may be read in several ways. `more` counts the arguments that are not listed.
+ * A tool to which rules apply, and the kind by which the rules read each of its arguments. `also` has the other kinds of an
+ * argument that may be read in several ways. `more` counts the arguments that are not listed.
  */
 export type MetTool = {
   readonly tool: string
@@ -20,7 +20,7 @@ export type MetTool = {
   readonly more?: number
 }
 
-/** The most arguments of one tool that are listed. Those that rules name come first. */
+/** The most arguments of one tool that are listed. Arguments that rules name come first. */
 export const ARGUMENTS_SHOWN_MAX = 100
 
 /** Reads the schema of each tool once, while rules are checked. */
@@ -31,14 +31,14 @@ export class ReadSchemas {
     const known = this.#known.get(entry)
     if (known) return known
     const tool = ruledTool(entry)
-    // All of it is read here, between the turns of other work.
+    // The whole schema is read here, between two turns of other requests.
     readingsOfTool(tool).whole()
     this.#known.set(entry, tool)
     return tool
   }
 }
 
-/** How these tools read their arguments. */
+/** Says for each tool by which kinds rules read its arguments. */
 export async function metTools(
   entries: readonly CatalogEntry[],
   { rules }: RuleSet,

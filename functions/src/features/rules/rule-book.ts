@@ -11,20 +11,23 @@ import type { MarkedRules } from './rule-marks.ts'
 import type { RuleScope, RuleStore } from './rule-store.ts'
 import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
-/** The most users whose rules are in memory: those who called last. */
+/** The most users whose rules are in memory. The users who called last stay. */
 const USERS_MAX = 10_000
 /** The most bytes of users' rules in memory. Rules that were dropped are read again. */
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most combinations of a user's workflow, session and agent whose rules are kept. Those of others are joined at each call. */
+/**
+ * The most combinations of a user's workflow, session and agent whose joined rules are kept. For further combinations, the rules
+ * are joined at each call.
+ */
 const JOINED_MAX = 100
 
 export type RuleBookParts = {
   readonly store: Pick<RuleStore, 'open' | 'read'>
-  /** The links of sessions to agents. Undefined where there are none. */
+  /** The store of links from sessions to agents. Undefined where there are no links. */
   readonly agents?: Pick<AgentStore, 'open' | 'linkedAgents'> | undefined
   readonly log: Log
-  /** The operator's rules for everybody, which come before all others. */
+  /** The operator's rules for everybody. They come before all other rules. */
   readonly operator?: OwnedRules | undefined
   /** Called after a change of rules by this instance. */
   readonly written?: () => void
@@ -36,7 +39,7 @@ type CachedRules = CachedText<RuleSets>
 
 type UserRules = {
   readonly cached: CachedRules
-  /** The rules in force, by the owners beside the user, as long as the sets are these. */
+  /** The joined rules, by their owners without the user. They are valid as long as `shared` and `own` are the present sets. */
   joined:
     | {
         readonly shared: RuleSets | undefined
@@ -63,7 +66,7 @@ const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
  * - the rules of the workflow that the job token names,
  * - the rules of the session, of its parents, and of their agents and linked agents.
  *
- * They are in memory, and their revision is checked once a second at most.
+ * The rules are in memory, and the store is read once a second at most.
  */
 export class RuleBook {
   readonly #parts: RuleBookParts
@@ -96,7 +99,9 @@ export class RuleBook {
     return this.#known(caller, session, READ_DEADLINE_MS.without)
   }
 
-  /** Whether the rules for everybody, and those of the user if there is one, are fresh, the last good ones, or not known. */
+  /**
+   * Says whether the rules for everybody are fresh, the last good ones, or unknown. With a caller, also the rules of this user.
+   */
   async status(caller?: { readonly uid: string }): Promise<RulesStatus> {
     const scopes = [this.#shared, ...(caller ? [this.#user(caller.uid).cached] : [])]
     await Promise.all(scopes.map((scope) => scope.current(READ_DEADLINE_MS.without)))
@@ -129,20 +134,20 @@ export class RuleBook {
     return this.#join(user, caller, session, links)
   }
 
-  /** The linked agents of the session and its parents. None are looked up as long as the user has no rules of an agent. */
+  /** The linked agents of the session and its parents. They are not read as long as the user has no rules of an agent. */
   #linksOf(user: UserRules, { uid }: Caller, session: CallingSession | undefined): Links {
     const links = this.#links
     if (!links || !session || !this.#joined(user, uid).hasAgents) return []
     return session.lineage.flatMap(({ id }) => (id === '' ? [] : [[id, links.of(uid, id)] as const]))
   }
 
-  /** To be called after a change of a session's link to an agent, so that the next list and the next call obey it. */
+  /** To be called after a change of a session's link to an agent, so that the next list and the next call use the new link. */
   linked(uid: string, sessionId: string): void {
     this.#links?.changed(uid, sessionId)
     this.#parts.written?.()
   }
 
-  /** To be called after a change, with the new sets, so that the next list and the next call obey them. */
+  /** To be called after a change, with the new sets, so that the next list and the next call use them. */
   written(scope: RuleScope, text: string | undefined): void {
     if (scope.kind === 'everybody') this.#shared.put(text)
     else {
@@ -153,7 +158,7 @@ export class RuleBook {
     this.#parts.written?.()
   }
 
-  /** What is joined of the present sets. */
+  /** The joined rules of the present sets. Empty after a change of a set. */
   #joined(user: UserRules, uid: string): NonNullable<UserRules['joined']> {
     const shared = this.#shared.value
     const own = user.cached.value
@@ -216,7 +221,7 @@ export class RuleBook {
 /** The linked agents of each session of a lineage. */
 type Links = readonly (readonly [sessionId: string, agents: AgentsOfSession])[]
 
-/** In the key of joined rules. It is the key of no owner. */
+/** Stands in the key of joined rules for linked agents that could not be read. No owner has this key. */
 const LINKS_LOST = '?'
 
 /** The beginning of the key of an agent's rules. */

@@ -2,9 +2,9 @@ import { canonicalJson, type OwnedRules, type Rule, type RuleSet } from '@toolra
 import { randomBytes } from 'node:crypto'
 
 /**
- * A text for each rule of a set that asks, by its index, and for a default that asks, as `default`. It is made when the rule comes
- * into the set. A rule that was removed and is written again has another text. So an `always` that answers a rule ends for good
- * when the rule changes. Rules from before there were marks have none.
+ * A random text, called the mark, for each rule of a set that asks. The key is the rule's index, or `default` for a default that
+ * asks. A mark is made when the rule comes into the set. A rule that was removed and is written again gets another mark. So an
+ * `always` that answers a rule ends for good when the rule changes. Rules that are older than marks have none.
  */
 export type RuleMarks = Readonly<Record<string, string>>
 
@@ -19,8 +19,8 @@ export function newMark(): string {
 }
 
 /**
- * The marks of a set that replaces another. A rule that was in that one keeps its mark, wherever it stands now. Undefined if no rule
- * has one.
+ * The marks of a set that replaces `before`. A rule that was in `before` keeps its mark, whatever its index is now. Undefined if
+ * no rule has a mark.
  */
 export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | undefined {
   const fresh = newMark()
@@ -33,12 +33,12 @@ export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | 
   return Object.keys(marks).length === 0 ? undefined : marks
 }
 
-/** Equal for equal rules. */
+/** The text of a rule. Equal for equal rules. */
 export function ruleText(rule: Rule): string {
   return canonicalJson(rule)
 }
 
-/** What a rule says, for the key of an answer to it. `at` is its index, or `default`. */
+/** The text of a rule with its mark, for the key of an answer to the rule. `at` is the rule's index, or `default`. */
 export function markedText(marks: RuleMarks | undefined, at: number | 'default', text: string): string {
   const mark = marks?.[at]
   return mark === undefined ? text : `${mark} ${text}`

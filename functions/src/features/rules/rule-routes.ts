@@ -23,7 +23,7 @@ const PATH = '/rules/:kind/:id'
 type Parts = { readonly catalog: Catalog; readonly ruleBook: RuleBook; readonly ruleWriter: RuleWriter }
 
 export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly Route[] {
-  /** Adds the written rules, and the revision of the rules that now apply to the writer, to the record of the write. */
+  /** Adds to the record of the write the written rules, and the revision of the rules that now apply to the writer. */
   async function noteWrite(
     { note, principal }: KnownRequest,
     { outcome, digest }: { readonly outcome: string; readonly digest: string },
@@ -69,7 +69,7 @@ export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly R
         const { principal, asked, res } = request
         const { owner } = asked
         const sent = parsedRules(await readBody(request, 'rules'))
-        // The view is not narrowed by rules: a rule must still match the tool that it hides.
+        // The view is not filtered by rules, because a rule must still match the tool that it hides.
         const ofWhom = owner.kind === 'user' ? { uid: owner.id } : principal
         const turns = new Turns(callerGone(res))
         const { set, meets, more } = await checkedRules(sent, await catalog.view(ofWhom), turns)

@@ -4,18 +4,20 @@ import type { Documents, Version } from '../../documents/documents.ts'
 import type { Test } from '../../value-shape.ts'
 import type { RuleVersion } from './kept-rules.ts'
 
-/** Whose rule sets are kept together: those for everybody, or those of one user and of this user's workflows. */
+/**
+ * The rule sets that are kept together: those for everybody, or those of one user with the user's workflows, sessions and agents.
+ */
 export type RuleScope = { readonly kind: 'everybody' } | { readonly kind: 'user'; readonly uid: string }
 
 /** The scope of the marks of definitions and rules that come from files. It has no rules. */
 export const MARKS = { kind: 'marks' } as const
 
-/** What a text is kept for. */
+/** A scope of rules, or the scope of the marks. */
 export type TextScope = RuleScope | typeof MARKS
 
 /**
- * What a change makes of the text of a scope. If `text` is the text that was read, nothing is written. `version` is added to the
- * history of the owner for which the change is; null erases that history.
+ * The text of a scope after a change. If `text` is the text that was read, nothing is written. `version` is added to the history
+ * of the owner whose rules change; null erases that history.
  */
 export type PlannedText<Result> = {
   readonly text: string | undefined
@@ -23,7 +25,7 @@ export type PlannedText<Result> = {
   readonly version?: RuleVersion | null
 }
 
-/** The rule sets of a scope, by owner. Calls must not go on without them, so a document of another form is an error. */
+/** The rule sets of a scope, by owner. Calls must not go on without their rules, so a document of another form is an error. */
 const RULES: Collection = {
   name: 'rules',
   owner: 'both',
@@ -38,9 +40,12 @@ const FILE_MARKS: Collection = {
   firestore: { path: () => ['tools', 'marks'] },
 }
 
-/** The most bytes of the versions of all rules of a scope. The oldest make room. */
+/**
+ * The most bytes of the versions of all rules of a scope. If there are more, the rules that are written lose their older
+ * versions.
+ */
 const HISTORY_BYTES_MAX = 4 * 1024 * 1024
-/** The most versions of the rules of one owner: as many as of a scope. */
+/** The most versions of the rules of one owner: as many as a stored scope has. */
 export const RULE_VERSIONS_MAX = 20
 
 const HISTORY: Collection<RuleVersion> = {

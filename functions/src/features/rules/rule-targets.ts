@@ -3,28 +3,30 @@ import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 
-/** The most tools of one rule whose schemas are read. If a rule is about more tools, its arguments are not checked. */
+/** The most tools of one rule whose schemas are read. If a rule applies to more tools, its arguments are not checked. */
 export const SCHEMAS_READ_MAX = 2_000
 
 /** The most tools that an answer lists. The others are counted. */
 export const TOOLS_SHOWN_MAX = 200
 
-/** The tools that one rule is about. */
+/** The tools to which one rule applies. */
 export type RuleTargets = {
-  /** All of them, or one more than SCHEMAS_READ_MAX. For a rule without arguments only the first one. */
+  /** All tools, but at most one more than SCHEMAS_READ_MAX. For a rule without arguments, only the first tool. */
   readonly tools: CatalogEntry[]
-  /** True if there is a tool of that name, also one without the class of the rule. */
+  /** True if there is a tool of that name, even if it does not have the class of the rule. */
   isNamed: boolean
 }
 
-/** The tools of a view that rules are about: of each rule, and of any of them. */
+/**
+ * The tools of a view to which rules apply: for each rule, and for all of them. `more` counts the tools that are not in `shown`.
+ */
 export type Targets = {
   readonly byRule: readonly RuleTargets[]
   readonly shown: readonly CatalogEntry[]
   readonly more: number
 }
 
-/** Compares each tool with each rule. Other requests get turns, because there can be many of both. */
+/** Compares each tool with each rule. Other requests get turns, because there can be many tools and many rules. */
 export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
   const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
   const met = new Set<CatalogEntry>()

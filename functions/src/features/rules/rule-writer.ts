@@ -22,7 +22,7 @@ export type RuleTarget = {
 
 type Written = { readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'; readonly digest: Digest }
 
-/** Reads and writes the rules of owners. The caller has been authorised. */
+/** Reads and writes the rules of owners. The caller has been authorized. */
 export class RuleWriter {
   readonly #parts: Parts
 
@@ -37,7 +37,7 @@ export class RuleWriter {
 
   /**
    * The versions of an owner's rules that are kept, the newest first. The number of a version is in `version`, from 1. Throws
-   * RULES_NOT_FOUND if there are no rules, and no history of deleted ones.
+   * RULES_NOT_FOUND if there are no rules and no versions of deleted rules.
    */
   async history({ uid, owner }: Omit<RuleTarget, 'precondition'>) {
     const versions = await this.#parts.store.history(scopeOf(owner, uid), owner)
@@ -45,7 +45,7 @@ export class RuleWriter {
     return versions.map(({ version, fields }) => ({ version, ...fields }))
   }
 
-  /** Throws PRECONDITION_FAILED, or RULES_FULL if the rules do not fit into their bounds. */
+  /** Writes the rules. Throws PRECONDITION_FAILED, or RULES_FULL if the rules do not fit into their bounds. */
   put(target: RuleTarget, set: RuleSet): Promise<Written> {
     const digest = ruleSetDigest(set)
     const updatedAt = new Date(this.#parts.now()).toISOString()
@@ -57,7 +57,7 @@ export class RuleWriter {
     })
   }
 
-  /** Undefined if there are no rules of the owner. */
+  /** Deletes the rules. Throws RULES_NOT_FOUND or PRECONDITION_FAILED. */
   delete(target: RuleTarget): Promise<Written> {
     return this.#change(target, (kept) => {
       if (!kept) throw noRules()
@@ -94,8 +94,8 @@ export class RuleWriter {
   }
 
   /**
-   * The version that says that rules were deleted. The histories of workflows, sessions and agents end with their rules, because
-   * nothing bounds how many of these there were.
+   * The version that says that rules were deleted. For workflows, sessions and agents it is null, which erases the history,
+   * because the number of these owners over time has no limit.
    */
   #deletion(uid: string, { kind }: RuleOwner): RuleVersion | null {
     if (kind !== 'everybody' && kind !== 'user') return null

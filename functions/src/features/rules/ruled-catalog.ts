@@ -15,8 +15,9 @@ export class RuledCatalog {
   }
 
   /**
-   * What the principal may list, through a session or without one. Not a promise if nothing has to be read. If rules could never be
-   * read, the view is not whole: it has tools that they may hide. The step that authorises refuses each call of these.
+   * The tools that the principal may list, through a session or without one. Not a promise if nothing has to be read. If rules
+   * could never be read, the view is not whole: it may have tools that these rules hide. Then the step that authorizes refuses
+   * each call.
    */
   view(principal: Principal, session?: CallingSession): CatalogView | Promise<CatalogView> {
     const view = this.#catalog.view(principal)

@@ -14,7 +14,7 @@ import { sha256 } from './kept-rules.ts'
 import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
-/** The rules that apply to the calls of one principal. They never change: other rules are another object. */
+/** The rules that apply to the calls of one principal. They never change: after a change of rules, there is another object. */
 export class RulesInForce implements HidingRules {
   readonly owned: readonly MarkedRules[]
   /** False if there may be more rules, which could not be read. Then no call is allowed. */
@@ -38,7 +38,7 @@ export class RulesInForce implements HidingRules {
     return decision
   }
 
-  /** Every rule that asks about a call which no rule denies, in the order of the owners. */
+  /** Every rule that asks about a call, in the order of the owners. The call must be one that no rule denies. */
   asks(entry: CatalogEntry, args: JsonObject): readonly AskingRule[] {
     const tool = ruledTool(entry)
     return this.owned.flatMap((one) => asksOfOwner(one, tool, args))
@@ -49,7 +49,7 @@ export class RulesInForce implements HidingRules {
   }
 }
 
-/** Nobody's rules. Every call is allowed, and a view of the catalog stays as it is. */
+/** The rules of callers who have none. Every call is allowed, and a view of the catalog stays as it is. */
 export const NO_RULES = new RulesInForce([])
 
 /** A book without any rules, for calls outside of a service. */
@@ -63,7 +63,7 @@ function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): reado
   if (decision.rule === null) return [{ ...decision, says: markedText(marks, 'default', 'default') }]
   return set.rules.flatMap((rule, index) => {
     if (rule.effect !== 'ask' || !matched.has(rule)) return []
-    // Only this rule matches. The others stay in the list, so that the decision has the index of the rule.
+    // In this decision only this rule matches. The others stay in the list, so that the decision has the index of the rule.
     const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
     return own === 'ask' ? [{ ...asked, says: markedText(marks, index, ruleText(rule)) }] : []
   })

@@ -39,8 +39,8 @@ export async function writtenRule(
 type Readings = ReadonlyMap<string, ReadonlyMap<string, Reading>>
 
 /**
- * The ways in which the tools of a rule read these arguments. If the tools are not known yet, or are too many, only their names are
- * known.
+ * The ways in which the tools of a rule read these arguments. If there are no tools yet or too many, only the names of the
+ * arguments tell the ways.
  */
 async function readingsFor(
   names: readonly string[],

@@ -8,7 +8,10 @@ type Needs = {
   readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
 }
 
-/** What compiles the schemas of definitions, what checks arguments by them, and the store, which compiles what others have written. */
+/**
+ * The compilers of schemas, the validator of arguments, and the store of definitions, which compiles schemas that others have
+ * written.
+ */
 export const schemas = {
   name: 'schemas',
   create({ log, openStore }: Needs) {

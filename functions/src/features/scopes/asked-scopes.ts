@@ -3,24 +3,24 @@ import type { AppliedScope } from './scope-filter.ts'
 import { SCOPE_KINDS, type ScopeOwner } from './kept-scope.ts'
 import { invalidParameter } from '../../http/query.ts'
 
-/** Printable ASCII without blanks. A first dot could be a step to another folder in an address. */
+/** Printable ASCII without blanks. A leading dot is refused, because `..` in an address leads to another folder. */
 const ID = /^(?!\.)[\x21-\x7E]{1,256}$/
 
 export const SCOPE_OWNER_RULE = `KIND is ${SCOPE_KINDS.join(', ')}, and ID is 1 to 256 printable ASCII characters without blanks, not a dot first`
 
-/** The owner of a stored scope. Undefined if there is no such kind, or if the id is not allowed. */
+/** The owner of a stored scope. Undefined if the kind is unknown, or if the id is not allowed. */
 export function scopeOwner(kind: string, id: string): ScopeOwner | undefined {
   const known = SCOPE_KINDS.find((one) => one === kind)
   return known && ID.test(id) ? { kind: known, id } : undefined
 }
 
-/** The most scopes in one query. Each of them is compared with every tool. */
+/** The most scopes in one query, because each scope is compared with every tool. */
 const SCOPES_MAX = 8
 
-/** What a reference to a stored scope begins with: `ref:KIND/ID`. */
+/** The beginning of a reference to a stored scope: `ref:KIND/ID`. */
 export const REF = 'ref:'
 
-/** Reads the parameters `scope` of a query. Throws PARAMETER_INVALID with the place of the fault. */
+/** Reads the values of the parameter `scope` in a query. Throws PARAMETER_INVALID with the place of the fault. */
 export function askedScopes(texts: readonly string[]): readonly (AppliedScope | ScopeOwner)[] {
   if (texts.length > SCOPES_MAX)
     throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)

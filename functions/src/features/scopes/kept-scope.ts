@@ -1,14 +1,16 @@
 import { canonicalJson, formatScope, parseScope, type Digest, type Scope } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
-/** Whose stored scope it is. */
+/** The kinds of owners of stored scopes. */
 export const SCOPE_KINDS = ['room', 'session', 'agent', 'workflow'] as const
 export type ScopeOwner = { readonly kind: (typeof SCOPE_KINDS)[number]; readonly id: string }
 
-/** What is stored for an owner: the canonical text of a scope, and names of tools that stay in lists whatever scopes say. */
+/** The content of a stored scope: the canonical text of the scope, and names of tools that stay in lists whatever scopes say. */
 export type ScopeContent = { readonly scope: string; readonly pinned: readonly string[] }
 
-/** One version. Its number counts from 1. The digest is that of the content, and the entity tag. `updatedAt` is ISO 8601, UTC. */
+/**
+ * One version. `version` counts from 1. `digest` is the digest of the content, and the entity tag. `updatedAt` is ISO 8601, UTC.
+ */
 export type ScopeVersion = ScopeContent & {
   readonly version: number
   readonly digest: Digest
@@ -18,9 +20,15 @@ export type ScopeVersion = ScopeContent & {
 /** A stored scope as lists need it. */
 export type KeptScope = { readonly present: ScopeVersion; readonly scope: Scope }
 
-/** The most versions of one scope. They are one document of Firestore, which may have 1 MiB, and count for the bytes of their user. */
+/**
+ * The most versions of one scope. All versions are one document of Firestore, which may have 1 MiB. They count for the bytes of
+ * their user.
+ */
 export const VERSIONS_KEPT_MAX = 20
-/** The most pinned tools of a scope. They are in every list of the scope, and a version needs up to 128 characters for each. */
+/**
+ * The most pinned tools of a scope. They are in every list of the scope, and a version needs up to 128 characters for each of
+ * them.
+ */
 export const PINNED_MAX = 50
 
 /** The content in its canonical form: equal contents have equal texts. */

@@ -6,7 +6,7 @@ import type { LeftOut } from '../../catalog/views/catalog-view.ts'
 /** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
 export type AppliedScope = { readonly from: string; readonly scope: Scope }
 
-/** Finds out which scope leaves a tool out, if one does. No scope leaves out a pinned tool. */
+/** Returns a function that finds the scope that leaves a tool out, if there is one. No scope leaves out a pinned tool. */
 export function scopeFilter(
   scopes: readonly AppliedScope[],
   pinned: ReadonlySet<string>,

@@ -28,7 +28,7 @@ import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 
-/** The most names of tools in an answer to a command. A person reads it, and the list has all tools. */
+/** The most names of tools in an answer to a command, because a person reads the answer. The list has all tools. */
 const NAMES_SHOWN_MAX = 1_000
 
 /** The stored scopes of the caller's user. */
@@ -39,7 +39,7 @@ type Parts = {
 }
 
 export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
-  /** The items of a scope that match no tool of the user, which may be misspelled or for later. */
+  /** The items of a scope that match no tool of the user. They may be misspelled, or for tools that will come later. */
   async function unmatched(principal: Principal, scope: Scope, turns: Turns) {
     return { unmatched: await turns.run(unmatchedIn(await listed.view(principal), scope)) }
   }
@@ -118,7 +118,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
         sendJson(res, 200, { owner: asked.owner, outcome: 'deleted', digest })
       },
     }),
-    // What a user writes in a room: /tools, /tools on, /tools off, /tools internal, /tools GROUP.
+    // Runs a command that a user writes in a room: /tools, /tools on, /tools off, /tools internal, /tools GROUP.
     route({
       method: 'POST',
       path: `${PATH}/commands`,
@@ -145,7 +145,7 @@ export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
           scopeContent(command.scope, before?.pinned ?? []),
         )
         const { outcome, present } = noted(request, written)
-        // The scope is written, so the answer is made also if the caller leaves.
+        // The scope is already written, so the answer is made even if the caller leaves.
         const tools = await toolsIn(principal, present, new Turns())
         const answer = { owner, outcome, ...present, ...items, ...tools }
         sendJson(res, 200, answer, { ETag: `"${present.digest}"` })
@@ -169,7 +169,7 @@ export function* entriesIn(
   return yield* leftIn(yield* view.shown(), leavesOut)
 }
 
-/** Adds the digest of what was written, and of what was there before, to the record of the write. */
+/** Adds to the record of the write the digests of the new and of the earlier content. */
 function noted({ note }: Pick<FoundRequest, 'note'>, written: WrittenScope): WrittenScope {
   const { outcome, present, before = null } = written
   note?.({ digest: present.digest, subject: { outcome, before } })

@@ -56,17 +56,18 @@ export type ScopeTarget = {
 export type WrittenScope = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly present: ScopeVersion
-  /** The digest of the scope as it was. Undefined for a new one. */
+  /** The digest of the scope before the write. Undefined for a new scope. */
   readonly before: Digest | undefined
 }
 
-/** The stored scopes of users: their reads for lists, and their writes. The caller has been authorised. */
+/** The stored scopes of users: their reads for lists, and their writes. The caller has been authorized. */
 export class StoredScopes {
   readonly #documents: Documents
   readonly #now: () => number
   readonly #written: () => void
   /**
-   * A list may need four of them, and a model's client asks for the list before each call. So they are read once a second at most.
+   * The scopes in memory. A list may need four scopes, and a model's client asks for the list before each call. So a scope is
+   * read at most once a second.
    */
   readonly #remembered = new LRUCache<
     string,
@@ -85,7 +86,7 @@ export class StoredScopes {
     this.#written = written
   }
 
-  /** Undefined if the owner has no scope. A write of another instance is seen after a second. */
+  /** Finds the scope of an owner. Undefined if there is none. A write of another instance is seen after a second. */
   async find(uid: string, owner: ScopeOwner): Promise<KeptScope | undefined> {
     const key = `${uid} ${ownerText(owner)}`
     const known = this.#remembered.get(key)
@@ -93,13 +94,13 @@ export class StoredScopes {
     const writes = this.#writes
     const [found] = await this.#documents.read(uid, [refOf(owner)])
     const kept = found && readScope(versionIn(found))
-    // A read that began before a write may be older than it.
+    // A read that began before a write may be older than that write.
     if (writes === this.#writes)
       this.#remembered.set(key, { kept, size: key.length + (found?.text.length ?? 0) })
     return kept
   }
 
-  /** The kept versions of a scope, the newest first. The first is the present one. None if there is no scope. */
+  /** The kept versions of a scope, the newest first. The first is the present one. Empty if there is no scope. */
   async versions(uid: string, owner: ScopeOwner): Promise<readonly ScopeVersion[]> {
     return (await this.#documents.history(uid, refOf(owner))).map(versionIn)
   }
@@ -113,8 +114,8 @@ export class StoredScopes {
   }
 
   /**
-   * Writes what `decide` makes of the present content, which is undefined if there is none. Throws PRECONDITION_FAILED, or
-   * SCOPES_FULL if the scopes do not fit into their bounds.
+   * Writes the content that `decide` returns for the present content, which is undefined if there is none. Throws
+   * PRECONDITION_FAILED, or SCOPES_FULL if the scopes do not fit into their bounds.
    */
   write(
     { uid, owner, precondition }: ScopeTarget,
@@ -159,7 +160,7 @@ export class StoredScopes {
     try {
       return await this.#documents.change(uid, [refOf(owner)], ([found]) => plan(found))
     } finally {
-      // Also after an error: the store may have written although its answer was lost.
+      // This is also done after an error, because the store may have written although its answer was lost.
       this.#writes += 1
       this.#remembered.delete(`${uid} ${ownerText(owner)}`)
       this.#written()

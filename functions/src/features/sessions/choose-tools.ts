@@ -5,7 +5,7 @@ import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { SESSION_TOOLS_MAX, type AskedSelection } from './session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
-/** The most tools that an error names, so that it can be read. */
+/** The most tools that an error names, so that people can read the error. */
 const NAMED_MAX = 20
 /** The most tools for which an error suggests a similar name. Each suggestion compares many names, which takes some 10 ms. */
 const SUGGESTED_MAX = 3
@@ -14,7 +14,7 @@ type Outer = Pick<SessionSelection, 'id' | 'names'> | undefined
 
 /**
  * The selection with the canonical names of its tools, sorted by code unit. Throws SELECTION_INVALID for names of no tool in the
- * view, and SELECTION_WIDER for tools that the parent has not.
+ * view, and SELECTION_WIDER for tools that the parent does not have.
  */
 export function chosenNames(view: CatalogView, asked: AskedSelection, parent: Outer): AskedSelection {
   if (typeof asked === 'string') return asked
@@ -68,7 +68,7 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
 
 type Fault = { readonly pointer: string; readonly message: string; readonly suggestion?: string }
 
-/** A text that is no name of a tool is not repeated. The pointer leads to it. */
+/** A text that is no name of a tool is not repeated. The pointer says where it is. */
 function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
   const denied = view.hiddenBy(name)

@@ -14,7 +14,7 @@ type Needs = {
   readonly signals: { readonly written: Signal }
 }
 
-/** Sessions: which tools each conversation may use. */
+/** Sessions, which say which tools each conversation may use. */
 export const sessions = {
   name: 'sessions',
   create({ documents, log, now, signals }: Needs) {

@@ -24,7 +24,7 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The most sessions of one page, so that an answer stays small. */
 const SESSIONS_PAGE_MAX = 200
 
-/** The routes of sessions. `GET /sessions/{id}/tools` is a list, and lies beside the list of tools. */
+/** The parts of the routes of sessions. `GET /sessions/{id}/tools` is in `features/list/`, because it is a list. */
 type Parts = {
   readonly sessions: Sessions
   readonly sessionStore: SessionStore
@@ -97,7 +97,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
         res.writeHead(204, NOT_STORED).end()
       },
     }),
-    // Makes an unlocked session from another one, whether that one is locked or not.
+    // Makes an unlocked session from another session, which may be locked.
     route({
       method: 'POST',
       path: '/sessions/:id/fork',
@@ -152,7 +152,7 @@ const DEFAULTS: AskedSession = {
   selection: 'all',
 }
 
-/** The most names of tools in a record. A record of a longer selection has their number too. */
+/** The most names of tools in a record. If a selection is longer, its record has the number of tools too. */
 const NAMES_NOTED_MAX = 100
 
 /** The selection of a session as a record has it. */
@@ -169,7 +169,9 @@ function sendWritten({ res, note }: Pick<FoundRequest, 'res' | 'note'>, written:
   sendJson(res, outcome === 'created' ? 201 : 200, { outcome, ...shown(session) }, headers)
 }
 
-/** A session without what changes when it is used, so that its entity tag stands for the whole answer. */
+/**
+ * A session as it is answered. Facts that change with each use are left out, so that the entity tag stands for the whole answer.
+ */
 function shown(session: Session) {
   const { id, model, agent, workflow, room, parent, lockDigests, createdAt, lockedAt, digest } = session
   const selection = lockedAt === null ? namesOf(session) : session.selection
@@ -240,7 +242,7 @@ function isSaid(value: JsonValue | undefined): value is Exclude<JsonValue, null>
   return value !== undefined && value !== null
 }
 
-/** An agent, a workflow and a room can own rules or scopes, whose ids have the same rule. */
+/** The id of an agent, a workflow or a room. They can own rules or scopes, so the rule for their ids is the same. */
 function nameIn(field: string, value: JsonValue): string | null {
   if (value === null || isWorkflowId(value)) return value
   throw bodyInvalid(`The body at /${field}: it ${WORKFLOW_ID_RULE}.`)

@@ -3,10 +3,10 @@ import { put, remove, type Collection, type Ref, type Sums } from '../../documen
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { endOf, type Session, type SessionHead } from './session.ts'
 
-/** What a change makes of a session: another one, none (`null`), or the same (undefined). */
+/** The session after a change. `null` deletes it, and undefined leaves it as it was. */
 export type PlannedSession<Result> = { readonly result: Result; readonly session?: Session | null }
 
-/** The most sessions of one user. A program that makes sessions again and again must not fill the store. */
+/** The most sessions of one user, because a program that makes sessions again and again must not fill the store. */
 export const SESSIONS_MAX = 10_000
 
 /** The most bytes of one user's sessions. Enough for 10,000 sessions of 80 chosen tools. */
@@ -14,7 +14,7 @@ export const SESSIONS_BYTES_MAX = 64 * 1024 * 1024
 
 export const SESSION_BOUNDS: Sums = { count: SESSIONS_MAX, bytes: SESSIONS_BYTES_MAX }
 
-/** A session without its tools, which are the body. */
+/** The collection of sessions. The fields of a document are a session without its tools. The body has the tools. */
 function sessionsWithin(bounds: Sums): Collection<SessionHead> {
   return {
     name: 'sessions',
@@ -88,7 +88,7 @@ function toolsText(tools: Session['tools']): string {
   return JSON.stringify(kept)
 }
 
-/** Throws without the tools, because nothing may be called without its selection. */
+/** Throws if the body with the tools is missing, because nothing may be called without the session's selection. */
 function sessionIn({ fields, body }: Kept<SessionHead>): Session {
   if (body === undefined) throw new ToolrackError('STORE_FAILED')
   const kept = JSON.parse(body) as readonly KeptTool[]

@@ -32,20 +32,20 @@ export type ViewOf = (session: Pick<SessionSelection, 'lineage'>) => CatalogView
 
 export type AskedSession = SessionFacts & { readonly selection: AskedSelection }
 
-/** Whose session it is, and the caller's catalog. */
+/** A session that is written, its user, and the caller's catalog. */
 export type SessionTarget = { readonly uid: string; readonly id: string; readonly viewOf: ViewOf }
 
 export type WrittenSession = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly session: Session
-  /** The digest of the session as it was. Undefined for a new one. */
+  /** The digest of the session before the write. Undefined for a new one. */
   readonly before: string | undefined
 }
 
-/** How often a lock begins again because the session was changed meanwhile. */
+/** The most attempts to lock a session that is changed meanwhile. */
 const LOCK_ATTEMPTS_MAX = 5
 
-/** Writes sessions. The caller has been authorised. */
+/** Writes sessions. The caller has been authorized. */
 export class SessionWriter {
   readonly #parts: Parts
 
@@ -75,8 +75,8 @@ export class SessionWriter {
   }
 
   /**
-   * Makes an unlocked session with the facts and the selection of another one. `asked` can replace each of them. The same request
-   * again changes nothing. Throws NAME_TAKEN if there is another session with the id, and as `put` does.
+   * Makes an unlocked session with the facts and the selection of another session. The fields of `asked` replace them. A repeated
+   * request changes nothing. Throws NAME_TAKEN if there is another session with the id, and as `put` does.
    */
   async fork(target: SessionTarget, source: string, asked: Partial<AskedSession>): Promise<WrittenSession> {
     const { uid, id, viewOf } = target
@@ -96,7 +96,7 @@ export class SessionWriter {
   }
 
   /**
-   * Locks the selection, with the digests that its tools have now. The same again changes nothing. Throws SESSION_LOCKED if the
+   * Locks the selection, with the digests that its tools have now. A repeated lock changes nothing. Throws SESSION_LOCKED if the
    * session is locked with another selection, SESSION_NOT_FOUND, SELECTION_INVALID or SELECTION_WIDER.
    */
   async lock({ uid, id, viewOf }: SessionTarget, asked: AskedSelection | undefined): Promise<Session> {
@@ -138,7 +138,7 @@ export class SessionWriter {
     throw new ToolrackError('STORE_BUSY', 'The session was changed again and again; nothing was locked.')
   }
 
-  /** Throws SESSION_NOT_FOUND or PRECONDITION_FAILED. */
+  /** Deletes a session. Throws SESSION_NOT_FOUND or PRECONDITION_FAILED. */
   async delete(uid: string, id: string, precondition: Precondition): Promise<Session> {
     const { store, sessions, now } = this.#parts
     const nowMs = now()
@@ -170,7 +170,10 @@ export class SessionWriter {
     return result
   }
 
-  /** What the parent allows now. Throws SESSION_NOT_FOUND, or BODY_INVALID if the session would be its own parent. */
+  /**
+   * The selection that the parent allows now. Undefined if there is no parent. Throws SESSION_NOT_FOUND, or BODY_INVALID if the
+   * session would be its own parent.
+   */
   async #parent(uid: string, id: string, parent: string | null): Promise<SessionSelection | undefined> {
     if (parent === null) return undefined
     const { sessions } = this.#parts
@@ -237,7 +240,7 @@ function unlocked(
   })
 }
 
-/** What a write made of a session. An equal session stays the object that it was. */
+/** The result of a write. If the session equals the present one, the present object stays. */
 function written(present: Session | undefined, session: Session, nowMs: number): WrittenSession {
   const next = tagged(session)
   const before = present?.digest
@@ -247,7 +250,7 @@ function written(present: Session | undefined, session: Session, nowMs: number):
   return { outcome: present ? 'updated' : 'created', session: changed, before }
 }
 
-/** The names of a selection as far as the view knows them. */
+/** The selection with canonical names. A name that the view does not know stays as it is. */
 function canonical(view: CatalogView, asked: AskedSelection): AskedSelection {
   if (typeof asked === 'string') return asked
   if (asked.length === 0) return 'none'
@@ -266,7 +269,7 @@ function lockedAlready(locked: Session, view: CatalogView, asked: AskedSelection
   return locked
 }
 
-/** Throws SESSION_LOCKED if a write would change what the lock holds. */
+/** Throws SESSION_LOCKED if a write would change a field that the lock has fixed. */
 function refuseOther(locked: Session, asked: AskedSession, selection: AskedSelection): void {
   const { parent, agent, lockDigests } = locked
   if (

@@ -14,25 +14,25 @@ export function isSessionId(value: unknown): value is string {
 /** The most tools that a session can name. With them, a session still fits into one document of Firestore, which has 1 MiB. */
 export const SESSION_TOOLS_MAX = 5_000
 
-/** The most sessions above each other: a session, its parent, and so on. Each list and call reads and joins them. */
+/** The most sessions above each other: a session, its parent, and so on. Each list and call reads and joins all of them. */
 export const SESSION_DEPTH_MAX = 8
 
 /** The time for which a session is kept after its last use. */
 const SESSION_KEPT_MS = 30 * 24 * 60 * 60 * 1_000
 
-/** The use of a session is written at most once in this time. */
+/** The least time between two writes of a session's use, in milliseconds. */
 export const USE_WRITTEN_MS = 60 * 60 * 1_000
 
 /** A tool of a selection. A tool that is chosen but not locked has no digest. */
 export type ChosenTool = { readonly name: string; readonly digest: Digest | null }
 
-/** What a session's client says about it. The selection is kept apart. */
+/** The facts that a client states about its session. The selection is kept apart. */
 export type SessionFacts = {
   readonly model: string | null
   readonly agent: string | null
   readonly workflow: string | null
   readonly room: string | null
-  /** The session whose selection this one never exceeds. */
+  /** The id of the parent session. The selection never exceeds that of the parent. */
   readonly parent: string | null
   /** True if a tool whose definition changes after the lock can no longer be called through the session. */
   readonly lockDigests: boolean
@@ -41,11 +41,11 @@ export type SessionFacts = {
 /** A session without its tools. Times are ISO 8601, UTC, but for `usedAtMs`, which is in milliseconds since 1970. */
 export type SessionHead = SessionFacts & {
   readonly id: string
-  /** Differs for each session, also if one with the same id was deleted before. */
+  /** A text that no other session has, also no deleted one with the same id. */
   readonly key: string
-  /** The key of the parent. Missing if there is no parent, and of sessions from before it was kept. */
+  /** The key of the parent. Missing if there is no parent, or if the session is older than this field. */
   readonly parentKey?: string
-  /** As it was asked for. `all` follows the catalog until the lock. */
+  /** The selection as it was asked for. `all` follows the catalog until the lock. */
   readonly selection: 'all' | 'none' | 'chosen'
   /** How many tools are chosen or locked. */
   readonly count: number
@@ -57,13 +57,15 @@ export type SessionHead = SessionFacts & {
   readonly digest: Digest
 }
 
-/** A session with its chosen or locked tools, sorted by code unit. There are none as long as an unlocked session follows the catalog. */
+/**
+ * A session with its chosen or locked tools, sorted by code unit. An unlocked session that follows the catalog has no tools here.
+ */
 export type Session = SessionHead & { readonly tools: readonly ChosenTool[] }
 
 /** The tools that a client asks for. Names are canonical. */
 export type AskedSelection = 'all' | 'none' | readonly string[]
 
-/** The end of a session that is not used again. The hour is added because a use is not always written at once. */
+/** The end of a session that is not used again. USE_WRITTEN_MS is added, because a use is not always written at once. */
 export function endOf({ usedAtMs }: Pick<SessionHead, 'usedAtMs'>): number {
   return usedAtMs + SESSION_KEPT_MS + USE_WRITTEN_MS
 }
@@ -94,5 +96,5 @@ export function namesOf(session: Session): AskedSelection {
   return session.selection === 'chosen' ? session.tools.map(({ name }) => name) : session.selection
 }
 
-/** A session that was deleted. Another one with the same id has another key. */
+/** A session that was deleted. Another session with the same id has another key. */
 export type DeletedSession = { readonly uid: string; readonly key: string }

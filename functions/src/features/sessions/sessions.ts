@@ -7,7 +7,7 @@ import type { SessionStore } from './session-store.ts'
 import { isChildOf, isOver, SESSION_DEPTH_MAX, USE_WRITTEN_MS, type Session } from './session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
-/** The most sessions in memory: those that were used last. */
+/** The most sessions in memory. The sessions that were used last stay. */
 const SESSIONS_CACHED_MAX = 10_000
 /** The most bytes of the sessions in memory. A session that was dropped is read again. */
 const SESSIONS_CACHED_BYTES_MAX = 32 * 1024 * 1024
@@ -28,16 +28,16 @@ export type SessionsParts = {
 type Cached = {
   session: Session | undefined
   checkedAt: number
-  /** Counts the own writes, because a read that began before one of them is older. */
+  /** Counts the writes of this instance, because a read that began before a write may be older. */
   written: number
   reading: Promise<void> | undefined
-  /** What the session allows, as long as it and its parents are these. */
+  /** The selection of the session with its parents. It is valid as long as these sessions are the ones in `chain`. */
   joined: { readonly chain: readonly Session[]; readonly selection: SessionSelection } | undefined
 }
 
 /**
- * What each session allows. Sessions are in memory, and the store is asked for each at most once a second. If this fails, the last
- * known state remains.
+ * Finds what each session allows. Sessions are in memory, and each is read from the store at most once a second. If a read fails,
+ * the last known state remains.
  */
 export class Sessions {
   readonly #parts: SessionsParts
@@ -54,8 +54,8 @@ export class Sessions {
   }
 
   /**
-   * What the session and its parents allow together. Not a promise if nothing has to be read or written. Throws SESSION_NOT_FOUND
-   * if there is none, if it is over, or if one of its parents is gone.
+   * The selection that the session and its parents allow together. Not a promise if nothing has to be read or written. Throws
+   * SESSION_NOT_FOUND if the session does not exist or is over, or if one of its parents is gone.
    */
   selectionOf(uid: string, id: string): SessionSelection | Promise<SessionSelection> {
     const known = this.#knownChain(uid, id)
@@ -63,25 +63,25 @@ export class Sessions {
     return this.#use(uid, known)
   }
 
-  /** The session as the store has it now; the next list and the next call obey it. Throws SESSION_NOT_FOUND. */
+  /** Reads the session from the store. The next list and the next call use what was read. Throws SESSION_NOT_FOUND. */
   async find(uid: string, id: string): Promise<Session> {
     const cached = this.#cached(uid, id)
     const { written } = cached
     const session = await this.#parts.store.read(uid, id)
-    // A write meanwhile may be newer than what was read.
+    // A write during the read may be newer than what was read.
     if (written === cached.written) this.written(uid, id, session)
     if (!session || isOver(session, this.#parts.now())) throw noSession()
     return session
   }
 
-  /** To be called after a change, with the new session, so that the next list and the next call obey it. */
+  /** To be called after a change, with the new session, so that the next list and the next call use it. */
   written(uid: string, id: string, session: Session | undefined): void {
     const cached = this.#cached(uid, id)
     cached.written += 1
     this.#take(uid, id, cached, session)
   }
 
-  /** The session and its parents, if all of them were checked a moment ago. */
+  /** The session and its parents, if all of them were checked within the last second. Otherwise undefined. */
   #knownChain(uid: string, id: string): readonly Session[] | undefined {
     const chain: Session[] = []
     const since = this.#now() - REVISION_CHECK_MS
@@ -109,7 +109,7 @@ export class Sessions {
     return chain
   }
 
-  /** The selection of a chain. If no use was written for an hour, writes it first. */
+  /** The selection of a session and its parents. If the use of one of them was not written for an hour, writes that use first. */
   #use(uid: string, chain: readonly Session[]): SessionSelection | Promise<SessionSelection> {
     const nowMs = this.#parts.now()
     const over = chain.findIndex((session) => isOver(session, nowMs))
@@ -133,7 +133,7 @@ export class Sessions {
     return selection
   }
 
-  /** A use that cannot be written is written with the use after the next hour. The session lasts much longer. */
+  /** Writes the use of a session. If this fails, a use after the next hour is written. The session lasts much longer. */
   async #writeUse(uid: string, session: Session, nowMs: number): Promise<void> {
     const { id, key } = session
     const cached = this.#cached(uid, id)
@@ -186,7 +186,7 @@ export class Sessions {
   #take(uid: string, id: string, cached: Cached, session: Session | undefined): void {
     cached.checkedAt = this.#now()
     const known = cached.session
-    // The same object stays, so that what was made for it can be used again.
+    // The same object stays, so that what was made from it can be used again.
     if (known && known.digest === session?.digest && known.usedAtMs >= session.usedAtMs) return
     cached.session = session
     cached.joined = undefined
@@ -216,7 +216,7 @@ export class Sessions {
   }
 }
 
-/** Neither part can have a blank. */
+/** A blank separates the parts, because neither part can have one. */
 function keyOf(uid: string, id: string): string {
   return `${uid} ${id}`
 }
@@ -263,7 +263,7 @@ export function noParent(): ToolrackError {
   )
 }
 
-/** Such a chain cannot be written, unless several of its sessions are written at once. */
+/** The error for too many parents. This can happen only if several sessions of a chain are written at once. */
 function tooDeep(): ToolrackError {
   return new ToolrackError('SESSION_NOT_FOUND', `The parents of the session ${PARENTS_RULE}.`)
 }

@@ -2,7 +2,7 @@ import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
 import { parseObject } from '../../parse-object.ts'
 import { isText, listOf, object, type Test } from '../../value-shape.ts'
 
-/** A call that has ended, as far as the use of tools depends on it. */
+/** The facts of an ended call that count for the use of tools. */
 export type EndedCall = {
   readonly tool: string | null
   readonly code: ErrorCode | null
@@ -13,10 +13,10 @@ export type EndedCall = {
 /** How often the tool was run, and how often it failed then. */
 export type ToolUse = { readonly name: string; readonly calls: number; readonly failures: number }
 
-/** What is known of a user's tools. `until` is the time up to which calls are counted: ISO 8601, UTC. */
+/** The use of a user's tools. `until` is the time up to which calls are counted: ISO 8601, UTC. */
 export type UsageCount = { readonly until: string; readonly tools: readonly ToolUse[] }
 
-/** The tools of one user that are counted: those that were called most. A budget never has room for more. */
+/** The most tools of one user that are counted. The tools that were called most stay. A budget never has room for more. */
 const USED_TOOLS_MAX = 200
 
 /** Failures that are no refusal: the tool was run. */
@@ -24,7 +24,7 @@ const RAN: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'WORKER_DIED']
 
 /**
  * Counts the runs in `calls`, and adds half of the earlier count. So a tool that was used on Friday is still known on Monday, and
- * one that is no longer used is forgotten after some days.
+ * a tool that is no longer used is forgotten after some days.
  */
 export function countUsage(
   calls: readonly EndedCall[],
@@ -47,7 +47,7 @@ export function countUsage(
   return { until, tools }
 }
 
-/** The tools that were called most first, of these the ones that failed least, then by name. */
+/** Sorts the most called tools first. Among equals, the tools that failed least come first, and then the order is by name. */
 export function byUse(a: ToolUse, b: ToolUse): number {
   return b.calls - a.calls || a.failures - b.failures || (a.name < b.name ? -1 : 1)
 }

@@ -8,11 +8,11 @@ import type { UsageStore } from './usage-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** The calls of one user that are read for a day, the newest first. In Firestore each of them is one read. */
+/** The most calls of one user that are read for a day, the newest first. In Firestore, each call is one read. */
 const CALLS_READ_MAX = 1_000
-/** The most users whose ranks are in memory: those who listed last. The rank of another one is read again. */
+/** The most users whose ranks are in memory. The users who listed last stay. The rank of another user is read again. */
 const USERS_MAX = 10_000
-/** Milliseconds that a list waits for the rank. Then it is ordered by name. */
+/** Milliseconds that a list waits for the rank. After this time, the list is ordered by name. */
 const READ_DEADLINE_MS = 1_500
 /** Milliseconds after which a rank that could not be read is read again. */
 const RETRY_MS = 60_000
@@ -29,8 +29,8 @@ type Parts = {
 type Known = { readonly rank: UsageRank; readonly day: string; readonly untilMs: number }
 
 /**
- * The ranks of users by the use of their tools. The first list of a user that needs it counts the rank of the UTC day, and keeps it in
- * the store. From then on the rank stays the same until the day ends, on every instance. So equal lists stay equal for a day.
+ * The ranks of users by the use of their tools. On each UTC day, the first list that needs the rank of a user counts it and keeps
+ * it in the store. Then the rank stays the same until the day ends, on every instance. So equal lists stay equal for a day.
  */
 export class UsageRanks {
   readonly #parts: Parts

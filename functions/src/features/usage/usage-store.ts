@@ -4,7 +4,7 @@ import { isText, object } from '../../value-shape.ts'
 
 /** The use of one user's tools, as it is kept. `text` is what `usageText` writes. */
 export type KeptUsage = {
-  /** The UTC day for which it holds, such as `2026-03-31`. */
+  /** The UTC day for which the use is kept, such as `2026-03-31`. */
   readonly day: string
   readonly text: string
 }
@@ -30,8 +30,8 @@ export class UsageStore {
   }
 
   /**
-   * Keeps the use, unless the use of the same day or of a later one is kept already. Returns the use that is kept. So all instances
-   * agree about a day, whichever of them counts first.
+   * Keeps the use, unless the use of the same or a later day is already kept. Returns the use that is kept. So all instances
+   * agree on the use of a day, whichever of them counts first.
    */
   keepFirst = (uid: string, usage: KeptUsage): Promise<KeptUsage> =>
     this.#documents.change(uid, [NEWEST], ([kept]) =>

@@ -3,7 +3,7 @@ import type { Dialect, JsonObject, JsonValue, WrapLayer } from '@toolrack/contra
 import { Query } from '../../http/query.ts'
 import { bodyInvalid } from '../../http/read-body.ts'
 import { REF, scopeFaultAt } from '../scopes/asked-scopes.ts'
-import { NARROWING_PARAMETERS } from '../list/list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from '../list/list-narrowing.ts'
 
 /** The body of a wrap. */
 export type AskedWrap = {
@@ -15,8 +15,8 @@ export type AskedWrap = {
   readonly guide: boolean
   /** The parameters `with` and `loaded` of the list. */
   readonly more: Readonly<Record<string, string>>
-  /** The scopes and the session, as a list has them in its query. */
-  readonly narrowing: Query
+  /** The parameters of a list that name the scopes and the session. */
+  readonly filterQuery: Query
   readonly session: string | undefined
   readonly layers: readonly WrapLayer[]
 }
@@ -35,19 +35,19 @@ const FIELDS = [
   'loaded',
 ]
 
-/** As for the budget of a list: no prompt takes as many tokens. */
+/** The largest number of tokens, as for the budget of a list. No prompt takes as many. */
 const TOKENS_MAX = 999_999_999_999_999
 /** The most layers of a prompt. Real prompts have fewer than ten. */
 const LAYERS_MAX = 100
 /** The largest priority of a layer. A prompt has at most 100 layers, so each can have a priority of its own. */
 const PRIORITY_MAX = 1_000
-/** The most characters of the name of a model, as for that of a session. */
+/** The most characters of the name of a model, as in a session. */
 const MODEL_LENGTH_MAX = 256
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ . : or -, not . : or - first'
 const RESERVED: ReadonlySet<JsonValue | undefined> = new Set(WRAP_LAYERS)
 
-/** Throws BODY_INVALID with the place of the fault. A value is never repeated. */
+/** Reads the body of a wrap. Throws BODY_INVALID with the place of the fault. A value is never repeated. */
 export function wrapInBody(body: JsonObject): AskedWrap {
   const unknown = Object.keys(body).some((key) => !FIELDS.includes(key))
   if (unknown) throw bodyInvalid(`The body takes ${FIELDS.join(', ')}, and nothing else.`)
@@ -73,7 +73,7 @@ export function wrapInBody(body: JsonObject): AskedWrap {
     dialect: known,
     guide: guide ?? false,
     more: { ...(extra && { with: extra }), ...(loaded.length > 0 && { loaded: JSON.stringify(loaded) }) },
-    narrowing: narrowingQuery(scopesIn(scope), session),
+    filterQuery: filterQueryOf(scopesIn(scope), session),
     session,
     layers: layersIn(layers),
   }
@@ -109,10 +109,10 @@ function scopesIn(scope: JsonValue | undefined): readonly string[] {
   return texts
 }
 
-function narrowingQuery(scopes: readonly string[], session: string | undefined): Query {
+function filterQueryOf(scopes: readonly string[], session: string | undefined): Query {
   const values = new URLSearchParams(scopes.map((scope): [string, string] => ['scope', scope]))
   if (session !== undefined) values.set('session', session)
-  return new Query(values.toString(), NARROWING_PARAMETERS)
+  return new Query(values.toString(), LIST_FILTER_PARAMETERS)
 }
 
 function optional(place: string, value: JsonValue | undefined): number | undefined {

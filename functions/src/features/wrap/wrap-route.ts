@@ -21,11 +21,11 @@ import { parseListQuery } from '../list/list-parameters.ts'
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
-/** The prompts that are composed at the same time, each in turns, so that many long ones delay a short one little. */
+/** How many prompts are composed at the same time, each in turns. So many long prompts delay a short prompt only a little. */
 const WRAPS_AT_ONCE = 32
 /** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
 const WAITING_MAX = 20
-/** Bytes of the tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
+/** The most bytes of tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
 const TOOLS_BYTES_MAX = 8 * 1024 * 1024
 const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at a time.'
 
@@ -61,10 +61,10 @@ export function wrapRoute(parts: ListParts): Route {
   })
 }
 
-/** The tools of a prompt, with how many are listed at each detail level. */
+/** The tools of a prompt. `counts` says how many are listed in full, short or deferred, and how many are dropped. */
 type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 'used' | 'budget'> }
 
-/** The lists of tools, by everything that decides them. */
+/** Ready lists of tools. The key has everything on which a list depends. */
 type Answers = LRUCache<string, CountedAnswer>
 
 async function wrapped(
@@ -74,12 +74,12 @@ async function wrapped(
   principal: KnownRequest['principal'],
   turns: Turns,
 ) {
-  const narrowing = await narrowingOf(parts, principal, asked.narrowing)
+  const listFilter = await narrowingOf(parts, principal, asked.filterQuery)
   const { uid } = principal
-  if (narrowing) parts.changes.views.know(uid, narrowing.revision, () => viewFilter(narrowing))
-  const whole = await parts.listed.view(principal, narrowing?.session)
-  const narrowed = narrowing && (await turns.run(narrowedList(whole, narrowing, principal)))
-  const view = narrowed?.view ?? whole
+  if (listFilter) parts.changes.views.know(uid, listFilter.revision, () => viewFilter(listFilter))
+  const whole = await parts.listed.view(principal, listFilter?.session)
+  const filtered = listFilter && (await turns.run(narrowedList(whole, listFilter, principal)))
+  const view = filtered?.view ?? whole
   const rank = await parts.usageRanks.of(principal.uid)
   const profile = await profileOf(parts, asked, principal.uid)
   const dialect = asked.dialect ?? profile?.dialect
@@ -89,12 +89,12 @@ async function wrapped(
 
   async function fitTools(tokens: number): Promise<FittedTools<WrappedTools>> {
     const search = searchOf(tokens, dialect, asked.more)
-    const revisions = [whole.revision, narrowing?.revision, rank.revision]
+    const revisions = [whole.revision, listFilter?.revision, rank.revision]
     const key = JSON.stringify([principal.uid, revisions, search, bounds.toolsMax, bounds.defers])
     const query = parseListQuery(search, parts)
     const answer =
       answers.get(key) ??
-      (await countedAnswerOf(parts, { view, query, narrowing, rank }, undefined, turns, bounds))
+      (await countedAnswerOf(parts, { view, query, listFilter, rank }, undefined, turns, bounds))
     answers.set(key, answer)
     answered = answer
     return fitted(answer, asked.guide ? guideOf(answer, dialect) : undefined)
@@ -103,7 +103,7 @@ async function wrapped(
   const { targetTokens, toolsTokens, layers } = asked
   const counted = (text: string) => turns.run(count.steps(text))
   const composed = await composeWrap({ targetTokens, toolsTokens, layers, fitTools, count: counted })
-  const { unmatched } = narrowed ?? {}
+  const { unmatched } = filtered ?? {}
   const { quarantined, unknown, leftOut } = answered ?? {}
   const headers = {
     'X-Tools-Revision': view.listRevision,
@@ -120,7 +120,7 @@ function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }
   return { ...texts, tools: list, bill: { total, layers, tools: counts } }
 }
 
-/** The model of the request, or else of the session. */
+/** The profile of the model that the request names, or of the session's model. */
 async function profileOf(
   { sessions }: ListParts,
   { model, session }: AskedWrap,
@@ -148,7 +148,7 @@ function fitted({ body, bill }: CountedAnswer, guide: string | undefined): Fitte
   }
 }
 
-/** The guide to the listed tools, in the order of the list. It also describes those that the list has by name only. */
+/** The guide to the listed tools, in the order of the list. It also describes tools of which the list has only the name. */
 function guideOf({ placed }: CountedAnswer, dialect: Dialect | undefined): string | undefined {
   const listed = placed.filter(({ level }) => level !== undefined).map(({ entry }) => entry)
   return guideText(

@@ -2,11 +2,11 @@ import type { z } from 'zod'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** A longer list of values says less than the word for them. */
+/** The most values that are listed. For more values, the type is shown. */
 const VALUES_SHOWN_MAX = 10
-/** Larger bounds are those of the number type. */
+/** The largest bound that is shown. Larger bounds are only those of the number type. */
 const BOUND_SHOWN_MAX = 1e12
-/** An object with more fields is shown without the fields of its fields. */
+/** The most fields of an object whose fields are shown with their own fields. */
 const FIELDS_WITH_THEIR_OWN = 3
 
 /** The type of a parameter in words, as Markdown. */
@@ -54,7 +54,7 @@ export function shapeText(schema: JsonSchema): string {
   return shape === undefined ? typeText(schema) : `\`${shape}\``
 }
 
-/** Undefined for a value without fields. */
+/** The form of a value that has fields. Undefined for a value without fields. */
 function shapeOf(schema: JsonSchema, depth: number): string | undefined {
   const { type, properties, items, required = [], anyOf } = schema
   if (anyOf) {

@@ -5,9 +5,9 @@ const MADE = /(<!-- made by npm run http-reference: (.+) -->\n)[^]*?(?=<!-- end 
 const ALL = 'routes'
 
 /**
- * The page with its made parts written again. Each stands between two comments. The first comment names the routes of the part, as in
- * `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. Routes that the page does not name get a section
- * at its end. Throws for a route that does not exist.
+ * The page with its generated parts made again. Each part stands between two comments. The first comment names the routes of the
+ * part, as in `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. Routes that the page does not
+ * name get a section at its end. Throws for a route that does not exist.
  */
 export function withMadeParts(before: string, routes: readonly RouteFacts[]): string {
   const byTitle = new Map(routes.map((route) => [titleOf(route), route]))
@@ -31,7 +31,9 @@ export function routesOf(page: string): readonly string[] {
   return made.filter((what) => what !== ALL).flatMap((what) => what.split(', '))
 }
 
-/** A section for each first part of the paths that the page does not name, still without what is made. */
+/**
+ * Sections for the routes that the page does not name, one for each first part of a path. Their generated parts are still empty.
+ */
 function newSections(page: string, routes: readonly RouteFacts[]): string {
   const named = new Set(routesOf(page))
   const sections = new Map<string, string[]>()
@@ -108,7 +110,7 @@ function tableOfParameters(parameters: readonly Parameter[]): string {
   return [row(['parameter', 'in', 'type', 'meaning']), row(['---', '---', '---', '---']), ...rows].join('\n')
 }
 
-/** A table of names and what they mean, or nothing if there are none. */
+/** A table of names and their meanings. Empty if there are no names. */
 function meanings(heading: string, texts: Readonly<Record<string, string>>): readonly string[] {
   const rows = Object.entries(texts).map(([name, text]) => row([`\`${name}\``, text]))
   return rows.length === 0 ? [] : [[row([heading, 'meaning']), row(['---', '---']), ...rows].join('\n')]
@@ -132,7 +134,7 @@ function answersText(answers: readonly AnswerFacts[]): string {
   return `Answers:\n\n${lines.map((line) => `- ${line}`).join('\n')}`
 }
 
-/** A route that lists so many statuses gives its own form to all errors. */
+/** The most statuses that are listed. A route with more statuses gives its own form to all errors. */
 const STATUSES_SHOWN_MAX = 8
 
 function statusesText(statuses: readonly number[]): string {

@@ -4,7 +4,7 @@ import { addressesOf, type Method, type TableRow } from '../route.ts'
 import type { JsonSchema } from './json-schema-text.ts'
 import { whoInFull, whoMay, type Allowed } from './who-may.ts'
 
-/** One thing that a request can say. */
+/** One parameter, header or field that a request can have. */
 export type Parameter = {
   /** The path of a field in a body, such as `layers[].name`. Undefined for the whole body. */
   readonly name: string | undefined
@@ -14,24 +14,24 @@ export type Parameter = {
   readonly description: string | undefined
 }
 
-/** The answers with one form. Undefined if an answer has no body. */
+/** The answers with one form. `schema` is undefined if they have no body. */
 export type AnswerFacts = { readonly statuses: readonly number[]; readonly schema: JsonSchema | undefined }
 
-/** What a program or a page can tell about a route, from the table of routes and the schemas. */
+/** The facts about a route for programs and pages, from the table of routes and the schemas. */
 export type RouteFacts = {
   readonly method: Method
   readonly path: string
   readonly summary: string
-  /** The addresses that somebody may use. */
+  /** The addresses that at least one kind of sender may use. */
   readonly addresses: readonly string[]
   readonly allowed: readonly Allowed[]
-  /** Who gets more in the answer than the others. */
+  /** The senders who get more in the answer. Undefined if all answers are the same. */
   readonly inFull: readonly string[] | undefined
-  /** To everybody else it looks as if there were nothing. */
+  /** True if other senders get an answer as if there were nothing. */
   readonly isHidden: boolean
   readonly parameters: readonly Parameter[]
   readonly answers: readonly AnswerFacts[]
-  /** The headers of answers, and the fields of their bodies that need a word, by name or path such as `items[].id`. */
+  /** The meanings of headers of answers, and of fields of their bodies, by name or by path such as `items[].id`. */
   readonly answerHeaders: Readonly<Record<string, string>>
   readonly answerFields: Readonly<Record<string, string>>
   readonly events: Readonly<Record<string, JsonSchema>> | undefined
@@ -93,7 +93,7 @@ function bodyOf(body: z.ZodType): readonly Parameter[] {
   return [whole, ...fields.map((field) => ({ ...field, isRequired: false }))]
 }
 
-/** The fields of an object, and below each the fields of the objects in it. */
+/** The fields of an object. After each field come the fields of the objects in it. */
 function fieldsOf(object: z.ZodObject, place: Parameter['in'], before = ''): readonly Parameter[] {
   return Object.entries(object.shape as Readonly<Record<string, z.ZodType>>).flatMap(([key, field]) => {
     const inner = unwrapped(field)
@@ -112,7 +112,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema
 }
 
-/** The statuses with equal schemas stand together, and so do those with equal fields. */
+/** The answers of a route. Statuses with equal schemas stand together. */
 function answersOf(method: Method, { answers, headers }: RouteSchemas): readonly AnswerFacts[] {
   const found = new Map<string, { readonly statuses: number[]; readonly schema: JsonSchema | undefined }>()
   for (const [status, answer] of Object.entries(answers)) {

@@ -4,13 +4,13 @@ import { grantOf, type Principal } from '../../access/principal.ts'
 import type { RouteSchemas } from '../route-schemas.ts'
 import type { Family, FoundRequest, Route, TableRow } from '../route.ts'
 
-/** Who may make some requests of a route. */
+/** The senders who may make some requests of a route. */
 export type Allowed = {
-  /** What these requests have in common, in Markdown. Undefined if they are all. */
+  /** What these requests have in common, in Markdown. Undefined if these are all requests of the route. */
   readonly if: string | undefined
-  /** Such as `users` and `job tokens`. */
+  /** The senders, such as `users` and `job tokens`. */
   readonly who: readonly string[]
-  /** The families whose tokens these are. */
+  /** The families whose tokens these senders have. */
   readonly families: readonly Family[]
 }
 
@@ -27,7 +27,7 @@ const SENDERS = {
   jobToken: { ...job, isAdmin: false, grant: grantOf([]), workflowId: 'nightly' },
 } as const satisfies Record<string, Principal>
 
-/** Who may make a request of the route. The actions of the route are asked, for one sender of each kind. */
+/** The senders who may make requests of the route. The action of the route is tried with one sender of each kind. */
 export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[] {
   const { action } = row
   if (action === 'anybody')
@@ -48,7 +48,7 @@ export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[]
   })
 }
 
-/** Who gets the full answer. Undefined if all answers are the same. */
+/** The senders who get the full answer. Undefined if all answers are the same. */
 export function whoInFull({ inFull, isRoot }: Route): readonly string[] | undefined {
   return inFull && allowedTo(inFull, isRoot === true).who
 }
