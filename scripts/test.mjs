@@ -5,7 +5,7 @@ import { exitCodeOf, quiet } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 import { packageSuites } from './toolchain/deep-suites.mjs'
-import { namePythonTests, pythonSuites, runJest, runPytest } from './toolchain/suites.mjs'
+import { namePythonTests, pythonSuites, runJest, runPytest, sideBySide } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
 /** The npm command for each option with which package.json calls this script. */
@@ -53,14 +53,15 @@ await runCommand(async () => {
   const wantsAll = args.length === 0 && !values.packages
   const isQuick = wantsAll && !values.all
   const wantsPython = wantsAll || values.packages === true || namePythonTests(args)
-  const checked = wantsAll ? await runPrograms(checks, node, python) : { failed: [] }
-  if (checked.interruptedBy) return exitCodeOf(checked.interruptedBy)
-
+  // The checks and both suites run side by side, because the suites wait most of their time. Jest prints directly. The
+  // output of pytest is printed when all have ended.
   const suites = []
   if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci, isQuick }))
-  // pytest runs at the same time as jest, which prints directly. The output of pytest is printed when both have ended.
   if (wantsPython && python) suites.push(runPytest(python, pythonArguments(), wantsAll ? quiet : {}))
-  const runs = await Promise.all(suites)
+  const [checked, ...runs] = await Promise.all([
+    wantsAll ? runPrograms(checks, node, python) : { failed: [] },
+    ...suites,
+  ])
   for (const { output = '' } of runs) process.stdout.write(output)
   const withoutPython =
     missing && wantsPython ? [`The checks and tests of the Python runner: ${missing}`] : []
@@ -71,11 +72,13 @@ await runCommand(async () => {
     ci,
   })
   process.stdout.write(`${report.text}\n`)
-  const interruptedBy = runs.map((run) => run.interruptedBy).find((signal) => signal !== undefined)
+  const interruptedBy = [checked, ...runs]
+    .map((run) => run.interruptedBy)
+    .find((signal) => signal !== undefined)
   return interruptedBy ? exitCodeOf(interruptedBy) : report.code
 
   function pythonArguments() {
     if (values.packages) return [...packageSuites, ...args]
-    return wantsAll ? pythonSuites({ isQuick }) : args
+    return wantsAll ? [...sideBySide, ...pythonSuites({ isQuick })] : args
   }
 })

@@ -6,7 +6,14 @@ import { pythonTests } from './suites.mjs'
 export const pythonFolders = ['python-runner', pythonTests, 'bench/python']
 
 const mypy = ['-m', 'mypy', '--config-file=python-runner/pyproject.toml', '--no-error-summary']
-const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '--cache', '.']
+const prettier = [
+  'node_modules/prettier/bin/prettier.cjs',
+  '--check',
+  '--log-level=warn',
+  '--cache',
+  '--cache-strategy=content',
+  '.',
+]
 
 /** Programs for the pinned Node, or for the runner's Python. The slow programs come first, so that they run side by side. */
 export const checks = [

@@ -13,7 +13,13 @@ export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js
 /** `-P` keeps Python from importing files of the checkout's root. With `--rootdir`, printed paths can be passed to `npm test`. */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
-/** The arguments of pytest for all suites that need no package index. With `isQuick`, `deepSuites` are left out too. */
+/**
+ * With these arguments pytest runs its files in two processes, because its tests wait most of their time. Faulthandler is
+ * off, because it would print the stack of each child that a test ends by a signal.
+ */
+export const sideBySide = ['-n', '2', '--dist', 'loadfile', '-p', 'no:faulthandler']
+
+/** The arguments of pytest for all suites that need no package index, with `isQuick` without the deep ones. */
 export function pythonSuites({ isQuick }) {
   const left = [...packageSuites, ...(isQuick ? deepSuites : [])].filter((path) =>
     path.startsWith(pythonTests),

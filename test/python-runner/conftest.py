@@ -4,8 +4,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from support.live_runner import LiveRunner, live_runner
+
+# A test does not fail because the machine is slow. Hypothesis would end an example after 200 ms.
+settings.register_profile("toolrack", deadline=None)
+settings.load_profile("toolrack")
 
 
 @pytest.fixture(scope="session")

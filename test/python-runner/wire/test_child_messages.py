@@ -17,7 +17,7 @@ from wire.messages import ANY_MESSAGE, FORGED, MESSAGES
 
 @pytest.mark.parametrize("kind", MESSAGES)
 def test_main_reads_each_message_as_the_child_wrote_it(kind: str) -> None:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(MESSAGES[kind])
     def reads(message: m.ChildMessage) -> None:
         assert type(message).__name__ == kind
@@ -27,7 +27,7 @@ def test_main_reads_each_message_as_the_child_wrote_it(kind: str) -> None:
     reads()
 
 
-@settings(max_examples=3_000, deadline=None)
+@settings(max_examples=3_000)
 @given(FORGED)
 def test_anything_else_breaks_the_protocol_and_nothing_of_it_is_left_out(value: Any) -> None:
     try:
@@ -38,7 +38,7 @@ def test_anything_else_breaks_the_protocol_and_nothing_of_it_is_left_out(value: 
     assert read.as_json() == value
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(ANY_MESSAGE, ANY_MESSAGE)
 def test_two_messages_in_one_object_are_none(one: m.ChildMessage, other: m.ChildMessage) -> None:
     both = one.as_json() | other.as_json()

@@ -37,7 +37,7 @@ export const folder = {
       signals.filesNews.tell()
     })
     // The operator is told of the change now, and not with the next list.
-    signals.filesChanged.listen(() => layers.report())
+    signals.filesChanged.listen(() => layers.reportSoon())
     return { folder: layers, fileLayer: layers }
   },
   routes: folderRoutes,

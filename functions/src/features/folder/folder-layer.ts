@@ -106,7 +106,7 @@ export class FolderLayer implements LayerSource {
   }
 
   /** Soon reports what has changed in the folder. Several changes are reported at once, because joining the layer costs time. */
-  report(): void {
+  reportSoon(): void {
     if (this.#willReport) return
     this.#willReport = true
     setTimeout(() => {

@@ -56,7 +56,7 @@ def holds(machine: str, condition: Condition, arguments: tuple[int, ...]) -> boo
     }
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=3000, derandomize=True, database=None)
 @given(place=st.sampled_from(PLACES), arguments=calls)
 def test_for_any_arguments_the_program_says_what_the_policy_says(
     place: tuple[str, str], arguments: tuple[int, ...]

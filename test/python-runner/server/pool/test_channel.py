@@ -54,7 +54,7 @@ async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage]
 PAYLOADS = FORGED.map(orjson.dumps) | st.binary(max_size=40)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(st.sampled_from([steps for steps, _, _ in MOMENTS]), st.lists(PAYLOADS, min_size=1, max_size=3))
 def test_what_a_child_may_not_say_ends_the_channel_and_never_main(
     steps: tuple[Step, ...], payloads: list[bytes]

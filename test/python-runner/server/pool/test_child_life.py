@@ -146,7 +146,7 @@ def test_the_code_of_a_module_has_begun_where_something_was_said_of_it() -> None
     assert begun == set(Moment) - before
 
 
-@settings(max_examples=3_000, deadline=None)
+@settings(max_examples=3_000)
 @given(st.lists(st.sampled_from((*EVERY_ORDER, *EVERY_MESSAGE)), max_size=12))
 def test_no_module_says_what_only_our_own_code_may(steps: list[Step]) -> None:
     life, heard = ChildLife(), []
