@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { compileCache, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { stopSignal } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { servingEnvironment } from './toolchain/serving.mjs'
@@ -31,7 +31,7 @@ await runCommand(async () => {
   const node = await prepare('runtime')
   const chosen = Object.entries(variables).filter(([option]) => Object.hasOwn(values, option))
   const options = Object.fromEntries(chosen.map(([option, variable]) => [variable, values[option]]))
-  const env = { ...process.env, ...options, ...servingEnvironment(root) }
+  const env = { ...compileCache, ...process.env, ...options, ...servingEnvironment(root) }
   const service = [join(root, 'functions/src/local.ts'), `--chosen=${Object.keys(options).join(',')}`]
   if (values['print-config']) return (await runWithNode(node, [...service, '--print-config'], { env })).code
   const { python, missing } = await preparePython('runtime')

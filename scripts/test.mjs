@@ -57,7 +57,8 @@ await runCommand(async () => {
   // output of pytest is printed when all have ended.
   const suites = []
   if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci, isQuick }))
-  if (wantsPython && python) suites.push(runPytest(python, pythonArguments(), wantsAll ? quiet : {}))
+  if (wantsPython && python)
+    suites.push(runPytest(python, pythonArguments(), wantsAll ? { ...quiet, isQuick } : {}))
   const [checked, ...runs] = await Promise.all([
     wantsAll ? runPrograms(checks, node, python) : { failed: [] },
     ...suites,

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { isProduction, logNotices, readConfig, VARIABLES } from './hosts/config.ts'
 import { banner, restartLine } from './hosts/local/banner.ts'
 import { callLines } from './hosts/local/call-lines.ts'
@@ -40,6 +41,8 @@ async function main(): Promise<void> {
   watchParent(process.argv, stop)(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))
+  // Node would write its cache only at an orderly end, and a terminal or a supervisor may kill this process.
+  flushCompileCache()
 }
 
 /** The variables that npm start has set from its options: `--chosen=PORT,HOST`. */

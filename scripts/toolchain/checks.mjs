@@ -15,12 +15,20 @@ const prettier = [
   '.',
 ]
 
+const tsc = [
+  'node_modules/typescript/bin/tsc',
+  '--noEmit',
+  '--incremental',
+  '--tsBuildInfoFile',
+  'node_modules/.cache/types.tsbuildinfo',
+]
+
 /** Programs for the pinned Node, or for the runner's Python. The slow programs come first, so that they run side by side. */
 export const checks = [
   { name: 'Python types', isPython: true, args: [...mypy, ...pythonFolders] },
   { name: 'lint', args: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'format', args: prettier },
-  { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'] },
+  { name: 'types', args: tsc },
   { name: 'Python lint', isPython: true, args: ['-m', 'ruff', 'check', '--quiet', ...pythonFolders] },
   {
     name: 'Python format',

@@ -53,8 +53,10 @@ export function runJest(node, args, { ci, isQuick = false }) {
 }
 
 /** Runs pytest in the runner's environment. Resolves to the fields of `runJest`; with the options `quiet` also to `output`. */
-export function runPytest(python, args, options) {
-  return inTestFolder(async (folder, env) => {
+export function runPytest(python, args, { isQuick = false, ...options } = {}) {
+  return inTestFolder(async (folder, testEnv) => {
+    // Read by test/python-runner/support/quick.py.
+    const env = { ...testEnv, TOOLRACK_TEST_QUICK: String(isQuick) }
     const resultPath = join(folder, 'pytest.xml')
     const all = [...pytest, `--junitxml=${resultPath}`, ...args]
     const { code, interruptedBy, output } = await runChild(python, all, { cwd: root, env, ...options })

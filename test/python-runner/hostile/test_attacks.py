@@ -16,6 +16,7 @@ import pytest
 from hostile.targets import Targets, put_targets
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
+from support.quick import QUICK
 from toolrack_runner.server.level.probe import Probe, expected, holders
 from toolrack_runner.server.level.probes import PROBES
 from toolrack_runner.server.settings import LAYERS
@@ -97,8 +98,11 @@ def mutations(*, as_root: bool) -> list[tuple[str, ...]]:
 
 
 def cases() -> Iterator[Any]:
-    for who in WHO:
+    """Each mutation with each user. `npm test` only switches off one layer at a time, of the runner as it was started."""
+    for who in WHO[:1] if QUICK else WHO:
         for without in mutations(as_root=is_root(who)):
+            if QUICK and len(without) > 1:
+                continue
             yield pytest.param(who, without, id=f"{who} without {' '.join(without)}")
 
 

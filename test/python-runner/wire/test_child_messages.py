@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.quick import examples
 from toolrack_runner.wire import child_messages as m
 from toolrack_runner.wire.child_messages import ProtocolError, read_order
 from toolrack_runner.wire.connect_wish import connect_wish
@@ -17,7 +18,7 @@ from wire.messages import ANY_MESSAGE, FORGED, MESSAGES
 
 @pytest.mark.parametrize("kind", MESSAGES)
 def test_main_reads_each_message_as_the_child_wrote_it(kind: str) -> None:
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     @given(MESSAGES[kind])
     def reads(message: m.ChildMessage) -> None:
         assert type(message).__name__ == kind
@@ -27,7 +28,7 @@ def test_main_reads_each_message_as_the_child_wrote_it(kind: str) -> None:
     reads()
 
 
-@settings(max_examples=3_000)
+@settings(max_examples=examples(3_000))
 @given(FORGED)
 def test_anything_else_breaks_the_protocol_and_nothing_of_it_is_left_out(value: Any) -> None:
     try:
@@ -38,7 +39,7 @@ def test_anything_else_breaks_the_protocol_and_nothing_of_it_is_left_out(value: 
     assert read.as_json() == value
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(ANY_MESSAGE, ANY_MESSAGE)
 def test_two_messages_in_one_object_are_none(one: m.ChildMessage, other: m.ChildMessage) -> None:
     both = one.as_json() | other.as_json()

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
 /**
@@ -30,4 +31,6 @@ export function answerQuestions(report: (question: never) => unknown): void {
     }
   })
   process.send?.('ready')
+  // Node writes the cache at the end of a process, but this process is always killed.
+  flushCompileCache()
 }

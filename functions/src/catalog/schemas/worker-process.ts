@@ -1,6 +1,8 @@
 import { ToolrackError } from '@toolrack/contract'
 import { fork, type ChildProcess, type Serializable } from 'node:child_process'
 import { once } from 'node:events'
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
@@ -104,17 +106,19 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 
   /**
-   * The child process, or the reason why it could not be started. The child gets no environment, and only two pipes: the message
-   * channel, and a standard input to which nothing is sent. When the service ends, this input ends, and then the child ends too.
-   * The child has its own session, so a Ctrl-C at the terminal does not reach it.
+   * The child process, or the reason why it could not be started. The child gets no environment, except for the folder of Node's
+   * compile cache if this process uses one, because this cache halves the time of a start. The child gets only two pipes: the
+   * message channel, and a standard input to which nothing is sent. When the service ends, this input ends, and then the child
+   * ends too. The child has its own session, so a Ctrl-C at the terminal does not reach it.
    */
   async #startOnce(): Promise<ChildProcess | string> {
     if (this.#isClosed) return 'closed'
+    const compileCache = getCompileCacheDir()
     let child: ChildProcess
     try {
       this.#starting = child = fork(this.#url, {
         execArgv: EXEC_ARGV,
-        env: {},
+        env: compileCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compileCache) },
         cwd: '/',
         detached: true,
         stdio: ['pipe', 'ignore', 'ignore', 'ipc'],

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from child.jail.bpf_interpreter import fill, interpret
+from support.quick import examples
 from toolrack_runner.child.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
 from toolrack_runner.child.jail.seccomp.policy import CONDITIONAL, verdict_of
 from toolrack_runner.child.jail.seccomp.rule import DENY, OWN_PROCESS, Condition
@@ -56,7 +57,7 @@ def holds(machine: str, condition: Condition, arguments: tuple[int, ...]) -> boo
     }
 
 
-@settings(max_examples=3000, derandomize=True, database=None)
+@settings(max_examples=examples(3_000), derandomize=True, database=None)
 @given(place=st.sampled_from(PLACES), arguments=calls)
 def test_for_any_arguments_the_program_says_what_the_policy_says(
     place: tuple[str, str], arguments: tuple[int, ...]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.pool.test_child_life import CALL, CHECK, INVOCATION, MOMENTS, Step
+from support.quick import examples
 from toolrack_runner.server.pool.channel import Channel, ChannelClosedError
 from toolrack_runner.wire import child_messages as m
 from wire.messages import FORGED
@@ -54,7 +55,7 @@ async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage]
 PAYLOADS = FORGED.map(orjson.dumps) | st.binary(max_size=40)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(st.sampled_from([steps for steps, _, _ in MOMENTS]), st.lists(PAYLOADS, min_size=1, max_size=3))
 def test_what_a_child_may_not_say_ends_the_channel_and_never_main(
     steps: tuple[Step, ...], payloads: list[bytes]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.quick import examples
 from toolrack_runner.server.pool.child_life import ChildLife, Moment
 from toolrack_runner.wire import child_messages as m
 from toolrack_runner.wire.parse_child_message import SHAPES
@@ -146,7 +147,7 @@ def test_the_code_of_a_module_has_begun_where_something_was_said_of_it() -> None
     assert begun == set(Moment) - before
 
 
-@settings(max_examples=3_000)
+@settings(max_examples=examples(3_000))
 @given(st.lists(st.sampled_from((*EVERY_ORDER, *EVERY_MESSAGE)), max_size=12))
 def test_no_module_says_what_only_our_own_code_may(steps: list[Step]) -> None:
     life, heard = ChildLife(), []
