@@ -28,7 +28,7 @@ export type Quota = {
 
 /** A collection of documents, as the feature that keeps them declares it. Fields are plain JSON. */
 export type Collection<Fields extends object = object> = {
-  /** Part of paths and rows, so it never changes. */
+  /** Stored with every document, so it must never change. */
   readonly name: string
   readonly owner: 'user' | 'everybody' | 'both'
   /** Tests the fields of a stored document. If they have another form, the read fails. */

@@ -19,7 +19,7 @@ const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD
 /** A longer name with letters outside ASCII counts as the name of a secret. Its normalization would take quadratic time. */
 const OTHER_LETTERS_LENGTH_MAX = 256
 
-/** The length of the shortest name of a secret. */
+/** The length of the shortest name that matches: `密码`. */
 const LENGTH_MIN = 2
 
 /** Matches names for a number of tokens, which is not a secret: `max_tokens`, `tokenCount`. */

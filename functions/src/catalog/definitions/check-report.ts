@@ -55,6 +55,6 @@ export type ModuleFault = ModuleNote & {
   readonly code: ErrorCode
   /** The lines of the module that led to the fault. */
   readonly traceback?: string
-  /** The place of the fault in the spec. Missing if the runner found the fault. Only the service knows the place. */
+  /** The place in the spec, if the service found the fault. A fault that the runner found has no place. */
   readonly pointer?: string
 }

@@ -27,8 +27,8 @@ export type LayerRead = {
   /** Names that were deleted since the revision that the reader has. Empty if `whole` is true. */
   readonly deleted: readonly string[]
   /**
-   * Deleted names, each with the layer's revision of its deletion. If `whole` is true, these are all deletions that the store
-   * still knows, otherwise those of `deleted`. Missing for a layer without numbered revisions.
+   * The revision at which each name was deleted. If `whole` is true, it has all deletions that the store still knows, otherwise
+   * the names in `deleted`. It is missing for a layer without numbered revisions.
    */
   readonly deletions?: readonly Deletion[]
   /** The revision of the newest deletion that the store no longer knows. Missing if the store knows all deletions. */

@@ -194,7 +194,7 @@ function readArguments(call: ToolCall): JsonObject | undefined {
   }
 }
 
-/** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
+/** The most levels of a body with calls. It is above the limit of arguments, whose own check names the argument that is too deep. */
 const CALL_DEPTH_MAX = 64
 
 /** The most characters of an `Idempotency-Key`. It must be printable ASCII. */

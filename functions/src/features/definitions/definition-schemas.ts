@@ -107,7 +107,7 @@ export const READ_DEFINITION: RouteSchemas = {
   headers: unlessSame,
   answers: { 200: item },
 }
-/** A definition of any shape that the service can convert. */
+/** The body may have any shape that the service can convert. */
 export const WRITE_DEFINITION: RouteSchemas = {
   summary: 'Creates or replaces one definition.',
   params: byTool,

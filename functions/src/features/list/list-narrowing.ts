@@ -116,8 +116,8 @@ export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): 
 }
 
 /**
- * A view without the tools that the session and the scopes leave out. `unmatched` is the text of a header, or undefined if every
- * item of the scopes matches a tool.
+ * A view without the tools that the session and the scopes leave out. `unmatched` is the text of the header
+ * `X-Tools-Scope-Unmatched`: the items of the scopes that match no tool. It is undefined if every item matches a tool.
  */
 export type FilteredList = {
   readonly view: CatalogView

@@ -35,7 +35,7 @@ const FIELDS = [
   'loaded',
 ]
 
-/** The largest number of tokens, as for the budget of a list. No prompt takes as many. */
+/** The largest number of tokens that is accepted. No prompt takes as many, so a larger number would make no difference. */
 const TOKENS_MAX = 999_999_999_999_999
 /** The most layers of a prompt. Real prompts have fewer than ten. */
 const LAYERS_MAX = 100

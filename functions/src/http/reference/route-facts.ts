@@ -14,7 +14,7 @@ export type Parameter = {
   readonly description: string | undefined
 }
 
-/** The answers with one form. `schema` is undefined if they have no body. */
+/** The statuses whose answers have this schema. It is undefined if these answers have no body. */
 export type AnswerFacts = { readonly statuses: readonly number[]; readonly schema: JsonSchema | undefined }
 
 /** The facts about a route for programs and pages, from the table of routes and the schemas. */

@@ -97,7 +97,7 @@ function readingsOfNamed(named: Named): readonly Reading[] {
 const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
 const PATH = /^(?:src|dst)$|path$/i
 
-/** Matches names of paths in documents, in which `//` and a slash at the end have a meaning. */
+/** Matches `xpath` and `json_path`. In a path inside a document, `//` and a slash at the end have a meaning. */
 const PATH_IN_DOCUMENT = /(?:x|json|j)_?path$/i
 
 /** The kind that the name of an argument suggests. It is used if the schema does not tell the kind. */
