@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { readdirSync } from 'node:fs'
-import { ENTRIES, FLOORS, folderCircles, GROUND, wrongImports } from '../support/import-rules.ts'
+import { ENTRIES, LAYERS, folderCircles, GROUND, wrongImports } from '../support/import-rules.ts'
 import { importsOf, readSource, ROOT } from '../support/source-tree.ts'
 
 const tree = readSource('packages/contract/src', 'packages/client/src', 'functions/src')
@@ -45,9 +45,9 @@ test('the scripts import nothing of the benchmarks, and these only the toolchain
   expect(pairs.filter(({ what }) => what.startsWith('scripts/toolchain/')).length).toBeGreaterThan(20)
 })
 
-test('the service has the floors, the entries and the ground that the rules name, and nothing else', () => {
+test('the service has the layers, the entries and the ground that the rules name, and nothing else', () => {
   const found = readdirSync(new URL('functions/src', ROOT))
-  expect(found.toSorted()).toEqual([...FLOORS, ...ENTRIES, ...GROUND].toSorted())
+  expect(found.toSorted()).toEqual([...LAYERS, ...ENTRIES, ...GROUND].toSorted())
 })
 
 const src = (path: string): string => `functions/src/${path}`
@@ -66,31 +66,31 @@ test.each([
   [src('catalog/views/catalog.ts'), '../../../../packages/contract/src/alias.ts', /by its name/],
   [src('log.ts'), '../../test/support/tool.ts', /its own source/],
   [src('log.ts'), '@toolrack/client', /its own source/],
-  // A floor does not know the floors above it.
-  [src('access/mint-job-token.ts'), '../catalog/views/catalog-view.ts', /floor access imports only/],
-  [src('catalog/definitions/module-writer.ts'), '../../calls/call.ts', /floor catalog imports only/],
+  // A layer does not know the layers above it.
+  [src('access/mint-job-token.ts'), '../catalog/views/catalog-view.ts', /layer access imports only/],
+  [src('catalog/definitions/module-writer.ts'), '../../calls/call.ts', /layer catalog imports only/],
   [src('catalog/views/catalog.ts'), '../../http/query.ts', /know no HTTP/],
-  [src('json/read-json.ts'), '../hosts/local/serve.ts', /floor json imports only/],
-  [src('catalog/definitions/plan-write.ts'), '../../hosts/services.ts', /floor catalog imports only/],
+  [src('json/read-json.ts'), '../hosts/local/serve.ts', /layer json imports only/],
+  [src('catalog/definitions/plan-write.ts'), '../../hosts/services.ts', /layer catalog imports only/],
   [
     src('catalog/definitions/plan-write.ts'),
     '../../stores/sqlite/statements.ts',
-    /floor catalog imports only/,
+    /layer catalog imports only/,
   ],
-  [src('catalog/builtin/echo.ts'), '../../platform/runner/http-runner.ts', /floor catalog imports only/],
-  [src('catalog/views/catalog.ts'), '../../index.ts', /floor catalog imports only/],
-  [src('access/decide.ts'), '../calls/call.ts', /floor access imports only/],
-  [src('access/decide.ts'), '../features/index.ts', /floor access imports only/],
-  [src('access/claims.ts'), '../platform/jose/job-tokens.ts', /floor access imports only/],
+  [src('catalog/builtin/echo.ts'), '../../platform/runner/http-runner.ts', /layer catalog imports only/],
+  [src('catalog/views/catalog.ts'), '../../index.ts', /layer catalog imports only/],
+  [src('access/decide.ts'), '../calls/call.ts', /layer access imports only/],
+  [src('access/decide.ts'), '../features/index.ts', /layer access imports only/],
+  [src('access/claims.ts'), '../platform/jose/job-tokens.ts', /layer access imports only/],
   [src('calls/call.ts'), '../http/query.ts', /know no HTTP/],
-  [src('calls/pipeline/run-tool.ts'), '../../platform/runner/http-runner.ts', /floor calls imports only/],
-  [src('calls/pipeline/run-tool.ts'), '../../hosts/named-runner.ts', /floor calls imports only/],
-  [src('platform/runner/http-runner.ts'), '../../hosts/local/runner-process.ts', /floor platform imports/],
-  [src('stores/files/file-layer.ts'), '../../hosts/services.ts', /floor stores imports only/],
-  [src('http/route.ts'), '../hosts/services.ts', /floor http imports only/],
-  [src('hosts/services.ts'), '../local.ts', /floor hosts imports only/],
-  [src('log.ts'), './catalog/views/catalog.ts', /ground imports no floor/],
-  // What a floor is about.
+  [src('calls/pipeline/run-tool.ts'), '../../platform/runner/http-runner.ts', /layer calls imports only/],
+  [src('calls/pipeline/run-tool.ts'), '../../hosts/named-runner.ts', /layer calls imports only/],
+  [src('platform/runner/http-runner.ts'), '../../hosts/local/runner-process.ts', /layer platform imports/],
+  [src('stores/files/file-layer.ts'), '../../hosts/services.ts', /layer stores imports only/],
+  [src('http/route.ts'), '../hosts/services.ts', /layer http imports only/],
+  [src('hosts/services.ts'), '../local.ts', /layer hosts imports only/],
+  [src('log.ts'), './catalog/views/catalog.ts', /ground imports no layer/],
+  // What a layer is about.
   [src('catalog/schemas/admit-schema.ts'), 'express', /no HTTP and no vendor/],
   [src('calls/call.ts'), 'node:http', /no HTTP and no vendor/],
   [src('calls/call.ts'), '../node-http.ts', /no HTTP and no vendor/],
@@ -115,7 +115,7 @@ test.each([
   [src('hosts/cloud/services.ts'), '../local/data-folder.ts', /only the embedded server imports/],
   [src('hosts/services.ts'), './local/data-folder.ts', /only the embedded server imports/],
   [src('features/health/feature.ts'), '../index.ts', /does not know which features/],
-  [src('http/serve-routes.ts'), '../features/index.ts', /floor http imports only/],
+  [src('http/serve-routes.ts'), '../features/index.ts', /layer http imports only/],
   [src('features/definitions/definition-routes.ts'), '../../access/decide.ts', /decided once/],
   [src('catalog/definitions/definition-writer.ts'), '../../access/decide.ts', /decided once/],
   [src('catalog/definitions/module-reader.ts'), '../../access/decide.ts', /decided once/],

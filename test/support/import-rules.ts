@@ -6,10 +6,10 @@ import type { SourceTree } from './source-tree.ts'
 type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string }
 
 /**
- * The floors of the service, the highest first. A floor imports the floors below it and never one above it.
+ * The layers of the service, the highest first. A layer imports the layers below it and never one above it.
  * `stores` and `platform` are the adapters: only `hosts` imports them.
  */
-export const FLOORS = [
+export const LAYERS = [
   'hosts',
   'stores',
   'platform',
@@ -23,9 +23,9 @@ export const FLOORS = [
   'json',
   'settings',
 ] as const
-type Floor = (typeof FLOORS)[number]
+type Layer = (typeof LAYERS)[number]
 
-/** The files above all floors (the entries) and below all floors (the ground). */
+/** The files above all layers (the entries) and below all layers (the ground). */
 export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
 export const GROUND = [
   'fair-queue.ts',
@@ -46,7 +46,7 @@ export const GROUND = [
   'write-whole-file.ts',
 ] as const
 
-/** The folders of each adapter floor. An adapter imports no other adapter. */
+/** The folders of each adapter layer. An adapter imports no other adapter. */
 const ADAPTERS = ['stores/files', 'stores/firestore', 'stores/sqlite'].concat(
   ['cloud-run', 'firebase-auth', 'jose', 'runner'].map((name) => `platform/${name}`),
 )
@@ -58,10 +58,10 @@ const files = (names: readonly string[]): string[] => names.map((name) => `${nam
 /** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
-const DOMAIN: readonly Floor[] = ['calls', 'catalog', 'documents', 'redaction', 'access', 'json']
+const DOMAIN: readonly Layer[] = ['calls', 'catalog', 'documents', 'redaction', 'access', 'json']
 
-function above(floor: Floor): string {
-  return inFunctions([...folders(FLOORS.slice(0, FLOORS.indexOf(floor))), ...files(ENTRIES)])
+function above(layer: Layer): string {
+  return inFunctions([...folders(LAYERS.slice(0, LAYERS.indexOf(layer))), ...files(ENTRIES)])
 }
 
 const RULES: readonly Rule[] = [
@@ -90,15 +90,15 @@ const RULES: readonly Rule[] = [
     mayNot: /^(?:test|bench|scripts)\/|^packages\/client/,
     why: 'the service imports its own source and the contract only',
   },
-  ...FLOORS.map((floor) => ({
-    of: new RegExp(inFunctions(folders([floor]))),
-    mayNot: new RegExp(above(floor)),
-    why: `the floor ${floor} imports only floors below it`,
+  ...LAYERS.map((layer) => ({
+    of: new RegExp(inFunctions(folders([layer]))),
+    mayNot: new RegExp(above(layer)),
+    why: `the layer ${layer} imports only layers below it`,
   })),
   {
     of: new RegExp(inFunctions(files(GROUND))),
-    mayNot: new RegExp(inFunctions([...folders(FLOORS), ...files(ENTRIES)])),
-    why: 'the ground imports no floor',
+    mayNot: new RegExp(inFunctions([...folders(LAYERS), ...files(ENTRIES)])),
+    why: 'the ground imports no layer',
   },
   {
     of: new RegExp(inFunctions(folders(DOMAIN))),
