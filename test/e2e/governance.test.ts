@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, expect, test } from '@jest/globals'
 import type { InvocationResult } from '@toolrack/contract'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -78,6 +78,9 @@ async function invoke(said: string, approval?: string, name = 'ECHO') {
     text: result.textResultForLlm,
   }
 }
+
+/** Every test starts without rules of the user. */
+afterEach(() => send('DELETE', '/rules/user/local', undefined, asApprover))
 
 const decide = (id: string, decision: object, headers: object = asApprover) =>
   send('POST', `/approvals/${id}`, decision, headers)
@@ -170,7 +173,6 @@ test("the operator's and the user's rules, approvals in every state and agents a
   expect(await invoke('approved before', approved)).toMatchObject({ status: 409, code: 'APPROVAL_CONFLICT' })
   expect(await invoke('at last', undefined, 'TELL')).toMatchObject({ status: 202 })
   expect(await invoke('at last', undefined, 'SAY')).toMatchObject({ code: 'ok' })
-  expect((await send('DELETE', '/rules/user/local', undefined, asApprover)).status).toBe(200)
 })
 
 test('the printed token reads approvals, but does not decide, cancel or write rules', async () => {
