@@ -58,7 +58,7 @@ test.each(FAMILIES.flatMap((family) => ['list', 'explain', 'defs'].map((end) => 
 )
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS']
-/** Errors of the original service's routes have another form; `agents.test.ts` tests them. */
+/** Errors of the original service's routes have another form; `agent-answers.test.ts` tests them. */
 const PATHS = [...new Set(FAMILY_ROUTES.filter(({ isOriginal }) => !isOriginal).map(({ path }) => path))]
 test.each(FAMILIES.flatMap((family) => PATHS.map((path) => [family, path] as const)))(
   '/%s%s answers 405 with Allow to each method it does not know',

@@ -20,11 +20,30 @@ import type {
 } from 'openai/resources/chat/completions'
 import type { FunctionTool, ResponseInput } from 'openai/resources/responses/responses'
 import { ScriptedVendor } from '../support/scripted-vendor.ts'
-import { Server } from '../support/server.ts'
-import { post } from '../support/tool.ts'
+import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
+import { inProcess } from '../support/in-process.ts'
 
-const service = await Server.start()
+/** The service with the definitions that it ships, and with one user. */
+const service = await inProcess(
+  {
+    authenticate: () => Promise.resolve({ kind: 'user', uid: 'ann', isAdmin: false }),
+    signJobToken: undefined,
+  },
+  [],
+  Date.now,
+  {
+    files: (compilers) =>
+      new FileLayer('functions/workflows/tools/defs', compilers, {
+        ownFolder: 'functions/workflows/tools/own',
+      }),
+  },
+)
 afterAll(() => service[Symbol.asyncDispose]())
+
+function send(path: string, body?: unknown): Promise<Response> {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  return fetch(`${service.url}/workflows/tools${path}`, init)
+}
 
 /** A tool that the service runs, with a name that only Gemini takes as it is, and an optional parameter. */
 const ECHO = {
@@ -49,11 +68,11 @@ const UNSAYABLE = {
 }
 
 beforeAll(async () => {
-  expect((await post(service, [ECHO, UNSAYABLE])).status).toBe(200)
+  expect((await send('/defs?layer=user', [ECHO, UNSAYABLE])).status).toBe(200)
 })
 
 async function listIn<Tool>(dialect: Dialect): Promise<Tool[]> {
-  const answer = await service.fetch(`/workflows/tools/list?dialect=${dialect}`)
+  const answer = await send(`/list?dialect=${dialect}`)
   const left = dialect === 'mcp' ? null : 'unsayable'
   expect([answer.status, answer.headers.get('x-tools-quarantined')]).toEqual([200, left])
   return (await answer.json()) as Tool[]
@@ -61,10 +80,7 @@ async function listIn<Tool>(dialect: Dialect): Promise<Tool[]> {
 
 /** The messages to append, as dispatch answers them to what the model has said. */
 async function dispatched<Message>(said: unknown): Promise<Message[]> {
-  const answer = await service.fetch('/workflows/tools/dispatch', {
-    method: 'POST',
-    body: JSON.stringify(said),
-  })
+  const answer = await send('/dispatch', said)
   const { messages, results } = (await answer.json()) as {
     messages: Message[]
     results: { result: InvocationResult }[]

@@ -105,7 +105,7 @@ function faultOfRefusal(res: ServerResponse, body: Buffer | undefined): string |
   const { statusCode: status } = res
   if (status === 204 && res.req.method === 'OPTIONS') return undefined
   if (status < 400) return 'its route has no schemas'
-  const isOriginal = /\/agents(?:\/|$)/i.test(res.req.url?.split('?', 1)[0] ?? '')
+  const isOriginal = /^(?:\/(?:workflows|jobs))?\/agents(?:\/|$)/i.test(res.req.url?.split('?', 1)[0] ?? '')
   return faultOfError(status, body, isOriginal)
 }
 

@@ -40,6 +40,8 @@ const LONG = [
   'contract/rules',
   'e2e/list-size',
   'hosts/cloud/lazy',
+  'e2e/calls',
+  'e2e/calls-under-way',
   'e2e/users',
   'scripts/python-environment',
   'e2e/shutdown',

@@ -29,6 +29,9 @@ test('one error names every fault of the file, and never a value', () => {
     /^TOOLRACK_RULES_FILE has a file .*\/rules\/0\/effect must be "allow", "ask" or "deny"; \/rules\/1 has a key/,
   )
   expect(() => configured(JSON.stringify({ rules }))).not.toThrow(/secret/)
+  expect(() => configured(JSON.stringify({ default: 'no', rules: [{ effect: 'deny' }] }))).toThrow(
+    /^TOOLRACK_RULES_FILE .*\/default must be .*\/rules\/0\/tool must be/,
+  )
 })
 
 test.each([

@@ -20,10 +20,11 @@ const ECHO: ToolDefinition = {
   runner: { kind: 'builtin', builtin: 'echo' },
 }
 const DIGEST = definitionDigest(ECHO)
+const SAID: ToolDefinition = { ...ECHO, function: { ...ECHO.function, name: 'said' } }
 const governance = memoryGovernance()
 const store = featureStores(governance, () => NOW).approvals
 const audit = memoryAudit({ now: () => NOW })
-const ask = await routeService([ECHO, tool('other')], { governance, audit })
+const ask = await routeService([ECHO, SAID, tool('other')], { governance, audit })
 const approvals = new Approvals({
   store,
   sealing: governance.sealing,
@@ -219,6 +220,36 @@ test('a pending approval is cancelled, an always is forgotten, and a used one st
     expect((await ask('ann', `GET /approvals/${id}`)).code).toBe('APPROVAL_NOT_FOUND')
   }
   expect((await ask('ann', `DELETE /approvals/${denied}`)).code).toBe('APPROVAL_CONFLICT')
+})
+
+test('in dispatch the call is pending; invoke makes it, and complete writes the messages', async () => {
+  await ask('bob', 'PUT /rules/user/bob', { body: { rules: [{ effect: 'ask', tool: 'echo' }] } })
+  const calls = [
+    { type: 'tool_use', id: 'a', name: 'echo', input: { text: 'one' } },
+    { type: 'tool_use', id: 'b', name: 'said', input: { text: 'two' } },
+  ]
+  const { body } = await ask('bob', 'POST /tools/dispatch', { body: calls })
+  const [asked] = body['pending'] as { approval: { id: string }; arguments: object }[]
+  expect(body).toMatchObject({
+    pending: [
+      { index: 0, id: 'a', name: 'echo', kind: 'approval', arguments: { text: 'one' }, call: calls[0] },
+    ],
+    results: [
+      { index: 0, result: null },
+      { index: 1, result: { resultType: 'success' } },
+    ],
+  })
+  const id = asked?.approval.id ?? ''
+  await ask('bob', `POST /approvals/${id}`, { body: { decision: 'once' } })
+  const { body: result } = await ask('bob', 'POST /tools/invoke', {
+    body: { name: 'echo', arguments: asked?.arguments, approval: id },
+  })
+  const results = [...(body['results'] as object[]), { index: 0, result }]
+  const completed = await ask('bob', 'POST /tools/dispatch/complete', {
+    body: { format: 'anthropic', calls, results },
+  })
+  expect(JSON.stringify(completed.body)).toContain('"content":"one"')
+  await ask('bob', 'DELETE /rules/user/bob')
 })
 
 const NONE = '11111111-1111-4111-8111-111111111111'

@@ -141,7 +141,10 @@ test.each<RefusedRow>([
     {},
     GONE,
   ],
+  ['the log of a call that never was', 'ann', `GET /tools/invocations/${NEVER}/log`, {}, GONE],
   ['the log of no id', 'ann', 'GET /tools/invocations/x/log', {}, GONE],
+  ['the log of a path', 'ann', 'GET /tools/invocations/..%2f..%2fdefs/log', {}, GONE],
+  ['the log of a long id', 'ann', `GET /tools/invocations/${'x'.repeat(300)}/log`, {}, GONE],
   ['a parameter of a log', 'ann', `GET /tools/invocations/${CALL}/log?a=1`, {}, '400 PARAMETER_UNKNOWN'],
 ])('%s, sent by %s as %s, is refused', async (_what, who, request, asked, expected) => {
   const { status, code } = await ask(who, request, asked)

@@ -1,20 +1,35 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, expect, test } from '@jest/globals'
 import type { InvocationResult } from '@toolrack/contract'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Server } from '../support/server.ts'
+import { listedNames, put, tool } from '../support/tool.ts'
 import { until } from '../support/until.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const RULES = join(folder.path, 'rules.json')
-const rules = (...more: readonly object[]): void =>
-  writeFileSync(RULES, JSON.stringify({ rules: [{ effect: 'ask', tool: 'ECHO' }, ...more] }))
-rules()
+const AGENTS = join(folder.path, 'agents')
+
+/** Writes the operator's file. Its first three rules are always the same. */
+function writeRules(...more: readonly object[]): void {
+  const first = [
+    { effect: 'ask', tool: 'ECHO' },
+    { effect: 'deny', tool: 'RUN_*' },
+    { effect: 'ask', tool: 'SAY' },
+  ]
+  writeFileSync(RULES, JSON.stringify({ rules: [...first, ...more] }))
+}
+const ASK_TELL = { effect: 'ask', tool: 'TELL' }
+writeRules(ASK_TELL)
+mkdirSync(AGENTS)
+writeFileSync(join(AGENTS, 'teacher.json'), JSON.stringify({ name: 'Teacher', tools: ['ECHO'] }))
+writeFileSync(join(AGENTS, 'z-broken.json'), '{"name": ')
+
 /** The operator's webhook. */
 const told: string[] = []
 const webhook = createServer((req, res) => {
@@ -25,6 +40,7 @@ await once(webhook, 'listening')
 const server = await Server.start({
   env: {
     TOOLRACK_RULES_FILE: RULES,
+    TOOLRACK_AGENTS_DIR: AGENTS,
     TOOLRACK_APPROVALS_WEBHOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}/`,
     TOOLRACK_APPROVALS_WEBHOOK_SECRET: 'x'.repeat(16),
   },
@@ -47,9 +63,9 @@ async function send(method: string, path: string, body?: unknown, headers = {}) 
   return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> }
 }
 
-async function invoke(said: string, approval?: string) {
+async function invoke(said: string, approval?: string, name = 'ECHO') {
   const { status, body } = await send('POST', '/tools/invoke', {
-    name: 'ECHO',
+    name,
     arguments: { text: said },
     approval,
   })
@@ -63,6 +79,9 @@ async function invoke(said: string, approval?: string) {
   }
 }
 
+/** Every test starts without rules of the user. */
+afterEach(() => send('DELETE', '/rules/user/local', undefined, asApprover))
+
 const decide = (id: string, decision: object, headers: object = asApprover) =>
   send('POST', `/approvals/${id}`, decision, headers)
 
@@ -72,7 +91,41 @@ test('the banner says where the token is that may approve, and does not print it
   expect(server.said).not.toContain(asApprover.Authorization.slice('Bearer '.length))
 })
 
-test('a call that a rule asks about is approved with the second token only, and runs once, after a restart of everything', async () => {
+test('agents of files are found, and a file with a fault is named in the log', async () => {
+  expect((await send('GET', '/agents/teacher')).body).toMatchObject({
+    agent: { name: 'Teacher', tools: ['ECHO'], source: 'file' },
+  })
+  expect(server.log).toContain('agent skipped  {"at":"z-broken.json')
+})
+
+async function killAndRestart(): Promise<void> {
+  await server.kill9()
+  await server.restart()
+}
+
+/** Asks for an approval, and answers it with the token that may. */
+async function answered(decision: string, said: string, name?: string): Promise<string> {
+  const { id } = await invoke(said, undefined, name)
+  expect((await decide(id, { decision })).status).toBe(200)
+  return id
+}
+
+test("the operator's and the user's rules, approvals in every state and agents are as they were after kill -9", async () => {
+  const echoes = { runner: { kind: 'builtin', builtin: 'echo' } }
+  for (const name of ['SAY', 'TELL'])
+    expect((await put(server, name, tool(name, undefined, echoes))).status).toBe(201)
+
+  expect(await listedNames(server)).toEqual(expect.arrayContaining(['ECHO', 'GET_TIME', 'READ_FILE']))
+  expect(await listedNames(server)).not.toContain('RUN_COMMAND')
+  const run = { name: 'RUN_COMMAND', arguments: {} }
+  expect((await send('POST', '/tools/invoke', run)).body).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    meta: { decision: { owner: { kind: 'everybody', id: 'file' }, rule: 1 } },
+  })
+  const ruleSet = { rules: [{ effect: 'deny', tool: 'GET_TIME' }] }
+  expect((await send('PUT', '/rules/user/local', ruleSet, asApprover)).status).toBe(201)
+  expect(await listedNames(server)).not.toContain('GET_TIME')
+
   const asked = await invoke('hello')
   expect(asked).toMatchObject({ status: 202, code: 'APPROVAL_REQUIRED' })
   expect(asked.text).toContain('Rule 0')
@@ -81,14 +134,45 @@ test('a call that a rule asks about is approved with the second token only, and 
     403,
     expect.stringContaining('approver-token'),
   ])
-  await server.kill9()
-  await server.restart()
+  const approved = await answered('once', 'approved before')
+  await answered('always', 'always', 'SAY')
+  await answered('always', 'always', 'TELL')
+  expect(await invoke('anything', undefined, 'SAY')).toMatchObject({ code: 'ok' })
+  expect(await invoke('anything', undefined, 'TELL')).toMatchObject({ code: 'ok' })
+
+  const created = await send('POST', '/agents', { name: 'Kept', tools: ['READ_FILE'] })
+  const project = { 'x-project-id': 'p' }
+  await send('PUT', '/agents/session/s', { agentId: 'kept' }, project)
+
+  // Another rule asks about TELL, and one more about some calls of SAY.
+  writeRules({ effect: 'ask', tool: 'TE*' }, { effect: 'ask', tool: 'SAY', args: { text: 'secret*' } })
+  await killAndRestart()
+  expect(await listedNames(server)).not.toContain('RUN_COMMAND')
+  expect(await listedNames(server)).not.toContain('GET_TIME')
+  const time = { name: 'GET_TIME', arguments: {} }
+  expect((await send('POST', '/tools/invoke', time)).body).toMatchObject({ code: 'PERMISSION_DENIED' })
   expect(await invoke('hello')).toMatchObject({ status: 202, id: asked.id })
   expect((await decide(asked.id, { decision: 'once' })).status).toBe(200)
-  await server.kill9()
-  await server.restart()
+  expect(await invoke('approved before', approved)).toMatchObject({ status: 200, code: 'ok' })
+  expect(await invoke('anything else', undefined, 'SAY')).toMatchObject({ code: 'ok' })
+  expect(await invoke('secret plan', undefined, 'SAY')).toMatchObject({
+    status: 202,
+    text: expect.stringContaining('Rule 4'),
+  })
+  expect(await invoke('again', undefined, 'TELL')).toMatchObject({ status: 202 })
+  expect((await send('GET', '/agents/kept')).body).toEqual(created.body)
+  expect((await send('GET', '/agents/session/s/tools', undefined, project)).body).toEqual({
+    tools: ['READ_FILE'],
+  })
+
+  // The file is as it was when the rule for TELL was answered, and the answer has ended all the same.
+  writeRules(ASK_TELL)
+  await killAndRestart()
   expect(await invoke('hello', asked.id)).toMatchObject({ status: 200, code: 'ok', text: 'hello' })
   expect(await invoke('hello', asked.id)).toMatchObject({ status: 409, code: 'APPROVAL_CONFLICT' })
+  expect(await invoke('approved before', approved)).toMatchObject({ status: 409, code: 'APPROVAL_CONFLICT' })
+  expect(await invoke('at last', undefined, 'TELL')).toMatchObject({ status: 202 })
+  expect(await invoke('at last', undefined, 'SAY')).toMatchObject({ code: 'ok' })
 })
 
 test('the printed token reads approvals, but does not decide, cancel or write rules', async () => {
@@ -113,54 +197,6 @@ test('the printed token reads approvals, but does not decide, cancel or write ru
 test('the second token is not valid for jobs', async () => {
   const answer = await server.fetch('/jobs/tools/list', { headers: asApprover })
   expect(answer.status).toBe(401)
-})
-
-test('in dispatch the call is pending; invoke makes it, and complete writes the messages', async () => {
-  const calls = [
-    { type: 'tool_use', id: 'a', name: 'ECHO', input: { text: 'one' } },
-    { type: 'tool_use', id: 'b', name: 'GET_TIME', input: {} },
-  ]
-  const { body } = await send('POST', '/tools/dispatch', calls)
-  const [pending] = body['pending'] as {
-    index: number
-    kind: string
-    approval: { id: string }
-    arguments: object
-  }[]
-  expect(body).toMatchObject({
-    pending: [
-      { index: 0, id: 'a', name: 'ECHO', kind: 'approval', arguments: { text: 'one' }, call: calls[0] },
-    ],
-    results: [{ index: 0, result: null }, { index: 1 }],
-  })
-  const id = pending?.approval.id ?? ''
-  await decide(id, { decision: 'once' })
-  const request = { name: 'ECHO', arguments: pending?.arguments, approval: id }
-  const { body: result } = await send('POST', '/tools/invoke', request)
-  const results = [...(body['results'] as object[]), { index: 0, result }]
-  const completed = await send('POST', '/tools/dispatch/complete', { format: 'anthropic', calls, results })
-  expect(JSON.stringify(completed.body)).toContain('"content":"one"')
-})
-
-test('an always is bound to the rule until a start without it, and other rules that ask still ask', async () => {
-  const { id } = await invoke('always')
-  expect((await decide(id, { decision: 'always' })).status).toBe(200)
-  expect(await invoke('anything')).toMatchObject({ code: 'ok' })
-  rules({ effect: 'ask', tool: 'ECHO', args: { text: 'secret*' } })
-  await server.kill9()
-  await server.restart()
-  expect(await invoke('anything else')).toMatchObject({ code: 'ok' })
-  const more = await invoke('secret plan')
-  expect(more).toMatchObject({ status: 202, text: expect.stringContaining('Rule 1') })
-  writeFileSync(RULES, JSON.stringify({ rules: [{ effect: 'ask', tool: 'EC*' }] }))
-  await server.kill9()
-  await server.restart()
-  expect(await invoke('again')).toMatchObject({ status: 202 })
-  // The file is as it was when the rule was answered, and the answer has ended all the same.
-  rules()
-  await server.kill9()
-  await server.restart()
-  expect(await invoke('at last')).toMatchObject({ status: 202 })
 })
 
 test('the webhook is told about a new approval, and a webhook that is gone delays and fails no call', async () => {
