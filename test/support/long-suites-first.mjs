@@ -34,7 +34,6 @@ const LONG = [
   'e2e/file-layer',
   'e2e/original-engine',
   'fuzz/schemas',
-  'e2e/folder-bad-modules',
   'architecture/stranger-texts',
   'e2e/route-access',
   'contract/rules',

@@ -1,16 +1,70 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { ListedTool } from '@toolrack/contract'
+import { afterAll, expect, test } from '@jest/globals'
+import { isJsonObject } from '@toolrack/contract'
+import type { JsonObject, JsonValue, ListedTool } from '@toolrack/contract'
 import { ToolDefs } from '../../packages/client/src/index.ts'
 import { rawExchange } from '../support/raw-http.ts'
 import { Server } from '../support/server.ts'
-import { put, tool } from '../support/tool.ts'
+import { list, listedNames, put, remove, tool } from '../support/tool.ts'
 
-let server: Server
-beforeAll(async () => {
-  server = await Server.start()
-  await put(server, 'SAY_HELLO', tool('SAY_HELLO'))
-})
+const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
+
+test.each([
+  ['cli', ['READ_FILE', 'RUN_COMMAND', 'UPDATE_FILE']],
+  ['tasks', ['CREATE_TASK', 'UPDATE_TASK']],
+  ['authoring', ['CREATE_TOOL']],
+])('the family %s ships %j', async (family, names) => {
+  expect(await listedNames(server, `category=${family}`)).toEqual(names)
+})
+
+test('one agent proxy ships, and names the workflow that runs it', async () => {
+  const agents = (await (
+    await server.fetch('/workflows/tools/list?category=agents&envelope=items')
+  ).json()) as {
+    items: { workflowName: string }[]
+  }
+  expect(agents.items).toHaveLength(1)
+  expect(agents.items[0]?.workflowName).not.toBe('tools-CliTools')
+})
+
+test('no shipped file or item is skipped', async () => {
+  const health = (await (await server.fetch('/health')).json()) as {
+    layers: { file: { skipped: unknown[] } }
+  }
+  expect(health.layers.file.skipped).toEqual([])
+  // Any server may print that a busy machine has delayed it.
+  expect(server.log.replaceAll(/^warn {2}the event loop was delayed {2}.*\n/gm, '')).toBe('')
+})
+
+/** Every property of a schema, at any depth, with its path. */
+function properties(schema: JsonValue | undefined, path = ''): readonly (readonly [string, JsonObject])[] {
+  if (!isJsonObject(schema)) return []
+  const own = Object.entries(isJsonObject(schema['properties']) ? schema['properties'] : {}).flatMap(
+    ([name, child]) =>
+      isJsonObject(child)
+        ? [[`${path}/${name}`, child] as const, ...properties(child, `${path}/${name}`)]
+        : [],
+  )
+  return [...own, ...properties(schema['items'], `${path}/items`)]
+}
+
+test('a model is told what every shipped tool and each of its parameters is for', async () => {
+  const shipped = await list(server)
+  expect(shipped.length).toBeGreaterThanOrEqual(7)
+  for (const { function: fn } of shipped) {
+    expect(fn.description.length).toBeGreaterThan(100)
+    const described = properties(fn.parameters).map(([path, { description }]) => [
+      fn.name,
+      path,
+      typeof description,
+    ])
+    expect(described.length).toBeGreaterThan(0)
+    expect(described.filter(([, , type]) => type !== 'string')).toEqual([])
+    expect(fn.parameters).toMatchObject({ type: 'object', additionalProperties: false })
+    const named = Object.keys(fn.parameters['properties'] as object)
+    for (const required of fn.parameters['required'] as string[]) expect(named).toContain(required)
+  }
+})
 
 const NAMES = ['READ_FILE', 'UPDATE_FILE']
 
@@ -54,7 +108,9 @@ test.each([
   '/jobs/tools/list?names=%20,%20',
   '/jobs/tools/list',
 ])('a client without a choice of tools, %s, gets every tool', async (path) => {
+  await put(server, 'SAY_HELLO', tool('SAY_HELLO'))
   const every = (await answered(path)) as ListedTool[]
+  await remove(server, 'SAY_HELLO')
   expect(every.map((each) => each.function.name)).toEqual(expect.arrayContaining([...NAMES, 'SAY_HELLO']))
 })
 
