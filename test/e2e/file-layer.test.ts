@@ -161,48 +161,35 @@ test('/health without a token says nothing of the files', async () => {
 const descriptionOf = async (name: string): Promise<string | undefined> =>
   (await list(server, `names=${name}`))[0]?.function.description
 
-test('a file that is added, changed or removed while the server runs is seen by a later list', async () => {
-  writeFileSync(at('new.json'), family('new', tool('arrives', 'One.')))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === 'One.',
+/** Waits until the tools `arrives` and `mended` have these descriptions. Undefined is a tool that is not listed. */
+function areListed(...wanted: readonly (string | undefined)[]) {
+  return until(
+    () => Promise.all(['arrives', 'mended'].map(descriptionOf)),
+    (texts) => JSON.stringify(texts) === JSON.stringify(wanted),
   )
-  writeFileSync(at('new.json'), family('new', tool('arrives', 'Two.'), tool('beside')))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === 'Two.',
-  )
-  expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
-  rmSync(at('new.json'))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === undefined,
-  )
-  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
-})
+}
 
-test('a file that breaks while the server runs is told, its siblings stay, and mended it is back', async () => {
+test('a file that is added, changed, broken, mended or removed while the server runs is seen by a later list, and its siblings stay', async () => {
   const good = family('mended', tool('mended'))
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'One.')))
   writeFileSync(at('mended.json'), good)
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text !== undefined,
-  )
+  await areListed('One.', 'Does one small thing.')
+
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'Two.'), tool('beside')))
   writeFileSync(at('mended.json'), good.slice(0, -1))
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text === undefined,
-  )
-  expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(
-    'is not valid JSON (it ends too early)',
-  )
-  expect(server.log).toContain('{"at":"mended.json","message":"is not valid JSON (it ends too early)"}')
+  await areListed('Two.', undefined)
+  expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
+  const fault = 'is not valid JSON (it ends too early)'
+  expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(fault)
+  expect(server.log).toContain(`{"at":"mended.json","message":"${fault}"}`)
   expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+
+  rmSync(at('new.json'))
   writeFileSync(at('mended.json'), good)
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text !== undefined,
-  )
+  await areListed(undefined, 'Does one small thing.')
+  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+  rmSync(at('mended.json'))
+  await areListed(undefined, undefined)
 })
 
 test('a folder that can not be read leaves the last good definitions, marked stale; strict=1 is a 503', async () => {
@@ -229,23 +216,11 @@ test('a folder that can not be read leaves the last good definitions, marked sta
   expect((await server.fetch('/workflows/tools/list')).headers.get('etag')).toBe(etag)
 })
 
-test('the tools by which a model finds others belong to no folder, and a file may define their names', async () => {
-  const finders = ['load_tools', 'search_tools']
-  const asked = async () => {
-    const answer = await server.fetch('/workflows/tools/list?names=[]&with=search')
-    const listed = (await answer.json()) as ListedTool[]
-    return [listed.map((one) => one.function.name), answer.headers.get('x-tools-unknown')]
-  }
-  expect(await asked()).toEqual([finders, null])
+test('the tools by which a model finds others belong to no folder', async () => {
+  const answer = await server.fetch('/workflows/tools/list?names=[]&with=search')
+  const listed = (await answer.json()) as ListedTool[]
+  expect(listed.map((one) => one.function.name)).toEqual(['load_tools', 'search_tools'])
+  expect(answer.headers.get('x-tools-unknown')).toBeNull()
   const [, found] = await invoked(server, 'search_tools', { query: 'tools' })
   expect(found).toMatchObject({ resultType: 'success' })
-  const own = { ...tool('search_tools'), runner: { kind: 'workflow', workflowName: 'tools-Search' } }
-  writeFileSync(at('own.json'), JSON.stringify(own))
-  try {
-    await until(asked, ([names]) => names?.length === 1)
-    expect(await asked()).toEqual([['load_tools'], 'search_tools'])
-  } finally {
-    rmSync(at('own.json'))
-  }
-  await until(asked, ([names]) => names?.length === 2)
 })

@@ -317,6 +317,17 @@ test('a folder without a definition adds nothing to the tools of the service its
   })
 })
 
+test('a file may define the names of the tools by which a model finds others', async () => {
+  using files = temporaryFolder()
+  const own = { ...tool('search_tools'), runner: { kind: 'workflow', workflowName: 'tools-Search' } }
+  writeFileSync(join(files.path, 'own.json'), JSON.stringify(own))
+  const { service } = await withFiles(files.path)
+  await using other = service
+  const listed = await fetch(`${other.url}/workflows/tools/list?names=[]&with=search`, { headers: USER })
+  expect(await listed.json()).toMatchObject([{ function: { name: 'load_tools' } }])
+  expect(listed.headers.get('x-tools-unknown')).toBe('search_tools')
+})
+
 test('a folder of the original engine is served as it is, with the workflow of each tool', async () => {
   using original = temporaryFolder()
   const written = writeOriginalFiles(original.path)
