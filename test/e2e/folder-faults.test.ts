@@ -25,7 +25,10 @@ define(tool('one'))
 writeFileSync(at('notes.py'), moduleOf('notes', 'find'))
 /** Given up after 20 seconds; the others are checked meanwhile. */
 writeFileSync(at('hung.py'), `import time\n\ntime.sleep(1_000)\n${SPECS}`)
-const started = sharedServerWithRunner({ definitions, env: { TOOLRACK_TOOLS_DIR: folder } })
+const started = sharedServerWithRunner({
+  definitions,
+  env: { TOOLRACK_TOOLS_DIR: folder, K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '' },
+})
 
 /** A path is no name of a file. */
 const IN_A_FOLDER = BAD.filter(({ name }) => !name?.includes('/'))
@@ -65,6 +68,41 @@ withPython('after all of them the old version is still called, and mended the fi
   const { skipped } = await folderBody(server)
   expect(skipped.filter(({ file }) => file === 'notes.py')).toEqual([])
 })
+
+withPython(
+  'a program that collects the log gets one JSON line for each change, with every fault',
+  async () => {
+    const server = await started()
+    const start = server.log.length
+    const told = (): readonly { readonly file?: string }[] =>
+      server.log
+        .slice(start, server.log.lastIndexOf('\n') + 1)
+        .split(/(?<=\n)/)
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as { readonly file?: string })
+        .filter(({ file }) => file === 'logged.py')
+    const count = (wanted: number) =>
+      until(
+        () => Promise.resolve(told().length),
+        (lines) => lines >= wanted,
+      )
+    writeFileSync(at('logged.py'), 'def a(:\n')
+    await count(1)
+    writeFileSync(at('logged.py'), moduleOf('logged', 'a'))
+    await count(2)
+    await server.fetch('/workflows/tools/list')
+    expect(told()).toEqual([
+      {
+        severity: 'WARNING',
+        message: 'module refused, with faults',
+        file: 'logged.py',
+        faults: ["logged.py, line 1: Python can't read this (column 7): invalid syntax."],
+        serving: false,
+      },
+      { severity: 'INFO', message: 'module loaded', file: 'logged.py', tools: 1 },
+    ])
+  },
+)
 
 function isHung({ file }: { readonly file: string }): boolean {
   return file === 'hung.py'

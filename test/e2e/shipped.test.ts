@@ -3,7 +3,8 @@ import { isJsonObject } from '@toolrack/contract'
 import type { JsonObject, JsonValue, ListedTool } from '@toolrack/contract'
 import { ToolDefs } from '../../packages/client/src/index.ts'
 import { rawExchange } from '../support/raw-http.ts'
-import { Server } from '../support/server.ts'
+import { failedStart, Server } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { list, listedNames, put, remove, tool } from '../support/tool.ts'
 
 const server = await Server.start()
@@ -34,6 +35,18 @@ test('no shipped file or item is skipped', async () => {
   expect(health.layers.file.skipped).toEqual([])
   // Any server may print that a busy machine has delayed it.
   expect(server.log.replaceAll(/^warn {2}the event loop was delayed {2}.*\n/gm, '')).toBe('')
+})
+
+test('where K_SERVICE is set, as Cloud Run does, a line of the log is JSON', async () => {
+  using data = temporaryFolder()
+  const env = { K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '', TOOLRACK_DATE: 'x' }
+  const { stderr } = await failedStart({ data: data.path, args: ['--print-config'], env })
+  expect(JSON.parse(stderr)).toEqual({
+    severity: 'WARNING',
+    message: 'environment variable is not known and has no effect',
+    name: 'TOOLRACK_DATE',
+    similar: 'TOOLRACK_DATA',
+  })
 })
 
 /** Every property of a schema, at any depth, with its path. */

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp } from '../../../../functions/src/hosts/services.ts'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
@@ -290,6 +290,19 @@ test('without a runner the definitions files are served, each module waits with 
   expect(await workflows('list', {}, away)).toMatchObject([{ function: { name: 'served' } }])
   const health = await (await fetch(`${away.url}/health`, { headers: ADMIN })).json()
   expect(health).toMatchObject({ layers: { file: { status: 'fresh', skipped: [] } } })
+})
+
+test('a folder that is not there is told to be missing, and is watched when it is made later', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'home/tools')
+  await using later = await inProcess(access, [], () => NOW, { runner, toolsFolders: [path] })
+  const body = async () =>
+    (await (await ask('/tools', ADMIN, 'GET', later)).json()) as { readonly tools: readonly unknown[] }
+  expect(await body()).toMatchObject({ status: 'missing', folder: path, tools: [] })
+  mkdirSync(path, { recursive: true })
+  writeFileSync(join(path, 'notes.py'), moduleOf('notes', 'a'))
+  const made = await until(body, ({ tools }) => tools.length > 0)
+  expect(made).toMatchObject({ status: 'watched', folder: path, tools: [{ name: 'notes:a' }] })
 })
 
 /** A service whose definitions are the files of this folder, and what it logs. */
