@@ -98,7 +98,6 @@ export const deepSuites = [
   'test/e2e/bad-modules.test.ts',
   'test/e2e/bfcl.test.ts',
   'test/e2e/bulk.test.ts',
-  'test/e2e/folder-bad-modules.test.ts',
   'test/e2e/list-budget.test.ts',
   'test/e2e/list-size.test.ts',
   'test/e2e/long-lists.test.ts',

@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, wr
 import { join } from 'node:path'
 import type { SkippedItem } from '../../functions/src/catalog/views/layer-source.ts'
 import type { ListedTool } from '@toolrack/contract'
+import { folderWhen } from '../support/folder.ts'
 import { invoked } from '../support/invocation.ts'
-import { writeOriginalFiles } from '../support/original-shapes.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
@@ -45,34 +45,27 @@ mkdirSync(at('.hidden'))
 writeFileSync(at('.hidden/inside.json'), '{')
 writeFileSync(at('z-last.json'), family('last', tool('last')))
 
-const server = await Server.start({ definitions: folder.path, through: UNPRIVILEGED ?? [] })
+const modules = temporaryFolder()
+writeFileSync(join(modules.path, 'locked.py'), 'TOOL_SPECS = []\n')
+chmodSync(join(modules.path, 'locked.py'), 0)
+
+const server = await Server.start({
+  definitions: folder.path,
+  env: { TOOLRACK_TOOLS_DIR: modules.path },
+  through: UNPRIVILEGED ?? [],
+})
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
   folder[Symbol.dispose]()
+  modules[Symbol.dispose]()
 })
 
+/** Everything that is skipped in the folder of definitions. The one module of the other folder has a test of its own. */
 async function skipped(): Promise<readonly SkippedItem[]> {
   const health = await server.fetch('/health')
-  return ((await health.json()) as { layers: { file: { skipped: SkippedItem[] } } }).layers.file.skipped
+  const { layers } = (await health.json()) as { layers: { file: { skipped: SkippedItem[] } } }
+  return layers.file.skipped.filter(({ source }) => source !== 'locked.py')
 }
-
-test('the tools by which a model finds others belong to no folder, and a file may define their names', async () => {
-  using empty = temporaryFolder()
-  await using server = await Server.start({ env: { TOOLRACK_DEFS_DIR: empty.path } })
-  const finders = ['load_tools', 'search_tools']
-  const asked = async () => {
-    const answer = await server.fetch('/workflows/tools/list?names=[]&with=search')
-    const listed = (await answer.json()) as ListedTool[]
-    return [listed.map((one) => one.function.name), answer.headers.get('x-tools-unknown')]
-  }
-  expect(await asked()).toEqual([finders, null])
-  const [, found] = await invoked(server, 'search_tools', { query: 'tools' })
-  expect(found).toMatchObject({ resultType: 'success' })
-  const own = { ...tool('search_tools'), runner: { kind: 'workflow', workflowName: 'tools-Search' } }
-  writeFileSync(join(empty.path, 'own.json'), JSON.stringify(own))
-  await until(asked, ([names]) => names?.length === 1)
-  expect(await asked()).toEqual([['load_tools'], 'search_tools'])
-})
 
 test('whatever lies in the folder, the definitions that are good are served', async () => {
   const names = await listedNames(server)
@@ -102,20 +95,38 @@ const SKIPS: readonly [string, string, RegExp][] = [
   ['m-empty.json', '', /^is empty$/],
   ['n-bom.json', '', /^starts with a byte order mark/],
 ]
-test.each(SKIPS)('%s is skipped and reported at %j', async (source, pointer, message) => {
-  const item = (await skipped()).find((one) => one.source === source && one.pointer === pointer)
-  expect(item?.message).toMatch(message)
+test('each file and item that is skipped is told at its place with its fault', async () => {
+  const items = await skipped()
+  for (const [source, pointer, message] of SKIPS) {
+    const item = items.find((one) => one.source === source && one.pointer === pointer)
+    expect([source, pointer, item?.message]).toEqual([source, pointer, expect.stringMatching(message)])
+  }
 })
 
-testWhere(
+const withPermissions = testWhere(
   UNPRIVILEGED !== undefined,
   'setpriv is missing: as root a file without permission can not be tried.',
-)('a file or folder without permission is skipped and reported with what to do', async () => {
+)
+
+withPermissions('a file or folder without permission is skipped and reported with what to do', async () => {
   for (const source of ['d-unreadable.json', 'o-closed']) {
     const item = (await skipped()).find((one) => one.source === source)
     expect(item?.message).toBe('cannot be read: permission denied; let the service read it')
   }
   expect(await listedNames(server, 'names=unreadable')).toEqual([])
+})
+
+withPermissions('a module that the service may not read is told so, with the cure', async () => {
+  const { skipped: told } = await folderWhen(server, (body) => body.skipped.length > 0)
+  expect(told).toEqual([
+    {
+      file: 'locked.py',
+      reason: 'MODULE_INVALID',
+      kind: 'file_unreadable',
+      message: 'locked.py: the file cannot be read (permission denied). Let the service read it.',
+      serving: null,
+    },
+  ])
 })
 
 test('nothing else is skipped, and what is no *.json or hidden is not looked at', async () => {
@@ -150,48 +161,35 @@ test('/health without a token says nothing of the files', async () => {
 const descriptionOf = async (name: string): Promise<string | undefined> =>
   (await list(server, `names=${name}`))[0]?.function.description
 
-test('a file that is added, changed or removed while the server runs is seen by a later list', async () => {
-  writeFileSync(at('new.json'), family('new', tool('arrives', 'One.')))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === 'One.',
+/** Waits until the tools `arrives` and `mended` have these descriptions. Undefined is a tool that is not listed. */
+function areListed(...wanted: readonly (string | undefined)[]) {
+  return until(
+    () => Promise.all(['arrives', 'mended'].map(descriptionOf)),
+    (texts) => JSON.stringify(texts) === JSON.stringify(wanted),
   )
-  writeFileSync(at('new.json'), family('new', tool('arrives', 'Two.'), tool('beside')))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === 'Two.',
-  )
-  expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
-  rmSync(at('new.json'))
-  await until(
-    () => descriptionOf('arrives'),
-    (text) => text === undefined,
-  )
-  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
-})
+}
 
-test('a file that breaks while the server runs is told, its siblings stay, and mended it is back', async () => {
+test('a file that is added, changed, broken, mended or removed while the server runs is seen by a later list, and its siblings stay', async () => {
   const good = family('mended', tool('mended'))
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'One.')))
   writeFileSync(at('mended.json'), good)
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text !== undefined,
-  )
+  await areListed('One.', 'Does one small thing.')
+
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'Two.'), tool('beside')))
   writeFileSync(at('mended.json'), good.slice(0, -1))
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text === undefined,
-  )
-  expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(
-    'is not valid JSON (it ends too early)',
-  )
-  expect(server.log).toContain('{"at":"mended.json","message":"is not valid JSON (it ends too early)"}')
+  await areListed('Two.', undefined)
+  expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
+  const fault = 'is not valid JSON (it ends too early)'
+  expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(fault)
+  expect(server.log).toContain(`{"at":"mended.json","message":"${fault}"}`)
   expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+
+  rmSync(at('new.json'))
   writeFileSync(at('mended.json'), good)
-  await until(
-    () => descriptionOf('mended'),
-    (text) => text !== undefined,
-  )
+  await areListed(undefined, 'Does one small thing.')
+  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+  rmSync(at('mended.json'))
+  await areListed(undefined, undefined)
 })
 
 test('a folder that can not be read leaves the last good definitions, marked stale; strict=1 is a 503', async () => {
@@ -218,38 +216,11 @@ test('a folder that can not be read leaves the last good definitions, marked sta
   expect((await server.fetch('/workflows/tools/list')).headers.get('etag')).toBe(etag)
 })
 
-test('a folder of the original engine is served as it is, with the workflow of each tool', async () => {
-  using original = temporaryFolder()
-  const written = writeOriginalFiles(original.path)
-  await using other = await Server.start({ definitions: original.path })
-  expect(other.log).toBe('')
-  const answer = await other.fetch('/workflows/tools/list?envelope=items')
-  const { items } = (await answer.json()) as { items: unknown }
-  expect(items).toEqual(
-    written
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map(({ name, description, parameters, workflowName = 'tools-CliTools' }) => ({
-        type: 'function',
-        function: { name, description, parameters: { required: [], ...parameters } },
-        workflowName,
-      })),
-  )
-})
-
-test('a folder without a definition adds nothing to the tools of the service itself, and the log and /health say so', async () => {
-  using empty = temporaryFolder()
-  await using other = await Server.start({ definitions: empty.path })
-  expect(await listedNames(other)).toEqual([])
-  expect((await other.fetch('/workflows/tools/list?strict=1')).headers.get('x-tools-layers')).toBe(
-    'user=0,global=0,file=2',
-  )
-  const message = expect.stringMatching(/^no definition can be served: neither/)
-  expect(other.log).toMatch(
-    /^warn {2}folder of definitions has a fault {2}\{"at":"\*\.json","message":"no definition can be served: .*\n$/,
-  )
-  const health = (await (await other.fetch('/health')).json()) as { layers: { file: unknown } }
-  expect(health.layers.file).toMatchObject({
-    definitions: 2,
-    skipped: [{ source: '*.json', pointer: '', message }],
-  })
+test('the tools by which a model finds others belong to no folder', async () => {
+  const answer = await server.fetch('/workflows/tools/list?names=[]&with=search')
+  const listed = (await answer.json()) as ListedTool[]
+  expect(listed.map((one) => one.function.name)).toEqual(['load_tools', 'search_tools'])
+  expect(answer.headers.get('x-tools-unknown')).toBeNull()
+  const [, found] = await invoked(server, 'search_tools', { query: 'tools' })
+  expect(found).toMatchObject({ resultType: 'success' })
 })

@@ -1,48 +1,26 @@
 import { afterAll, expect } from '@jest/globals'
-import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { errorAnswer } from '../support/error-answer.ts'
-import { folderBody, folderHas, folderWhen, refreshed } from '../support/folder.ts'
+import { folderBody, folderHas, folderWhen } from '../support/folder.ts'
+import type { FolderBody, FolderSkip } from '../support/folder.ts'
 import { invoked } from '../support/invocation.ts'
-import { fixtureModule, moduleOf, sharedServerWithRunner, uploaded } from '../support/modules.ts'
+import { sha256Of } from '../support/module-changes.ts'
+import { fixtureModule, moduleOf, sharedServerWithRunner } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
-import { Server } from '../support/server.ts'
+import type { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { testWhere } from '../support/test-where.ts'
-import { listedNames, put, tool } from '../support/tool.ts'
-import { UNPRIVILEGED } from '../support/unprivileged.ts'
+import { listedNames } from '../support/tool.ts'
 import { until } from '../support/until.ts'
 
-const outer = temporaryFolder()
-const path = join(outer.path, 'tools')
-mkdirSync(path)
-afterAll(() => outer[Symbol.dispose]())
-const at = (file: string): string => join(path, file)
-
-const definitions = join(outer.path, 'defs')
-mkdirSync(definitions)
-writeFileSync(
-  join(definitions, 'a.json'),
-  JSON.stringify({ family: 'a', tools: [tool('first'), tool('owned:x')] }),
-)
+const folder = temporaryFolder()
+afterAll(() => folder[Symbol.dispose]())
+const at = (file: string): string => join(folder.path, file)
 
 writeFileSync(at('weather.py'), fixtureModule('weather'))
-writeFileSync(at('owned.py'), moduleOf('owned', 'x', 'y'))
-const started = sharedServerWithRunner({ definitions, env: { TOOLRACK_TOOLS_DIR: path } })
+const started = sharedServerWithRunner({ env: { TOOLRACK_TOOLS_DIR: folder.path } })
 
 /** A module with one tool that answers this. */
-function saying(name: string, answer: string | number): string {
+function saying(name: string, answer: string): string {
   return `def say() -> str:\n    """Says it."""\n    return "${answer}"\n\nTOOL_SPECS = [{"name": "${name}:say", "handler": say}]\n`
 }
 
@@ -51,17 +29,24 @@ async function answerOf(server: Server, name: string): Promise<string> {
   return result.textResultForLlm
 }
 
-const explain = async (server: Server, name: string) =>
-  (await server.fetch(`/workflows/tools/explain?name=${name}`)).json()
+const says = (server: Server, name: string, answer: string): Promise<string> =>
+  until(
+    () => answerOf(server, name),
+    (text) => text === answer,
+  )
 
 withPython(
   'what lies in the folder at the start is listed with its source and called by name and alias',
   async () => {
     const server = await started()
-    const { folder, status, reason, tools } = await folderWhen(server, (body) =>
+    const { status, reason, tools, ...body } = await folderWhen(server, (body) =>
       body.tools.some(({ file }) => file === 'weather.py'),
     )
-    expect({ folder, status, reason }).toEqual({ folder: path, status: 'watched', reason: null })
+    expect({ folder: body.folder, status, reason }).toEqual({
+      folder: folder.path,
+      status: 'watched',
+      reason: null,
+    })
     const found = tools.find((one) => one.name === 'weather:get_report')
     const name = 'weather:get_report'
     expect(found).toMatchObject({
@@ -82,7 +67,7 @@ withPython(
         report: { name, accepted: true },
       })
     }
-    expect(await explain(server, name)).toMatchObject({
+    expect(await (await server.fetch(`/workflows/tools/explain?name=${name}`)).json()).toMatchObject({
       winner: 'file',
       callable: 'service',
       layers: [{}, {}, { status: 'found', source: 'weather.py, line 16' }],
@@ -91,276 +76,246 @@ withPython(
 )
 
 withPython(
-  'a file that is saved, changed, renamed and removed comes, changes and goes with its tools',
+  'a file that is saved, changed, broken, mended, renamed and removed comes, changes and goes with its tools',
   async () => {
     const server = await started()
+    const faultsOf = async (file: string) =>
+      (await folderBody(server)).skipped.filter((skip) => skip.file === file)
     writeFileSync(at('life.py'), saying('life', 'one'))
     await folderHas(server, ['life:say'], 'life.py')
     expect(await listedNames(server, 'names=life:say')).toEqual(['life:say'])
     expect(await answerOf(server, 'life')).toBe('one')
     writeFileSync(at('life.py'), saying('life', 'two'))
-    await until(
-      () => answerOf(server, 'life'),
-      (text) => text === 'two',
-    )
+    await says(server, 'life', 'two')
     writeFileSync(at('.life.py.swp'), saying('life', 'three'))
     renameSync(at('.life.py.swp'), at('life.py'))
-    await until(
-      () => answerOf(server, 'life'),
-      (text) => text === 'three',
+    await says(server, 'life', 'three')
+
+    const { tools } = await folderHas(server, ['life:say'], 'life.py')
+    writeFileSync(at('life.py'), saying('life', 'four').replace('()', '('))
+    const { skipped } = await folderWhen(server, (body) =>
+      body.skipped.some(({ file }) => file === 'life.py'),
     )
+    expect(skipped.find(({ file }) => file === 'life.py')).toMatchObject({
+      reason: 'MODULE_BROKEN',
+      kind: 'syntax_error',
+      line: expect.any(Number),
+      serving: tools.find(({ file }) => file === 'life.py')?.sha256,
+    })
+    expect(await answerOf(server, 'life')).toBe('three')
+    const health = (await (await server.fetch('/health')).json()) as {
+      layers: { file: { skipped: unknown } }
+    }
+    expect(health.layers.file.skipped).toContainEqual(expect.objectContaining({ source: 'life.py' }))
+    writeFileSync(at('life.py'), saying('life', 'four'))
+    await says(server, 'life', 'four')
+    expect(await faultsOf('life.py')).toEqual([])
+
     renameSync(at('life.py'), at('lively.py'))
     await folderHas(server, [], 'life.py')
     expect(await answerOf(server, 'life')).toBe('Unsupported tool: life:say')
-    const { skipped } = await folderWhen(server, (body) =>
-      body.skipped.some(({ file }) => file === 'lively.py'),
-    )
-    expect(skipped.find(({ file }) => file === 'lively.py')).toMatchObject({
-      kind: 'name_prefix',
-      name: 'life:say',
-    })
+    await folderWhen(server, (body) => body.skipped.some(({ file }) => file === 'lively.py'))
+    expect(await faultsOf('lively.py')).toMatchObject([{ kind: 'name_prefix', name: 'life:say' }])
     rmSync(at('lively.py'))
     await folderWhen(server, (body) => !body.skipped.some(({ file }) => file === 'lively.py'))
   },
 )
 
-withPython('private, hidden and backup files and other kinds are neither loaded nor told of', async () => {
-  const server = await started()
-  const ignored = [
-    '_private.py',
-    '.hidden.py',
-    '.quiet.py.swp',
-    'quiet.py~',
-    '#quiet.py#',
-    '4913',
-    'quiet.pyc',
-    'quiet.txt',
-  ]
-  for (const file of ignored) writeFileSync(at(file), saying('quiet', 'never'))
-  mkdirSync(at('__pycache__'))
-  symlinkSync('ada@host.1:2', at('.#quiet.py'))
-  const body = JSON.stringify(await refreshed(server))
-  for (const file of [...ignored, 'quiet', '__pycache__']) expect(body).not.toContain(file)
-  expect(await listedNames(server, 'category=quiet')).toEqual([])
-})
+/** The `__init__.py` of a module whose one tool answers what its sibling `words.py` says. */
+function init(name: string): string {
+  return `from .words import WORD\n\ndef say() -> str:\n    """Says it."""\n    return WORD\n\nTOOL_SPECS = [{"name": "${name}:say", "handler": say}]\n`
+}
 
-withPython('what is no file, leads out of the folder or can not be read is told with its cure', async () => {
-  const server = await started()
-  mkdirSync(at('a_folder.py'))
-  spawnSync('mkfifo', [at('a_pipe.py')])
-  symlinkSync(at('nowhere'), at('dangling.py'))
-  writeFileSync(join(outer.path, 'outside.py'), saying('outside', 'never'))
-  symlinkSync(join(outer.path, 'outside.py'), at('outside.py'))
-  writeFileSync(at('huge.py'), '')
-  truncateSync(at('huge.py'), 50 * 1024 * 1024)
-  mkdirSync(at('inner'))
-  writeFileSync(at('inner/linked.py'), saying('linked', 'by a link'))
-  symlinkSync('inner/linked.py', at('linked.py'))
-  const { skipped } = await refreshed(server)
-  const told = (file: string) =>
-    skipped.filter((skip) => skip.file === file).map(({ kind, message }) => [kind, message])
-  expect(told('a_folder.py')).toEqual([['not_a_file', 'a_folder.py: this is no file. Give it another name.']])
-  expect(told('a_pipe.py')).toEqual([['not_a_file', 'a_pipe.py: this is no file. Give it another name.']])
-  expect(told('dangling.py')).toEqual([
-    ['file_unreadable', 'dangling.py: the file is a link to nothing. Remove it, or mend the link.'],
-  ])
-  expect(told('outside.py')).toEqual([
-    ['file_outside', 'outside.py: the file is a link out of the folder. Copy it into the folder.'],
-  ])
-  expect(told('huge.py')).toEqual([
-    ['source_too_large', 'huge.py: the file is 52,428,800 bytes; a module may have 262,144. Split it.'],
-  ])
-  expect(await answerOf(server, 'linked')).toBe('by a link')
-  expect(JSON.stringify(skipped)).not.toContain(outer.path)
-  for (const file of ['a_folder.py', 'a_pipe.py', 'dangling.py', 'outside.py', 'huge.py'])
-    rmSync(at(file), { recursive: true })
-})
+/** The faults of a module of several files. */
+function faultsIn(name: string, { skipped }: Pick<FolderBody, 'skipped'>): readonly FolderSkip[] {
+  return skipped.filter(({ file }) => file.startsWith(`${name}/`))
+}
 
-withPython('a name that a definitions file has stays there, and the module is told whose it is', async () => {
-  const server = await started()
-  const { skipped } = await folderHas(server, ['owned:y'], 'owned.py')
-  expect(skipped.filter(({ file }) => file === 'owned.py')).toMatchObject([
-    {
-      reason: 'NAME_TAKEN',
-      kind: 'name_taken',
-      name: 'owned:x',
-      line: expect.any(Number),
-      message: expect.stringMatching(
-        /^owned\.py, line \d+: the name 'owned:x' is taken by a\.json#\/tools\/1\. .*rename/,
-      ),
-    },
-  ])
-  const missing = await server.fetch('/api/tools/owned:x')
-  expect(await errorAnswer(missing)).toMatchObject({
-    httpStatus: 404,
-    message: expect.stringContaining('is taken by a.json#/tools/1'),
-    details: [{ reason: 'NAME_TAKEN', file: 'owned.py' }],
-  })
-  expect(await explain(server, 'owned:x')).toMatchObject({ winner: 'file', callable: 'client' })
-})
-
-withPython('one bad spec is told and its siblings load', async () => {
-  const server = await started()
-  const source = moduleOf('mixed', 'good').replace(']\n', '    {"name": "mixed:bad"},\n]\n')
-  writeFileSync(at('mixed.py'), source)
-  const { skipped } = await folderHas(server, ['mixed:good'], 'mixed.py')
-  expect(skipped.find(({ file }) => file === 'mixed.py')).toMatchObject({
-    kind: 'handler_missing',
-    name: 'mixed:bad',
-    line: expect.any(Number),
-  })
-})
+function isNotUtf8({ kind }: FolderSkip): boolean {
+  return kind === 'source_not_utf8'
+}
 
 withPython(
-  'broken, the old version is called and the fault is told with its line; mended, it is back',
+  'a folder with __init__.py is a module with its files; a changed sibling is called, and beside a broken one the old version',
   async () => {
     const server = await started()
-    writeFileSync(at('mending.py'), saying('mending', 'old'))
-    const { tools } = await folderHas(server, ['mending:say'], 'mending.py')
-    writeFileSync(at('mending.py'), saying('mending', 'new').replace('()', '('))
-    const { skipped } = await folderWhen(server, (body) =>
-      body.skipped.some(({ file }) => file === 'mending.py'),
-    )
-    expect(skipped.find(({ file }) => file === 'mending.py')).toMatchObject({
-      reason: 'MODULE_BROKEN',
-      kind: 'syntax_error',
-      line: expect.any(Number),
-      serving: tools.find(({ file }) => file === 'mending.py')?.sha256,
+    const files = { '__init__.py': init('hello'), 'words.py': 'WORD = "hi"\n' }
+    mkdirSync(at('hello'))
+    for (const [file, text] of Object.entries(files)) writeFileSync(at(`hello/${file}`), text)
+    await says(server, 'hello', 'hi')
+    const { tools } = await folderHas(server, ['hello:say'], 'hello/__init__.py')
+    const serving = sha256Of(files)
+    expect(tools.find(({ name }) => name === 'hello:say')).toMatchObject({
+      file: 'hello/__init__.py',
+      module: 'hello',
+      category: 'hello',
+      files: Object.keys(files),
+      sha256: serving,
     })
-    expect(await answerOf(server, 'mending')).toBe('old')
-    const health = (await (await server.fetch('/health')).json()) as {
-      layers: { file: { skipped: unknown } }
-    }
-    expect(health.layers.file.skipped).toContainEqual(expect.objectContaining({ source: 'mending.py' }))
-    writeFileSync(at('mending.py'), saying('mending', 'new'))
-    await until(
-      () => answerOf(server, 'mending'),
-      (text) => text === 'new',
-    )
-    expect((await folderBody(server)).skipped.filter(({ file }) => file === 'mending.py')).toEqual([])
-  },
-)
-
-withPython(
-  'a definition and a module of a layer above stand in front of the folder’s, and are told so',
-  async () => {
-    const server = await started()
-    writeFileSync(at('shade.py'), moduleOf('shade', 'a', 'b'))
-    const { tools } = await folderHas(server, ['shade:a', 'shade:b'], 'shade.py')
-    const digestOf = (name: string): unknown => tools.find((one) => one.name === name)?.['digest']
-    const written = (await (await put(server, 'shade:b', tool('shade:b'))).json()) as object
-    expect(written).toMatchObject({
-      outcome: 'created',
-      shadows: [{ layer: 'file', digest: digestOf('shade:b') }],
+    const one = await (await server.fetch('/api/tools/hello:say')).json()
+    expect(one).toMatchObject({
+      files: Object.keys(files),
+      report: { name: 'hello:say', accepted: true },
     })
-    const above = await uploaded(server, 'shade', moduleOf('shade', 'a'), { layer: 'global' })
-    expect(above.shadows).toEqual([{ name: 'shade:a', layer: 'file', digest: digestOf('shade:a') }])
-    expect(await explain(server, 'shade:a')).toMatchObject({ winner: 'global', shadowed: ['file'] })
-    expect(await folderBody(server)).toMatchObject({
-      tools: expect.arrayContaining([expect.objectContaining({ name: 'shade:a' })]),
-    })
-  },
-)
 
-withPython(
-  'a file that is saved a hundred times in a second settles on what it was last, and is left alone then',
-  async () => {
-    const server = await started()
-    const versions = 100
-    const loads = (): number =>
-      server.log.split('\n').filter((line) => line.includes('"file":"busy.py"')).length
-    // A busy machine makes some pauses so long that what was saved before counts as done.
-    let longPauses = 0
-    for (let version = 1; version <= versions; version += 1) {
-      writeFileSync(at('busy.py'), saying('busy', version))
-      const savedMs = performance.now()
-      await pause(8)
-      if (performance.now() - savedMs > 16) longPauses += 1
-    }
-    await until(
-      () => answerOf(server, 'busy'),
-      (text) => text === String(versions),
-    )
-    const settled = loads()
-    expect(settled).toBeLessThan(versions / 4 + longPauses)
-    await refreshed(server)
-    expect(loads()).toBe(settled)
-  },
-)
-
-withPython(
-  'a refresh waits until all is checked, tells what has changed, and checks nothing twice',
-  async () => {
-    const server = await started()
-    writeFileSync(at('changing.py'), moduleOf('changing', 'a'))
-    await folderHas(server, ['changing:a'], 'changing.py')
-    rmSync(at('shade.py'), { force: true })
-    writeFileSync(at('changing.py'), moduleOf('changing', 'a', 'b'))
-    const body = await refreshed(server)
-    expect(body.checking).toEqual([])
-    const { added, changed } = body.tools
-    // The watch may have been quicker than the request.
-    expect([[], ['changing:b']]).toContainEqual(added)
-    expect([[], ['changing:a']]).toContainEqual(changed)
-    expect(await listedNames(server, 'category=changing')).toEqual(['changing:a', 'changing:b'])
-    const again = await refreshed(server)
-    expect({ ...again.tools, unchanged: [] }).toEqual({ added: [], changed: [], removed: [], unchanged: [] })
-    expect(again.tools.unchanged).toEqual(expect.arrayContaining(['changing:a', 'changing:b']))
-  },
-)
-
-testWhere(process.getuid?.() !== 0 || UNPRIVILEGED !== undefined, 'setpriv is missing.')(
-  'a file that the service may not read is told so, with the cure',
-  async () => {
-    using folder = temporaryFolder()
-    writeFileSync(join(folder.path, 'locked.py'), saying('locked', 'once'))
-    chmodSync(join(folder.path, 'locked.py'), 0)
-    await using server = await Server.start({
-      through: UNPRIVILEGED ?? [],
-      env: { TOOLRACK_TOOLS_DIR: folder.path },
-    })
-    const { skipped } = await folderWhen(server, (body) => body.skipped.length > 0)
-    expect(skipped).toEqual([
+    writeFileSync(at('hello/words.py'), 'WORD = (\n')
+    expect(
+      faultsIn('hello', await folderWhen(server, (body) => faultsIn('hello', body).length > 0)),
+    ).toMatchObject([
       {
-        file: 'locked.py',
-        reason: 'MODULE_INVALID',
-        kind: 'file_unreadable',
-        message: 'locked.py: the file cannot be read (permission denied). Let the service read it.',
-        serving: null,
+        file: 'hello/__init__.py',
+        kind: 'syntax_error',
+        message: expect.stringMatching(/^hello\/words\.py, line 1: /),
+        serving,
+      },
+    ])
+    expect(await answerOf(server, 'hello')).toBe('hi')
+    writeFileSync(at('hello/words.py'), Buffer.from('WORD = "caf\u00e9"\n', 'latin1'))
+    expect(
+      faultsIn('hello', await folderWhen(server, (body) => faultsIn('hello', body).some(isNotUtf8))),
+    ).toMatchObject([
+      { message: expect.stringMatching(/^hello\/words\.py, line 1: byte 0xE9 is not UTF-8\. /), serving },
+    ])
+    writeFileSync(at('hello/words.py'), 'WORD = "ho"\n')
+    await says(server, 'hello', 'ho')
+    expect(faultsIn('hello', await folderBody(server))).toEqual([])
+  },
+)
+
+withPython(
+  'a spec in another file is told with the place where it stands, also if it is refused, and its siblings load',
+  async () => {
+    const server = await started()
+    const sibling = init('place').replace('from .words import WORD', 'WORD = "placed"')
+    mkdirSync(at('place'))
+    writeFileSync(at('place/__init__.py'), 'from .specs import TOOL_SPECS\n')
+    writeFileSync(at('place/specs.py'), sibling.replace(']\n', ', {"name": "place:bad", "handler": 1}]\n'))
+    await says(server, 'place', 'placed')
+    const { tools, skipped } = await folderBody(server)
+    expect(tools.find(({ name }) => name === 'place:say')).toMatchObject({ file: 'place/specs.py', line: 7 })
+    expect(faultsIn('place', { skipped })).toMatchObject([
+      {
+        file: 'place/specs.py',
+        kind: 'handler_not_callable',
+        message: expect.stringMatching(/^place\/specs\.py, line 7: /),
       },
     ])
   },
 )
 
+/** What the terminal says of a module since `start`, when it has this text. Nothing asks the server for a list meanwhile. */
+function told(server: Server, start: number, file: string, text: string): Promise<string> {
+  const about = (): string =>
+    server.log
+      .slice(start)
+      .split(/^(?=\S)/m)
+      .filter((lines) => lines.startsWith(`module  ${file}  `))
+      .join('')
+  return until(
+    () => Promise.resolve(about()),
+    (lines) => lines.includes(text),
+  )
+}
+
 withPython(
-  'a folder that is deleted takes its tools with it; made again, they are back and changes are seen',
+  'a saved file is told once at the terminal: its faults, what stays in use, and that it works again',
   async () => {
     const server = await started()
-    const away = `${path}-away`
-    const before = (await refreshed(server)).tools.unchanged
-    renameSync(path, away)
-    const gone = await folderHas(server, [])
-    expect(gone).toMatchObject({
-      status: 'missing',
-      skipped: [],
-      reason: expect.stringContaining('no such folder'),
-    })
-    expect(await listedNames(server, 'names=first,weather:nothing')).toEqual(['first'])
-    mkdirSync(path)
-    for (const file of ['weather.py', 'life.py'])
-      writeFileSync(at(file), file === 'life.py' ? saying('life', 'again') : readFileSync(join(away, file)))
-    await until(
-      () => answerOf(server, 'life'),
-      (text) => text === 'again',
+    const save = async (source: string, text: string): Promise<string> => {
+      const start = server.log.length
+      writeFileSync(at('notes.py'), source)
+      return told(server, start, 'notes.py', text)
+    }
+
+    expect(await save('def a(:\n', 'syntax')).toBe(
+      "module  notes.py  is refused\n      notes.py, line 1: Python can't read this (column 7): invalid syntax.\n",
     )
-    writeFileSync(at('life.py'), saying('life', 'and again'))
-    await until(
-      () => answerOf(server, 'life'),
-      (text) => text === 'and again',
+    expect(await save(moduleOf('notes', 'a'), 'works')).toBe('module  notes.py  works again: 1 tool\n')
+    const broken = `${moduleOf('notes', 'a')}\nraise ValueError("\\x1b[31m\\nmodule  forged.py  loaded: 1 tool")\n`
+    expect(await save(broken, 'forged')).toMatch(
+      /^module {2}notes\.py {2}is refused; the last version that worked stays in use\n {6}notes\.py, line 9: /,
     )
-    rmSync(path, { recursive: true })
-    renameSync(away, path)
-    await folderHas(server, before)
-    expect((await folderBody(server)).status).toBe('watched')
+    expect(server.log).not.toContain('\u001b')
+    expect(server.log).not.toMatch(/^module {2}forged/m)
+    // The same faults of other content are told again: the author has saved, and waits for a word.
+    expect(await save(`${broken}\n`, 'notes.py, line 9')).toMatch(/^module {2}notes\.py {2}is refused; /)
+
+    const partly = moduleOf('notes', 'a', 'b').replace('"notes:b"', '"other:b"')
+    const left = await save(partly, 'left out')
+    expect(left.split('\n').slice(0, 2)).toEqual([
+      'module  notes.py  loaded: 1 tool, and some are left out',
+      expect.stringMatching(/^ {6}notes\.py, line \d+: 'other:b': /),
+    ])
+    const start = server.log.length
+    rmSync(at('notes.py'))
+    expect(await told(server, start, 'notes.py', 'removed')).toBe('module  notes.py  is removed\n')
+
+    // The specs of a module of several files may stand in any of its files.
+    const beforeFolder = server.log.length
+    mkdirSync(at('multi'))
+    writeFileSync(at('multi/specs.py'), partly.replaceAll('notes', 'multi'))
+    writeFileSync(at('multi/__init__.py'), 'from .specs import TOOL_SPECS\n')
+    const multi = await told(server, beforeFolder, 'multi/__init__.py', 'other:b')
+    expect(multi.split('\n').slice(0, 2)).toEqual([
+      'module  multi/__init__.py  loaded: 1 tool, and some are left out',
+      expect.stringMatching(/^ {6}multi\/specs\.py, line \d+: 'other:b': /),
+    ])
+    // A list reads the layer again, and must not tell the same again in another form.
+    expect(server.log).not.toContain('definition skipped')
+  },
+)
+
+function saveAsked(description: string): void {
+  const source = `def write() -> str:\n    """${description}"""\n    return "written"\n\nTOOL_SPECS = [{"name": "asked:write", "handler": write}]\n`
+  writeFileSync(at('asked.py'), source)
+}
+
+/** The digest of the tool `asked:write` when it has another one than this. */
+async function digestAfter(server: Server, before: unknown): Promise<unknown> {
+  const { tools } = await folderWhen(
+    server,
+    (body) =>
+      !body.checking.some(({ file }) => file === 'asked.py') &&
+      body.tools.some(({ name, digest }) => name === 'asked:write' && digest !== before),
+  )
+  return tools.find(({ name }) => name === 'asked:write')?.['digest']
+}
+
+type Called = { readonly meta: { readonly approval?: { readonly id: string } } }
+
+async function callAsked(server: Server): Promise<{ readonly status: number; readonly id: string }> {
+  const answer = await server.fetch('/workflows/tools/invoke', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'asked:write', arguments: {} }),
+  })
+  const { meta } = (await answer.json()) as Called
+  return { status: answer.status, id: meta.approval?.id ?? '' }
+}
+
+async function asApprover(server: Server, method: string, path: string, body: object): Promise<void> {
+  const init = { method, headers: server.approver, body: JSON.stringify(body) }
+  expect((await server.fetch(`/workflows${path}`, init)).status).toBeLessThan(300)
+}
+
+withPython(
+  'an answer for always about a module of the folder outlives a restart, and ends for good when its file changes there and back',
+  async () => {
+    const server = await started()
+    saveAsked('Writes.')
+    const first = await digestAfter(server, undefined)
+    await asApprover(server, 'PUT', '/rules/user/local', { rules: [{ effect: 'ask', tool: 'asked:*' }] })
+    const { status, id } = await callAsked(server)
+    expect(status).toBe(202)
+    await asApprover(server, 'POST', `/approvals/${id}`, { decision: 'always' })
+    expect((await callAsked(server)).status).toBe(200)
+    await server.kill9()
+    await server.restart()
+    await folderHas(server, ['asked:write'], 'asked.py')
+    expect((await callAsked(server)).status).toBe(200)
+    saveAsked('Writes more.')
+    const second = await digestAfter(server, first)
+    saveAsked('Writes.')
+    expect(await digestAfter(server, second)).toBe(first)
+    expect((await callAsked(server)).status).toBe(202)
   },
 )

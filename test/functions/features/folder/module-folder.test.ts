@@ -54,6 +54,15 @@ function watched(
   })
 }
 
+/** A folder that is watched as in the service, but for what is given. */
+function live(
+  path: string,
+  { runner }: Pick<CountingRunner, 'runner'>,
+  patience: ConstructorParameters<typeof ModuleFolder>[0]['patience'] = {},
+): ModuleFolder {
+  return new ModuleFolder({ path, runner, compiler: compilers.own, log, changed: () => undefined, patience })
+}
+
 const NO_FILES: LayerSource = {
   read: () => Promise.resolve({ revision: 'none', whole: true, definitions: [], deleted: [], skipped: [] }),
 }
@@ -101,8 +110,7 @@ test('whatever happens in a folder while it is watched, it settles on what is th
   const path = join(outer.path, 'tools')
   mkdirSync(path)
   const counting = new CountingRunner()
-  const { runner } = counting
-  const modules = new ModuleFolder({ path, runner, compiler: compilers.own, log, changed: () => undefined })
+  const modules = live(path, counting)
   await modules.start()
   const names = ['a', 'b', 'c', 'd', 'e']
   const expected = new Map<string, string>()
@@ -144,18 +152,8 @@ test('whatever happens to folders of modules while they are watched, they settle
   using outer = temporaryFolder()
   const path = join(outer.path, 'tools')
   mkdirSync(path)
-  const counting = new CountingRunner()
-  const { runner } = counting
   // Without events a folder would not be read again within the time of this test.
-  const patience = { pollMs: 1_000_000 }
-  const modules = new ModuleFolder({
-    path,
-    runner,
-    compiler: compilers.own,
-    log,
-    changed: () => undefined,
-    patience,
-  })
+  const modules = live(path, new CountingRunner(), { pollMs: 1_000_000 })
   await modules.start()
   const names = ['a', 'b', 'c']
   const inner = ['__init__.py', 'more.py', 'sub/deep/x.py']
@@ -204,14 +202,7 @@ test('a change deep in a module, and an __init__.py in a folder that had none, a
   using folder = temporaryFolder()
   const at = (file: string): string => join(folder.path, file)
   mkdirSync(at('m/sub/deep'), { recursive: true })
-  const modules = new ModuleFolder({
-    path: folder.path,
-    runner: new CountingRunner().runner,
-    compiler: compilers.own,
-    log,
-    changed: () => undefined,
-    patience: { pollMs: 1_000_000 },
-  })
+  const modules = live(folder.path, new CountingRunner(), { pollMs: 1_000_000 })
   await modules.start()
   const loaded = (files: Readonly<Record<string, string>>) =>
     until(
@@ -229,6 +220,87 @@ test('a change deep in a module, and an __init__.py in a folder that had none, a
     () => Promise.resolve(modules.files.size),
     (size) => size === 0,
   )
+  modules.close()
+})
+
+test('an __init__.py that is replaced again and again, atomically and not, never loses its last content', async () => {
+  using folder = temporaryFolder()
+  const at = (file: string): string => join(folder.path, file)
+  mkdirSync(at('busy'))
+  writeFileSync(at('busy/__init__.py'), moduleOf('busy'))
+  const modules = live(folder.path, new CountingRunner())
+  await modules.start()
+  for (let version = 1; version <= 50; version += 1) {
+    writeFileSync(at('busy/words.py'), `WORD = "${version}"\n`)
+    if (version % 2 === 0) rmSync(at('busy/__init__.py'))
+    else renameSync(at('busy/__init__.py'), at('busy/__init__.py~'))
+    writeFileSync(at('busy/__init__.py'), moduleOf('busy'))
+  }
+  const last = sha256Of({ '__init__.py': moduleOf('busy'), 'words.py': 'WORD = "50"\n' })
+  await until(
+    () => Promise.resolve([...modules.files.values()].map(({ loaded }) => loaded?.sha256)),
+    (loaded) => loaded.join() === last,
+  )
+  modules.close()
+})
+
+test('a file that is saved a hundred times in a second settles on what it was last, and is left alone then', async () => {
+  using folder = temporaryFolder()
+  const counting = new CountingRunner()
+  const modules = live(folder.path, counting)
+  await modules.start()
+  const versions = 100
+  // A busy machine makes some pauses so long that what was saved before counts as done.
+  let longPauses = 0
+  for (let version = 1; version <= versions; version += 1) {
+    writeFileSync(join(folder.path, 'busy.py'), moduleOf('busy', `version ${version}`))
+    const savedMs = performance.now()
+    await pause(8)
+    if (performance.now() - savedMs > 16) longPauses += 1
+  }
+  await until(
+    () => Promise.resolve(modules.files.get('busy.py')?.loaded?.source),
+    (source) => source === moduleOf('busy', `version ${versions}`),
+  )
+  const settled = counting.asked.length
+  expect(settled).toBeLessThan(versions / 4 + longPauses)
+  await modules.refresh(60_000)
+  expect(counting.asked).toHaveLength(settled)
+  modules.close()
+})
+
+test('a folder that is deleted takes its tools with it; made again, they are back and changes are seen', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'tools')
+  mkdirSync(path)
+  writeFileSync(join(path, 'notes.py'), moduleOf('notes', 'one'))
+  writeFileSync(join(path, 'wrong.py'), 'broken')
+  const modules = live(path, new CountingRunner())
+  const layer = new FolderLayer(NO_FILES, modules)
+  const serves = (source: string) =>
+    until(
+      () => Promise.resolve(modules.files.get('notes.py')?.loaded?.source),
+      (text) => text === source,
+    )
+  await modules.start()
+  await serves(moduleOf('notes', 'one'))
+  renameSync(path, `${path}-away`)
+  await until(
+    () => Promise.resolve(modules.files.size),
+    (size) => size === 0,
+  )
+  expect(modules.state).toEqual({ status: 'missing', reason: expect.stringContaining('no such folder') })
+  expect(await layer.read()).toMatchObject({ definitions: [], skipped: [] })
+  mkdirSync(path)
+  for (const source of [moduleOf('notes', 'again'), moduleOf('notes', 'and again')]) {
+    writeFileSync(join(path, 'notes.py'), source)
+    await serves(source)
+  }
+  rmSync(path, { recursive: true })
+  renameSync(`${path}-away`, path)
+  await serves(moduleOf('notes', 'one'))
+  expect(modules.state).toEqual({ status: 'watched' })
+  expect((await layer.read()).definitions).toMatchObject([{ name: 'notes:a' }])
   modules.close()
 })
 

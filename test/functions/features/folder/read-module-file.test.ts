@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
 import {
   linkSync,
   mkdirSync,
@@ -51,7 +52,11 @@ test('a file as large as allowed is read, one byte more is told with both sizes'
   writeFileSync(join(folder.path, 'more.py'), Buffer.alloc(FILE_BYTES_MAX + 1))
   expect(kindOf(await read(folder.path, 'full.py'))).toBe('content')
   expect(await read(folder.path, 'more.py')).toMatchObject({
-    fault: { message: 'more.py: the file is 262,145 bytes; a module may have 262,144. Split it.' },
+    fault: {
+      reason: 'MODULE_INVALID',
+      kind: 'source_too_large',
+      message: 'more.py: the file is 262,145 bytes; a module may have 262,144. Split it.',
+    },
   })
 })
 
@@ -59,7 +64,12 @@ test('a file larger than can be held is told by its size, without being read', a
   using folder = temporaryFolder()
   writeFileSync(join(folder.path, 'vast.py'), '')
   truncateSync(join(folder.path, 'vast.py'), 3 * 1024 ** 3)
-  expect(kindOf(await read(folder.path, 'vast.py'))).toBe('source_too_large')
+  expect(await read(folder.path, 'vast.py')).toMatchObject({
+    fault: {
+      kind: 'source_too_large',
+      message: 'vast.py: the file is 3,221,225,472 bytes; a module may have 262,144. Split it.',
+    },
+  })
 })
 
 test('links are followed within the folder, also where it is reached by a link itself, and not out of it', async () => {
@@ -84,6 +94,27 @@ test('links are followed within the folder, also where it is reached by a link i
     expect(kindOf(await read(path, 'dangling.py'))).toBe('file_unreadable')
     expect(kindOf(await read(path, 'hard.py'))).toBe('content')
   }
+})
+
+test('what is no file, or leads to nothing or out of the folder, is told by its name with its cure', async () => {
+  using outer = temporaryFolder()
+  const folder = join(outer.path, 'tools')
+  mkdirSync(join(folder, 'a_folder.py'), { recursive: true })
+  spawnSync('mkfifo', [join(folder, 'a_pipe.py')])
+  symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling.py'))
+  writeFileSync(join(outer.path, 'outside.py'), 'outside')
+  symlinkSync(join(outer.path, 'outside.py'), join(folder, 'outside.py'))
+  const told = [
+    ['a_folder.py', 'not_a_file', 'this is no file. Give it another name.'],
+    ['a_pipe.py', 'not_a_file', 'this is no file. Give it another name.'],
+    ['dangling.py', 'file_unreadable', 'the file is a link to nothing. Remove it, or mend the link.'],
+    ['outside.py', 'file_outside', 'the file is a link out of the folder. Copy it into the folder.'],
+  ] as const
+  for (const [file, kind, sentence] of told)
+    expect(await read(folder, file)).toMatchObject({
+      found: 'fault',
+      fault: { reason: 'MODULE_INVALID', kind, message: `${file}: ${sentence}` },
+    })
 })
 
 test('a file that goes between the listing and the look is gone, and no fault', async () => {
