@@ -1,7 +1,12 @@
 /** The log of the service, for its operator. */
 export type Log = Record<'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
 
-export type LogFields = { readonly [field: string]: unknown }
+/** The fields of an event. A line for machines has `message` and `severity` already. */
+export type LogFields = {
+  readonly [field: string]: unknown
+  readonly message?: never
+  readonly severity?: never
+}
 
 /** A log for people: one line per event, such as `warn  message  {"field":…}`. */
 export function textLog(stream: { write(line: string): unknown }): Log {

@@ -138,11 +138,14 @@ test('nothing else is skipped, and what is no *.json or hidden is not looked at'
 test('each skip is in the log once, and neither log nor health has an absolute path or a piece of a file', async () => {
   const lines = server.log.split('\n').filter((line) => line.startsWith('warn  definition skipped'))
   const told = lines.map(
-    (line) => JSON.parse(line.slice(line.indexOf('{'))) as { at: string; message: string },
+    (line) => JSON.parse(line.slice(line.indexOf('{'))) as { at: string; reason: string },
   )
   const items = await skipped()
   expect(told).toEqual(
-    items.map(({ source, pointer, message }) => ({ at: `${source}${pointer && `#${pointer}`}`, message })),
+    items.map(({ source, pointer, message }) => ({
+      at: `${source}${pointer && `#${pointer}`}`,
+      reason: message,
+    })),
   )
   for (const text of [server.log, JSON.stringify(items)]) {
     expect(text).not.toContain(folder.path)
@@ -181,7 +184,7 @@ test('a file that is added, changed, broken, mended or removed while the server 
   expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
   const fault = 'is not valid JSON (it ends too early)'
   expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(fault)
-  expect(server.log).toContain(`{"at":"mended.json","message":"${fault}"}`)
+  expect(server.log).toContain(`{"at":"mended.json","reason":"${fault}"}`)
   expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
 
   rmSync(at('new.json'))

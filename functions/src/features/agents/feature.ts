@@ -50,7 +50,7 @@ function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
       const read = await files.read()
       const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
       for (const [key, item] of skipped)
-        if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), message: item.message })
+        if (!known.has(key)) log.warn('agent skipped', { at: placeOf(item), reason: item.message })
       known = new Set(skipped.keys())
       return read
     },

@@ -31,7 +31,7 @@ export function logged(source: LayerSource, log: Log): LayerSource {
         if (known.has(key)) continue
         // The source `*.json` stands for the whole folder.
         const what = item.source.startsWith('*') ? 'folder of definitions has a fault' : 'definition skipped'
-        log.warn(what, { at: placeOf(item), message: item.message })
+        log.warn(what, { at: placeOf(item), reason: item.message })
       }
       known = new Set(skipped.keys())
       return read

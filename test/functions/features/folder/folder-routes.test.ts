@@ -322,7 +322,7 @@ test('a folder without a definition adds nothing to the tools of the service its
   expect(listed.headers.get('x-tools-layers')).toBe('user=0,global=0,file=2')
   const message = expect.stringMatching(/^no definition can be served: neither/)
   expect(log.join('')).toMatch(
-    /^warn {2}folder of definitions has a fault {2}\{"at":"\*\.json","message":"no definition can be served: .*\n$/,
+    /^warn {2}folder of definitions has a fault {2}\{"at":"\*\.json","reason":"no definition can be served: .*\n$/,
   )
   const health = await (await fetch(`${other.url}/health`, { headers: ADMIN })).json()
   expect(health).toMatchObject({
