@@ -15,10 +15,10 @@ type Needs = {
   readonly now: () => number
 }
 
-/** A session whose links to agents have changed. */
+/** A session whose link to an agent has changed. */
 export type LinkedAgents = { readonly uid: string; readonly sessionId: string }
 
-/** Agents as the clients of the original service know them. */
+/** Agents, with the routes that the clients of the original service use. Toolrack replaces that service. */
 export const agents = {
   name: 'agents',
   create({ documents, agentFiles = NO_AGENT_FILES, log, now }: Needs) {

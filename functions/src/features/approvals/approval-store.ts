@@ -9,16 +9,19 @@ export type PlannedApprovals<Result> = {
   readonly result: Result
   readonly change?: {
     readonly approvals: readonly Approval[]
-    /** The text of an approval's arguments, which may be sealed. */
+    /** The text of the arguments of one approval. It may be sealed. */
     readonly put?: { readonly id: string; readonly text: string }
-    /** The ids of approvals that are no longer kept. */
+    /** The ids of the approvals whose arguments are erased. */
     readonly dropped?: readonly string[]
   }
 }
 
 type All = { readonly approvals: readonly Approval[] }
 
-/** Milliseconds that a caller waits. They are shorter than for other documents, because calls wait for approvals. */
+/**
+ * How many milliseconds a caller waits for the store. The times are shorter than for other documents, because calls wait for
+ * approvals.
+ */
 const WAIT_MS = { read: 2_000, change: 5_000 } as const
 
 /** All approvals of a user are in one document, so that one transaction on it decides between two calls. */
