@@ -44,7 +44,10 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
   return null
 }
 
-/** The manifest of a day, the manifest before it (whose hash it has), and texts that are no manifest. */
+/**
+ * The texts that are needed to verify the manifest of a day: this manifest, the one before it, whose hash it contains, and all
+ * damaged manifests.
+ */
 function manifestsFor(day: string, manifests: readonly string[]): readonly string[] {
   const days = manifests.map(dayOfManifest)
   // oxlint-disable-next-line toolrack/linear-texts -- It is a list of days.

@@ -13,7 +13,7 @@ type Needs = {
   readonly log: Log
   readonly compilers: SchemaCompilers
   readonly runner: Runner
-  /** Opens the layer of the files with definitions. */
+  /** Opens the definition files, which are one part of the file layer. */
   readonly files: (compilers: SchemaCompilers) => LayerSource
   /** The paths of watched folders with modules. Their tools are in the file layer. Only the embedded server has such folders. */
   readonly toolsFolders?: readonly string[] | undefined

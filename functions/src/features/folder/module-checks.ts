@@ -24,7 +24,7 @@ type Parts = {
   readonly ended: (file: string, content: Unchecked, outcome: Exclude<CheckOutcome, NotChecked>) => void
 }
 
-/** Checks a few files at a time, but never two contents of one file. Repeats a check until the runner does not refuse it. */
+/** Checks a few files at a time, but never two contents of the same file. If the runner refuses a check, it is repeated later. */
 export class ModuleChecks {
   readonly #parts: Parts
   readonly #waiting = new Map<string, Waiting>()
