@@ -152,7 +152,7 @@ const DEFAULTS: AskedSession = {
   selection: 'all',
 }
 
-/** The most names of tools in a record. If a selection is longer, its record has the number of tools too. */
+/** The most names of tools in an audit record. If a selection has more, the record also has the number of its tools. */
 const NAMES_NOTED_MAX = 100
 
 /** The selection of a session, as an audit record has it. */
