@@ -27,7 +27,7 @@ export type CallRequest = {
    */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** The id of the approval that the call uses. The call was refused before, until a user decided about this approval. */
+  /** The id of the approval that the call uses. An earlier attempt of the call has asked for this approval. */
   readonly approval?: string | undefined
   /** The arguments as they were sent, if the approval has replaced them. */
   readonly sentArguments?: JsonObject

@@ -24,8 +24,8 @@ export type Governance = {
   /** Makes the store of documents. `now` is its clock, in milliseconds since 1970. */
   readonly documents: (now: () => number) => Documents
   /**
-   * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, these are kept without
-   * recognized secrets, or not at all.
+   * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, arguments are kept
+   * without the secrets that are recognized in them, and a result with a recognized secret is not kept.
    */
   readonly sealing?: Sealing | undefined
   /** An id of this process. Undefined if other processes use the documents too. */

@@ -16,8 +16,8 @@ type Parts = {
 }
 
 /**
- * The agents of users, in the store and in files. If both have an agent with the same id, the one in the store is used. Only the
- * agent `default` always comes from the files.
+ * The agents of users, in the store and in files. If both have an agent with the same id, the one in the store is used. The agent
+ * `default` is always the built-in one.
  */
 export class Agents {
   readonly #parts: Parts

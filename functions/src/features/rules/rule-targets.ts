@@ -3,7 +3,10 @@ import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 
-/** The most tools of one rule whose schemas are read. If the rule applies to more tools, the arguments in it are not checked. */
+/**
+ * The most tools of one rule whose schemas are read. If the rule applies to more tools, its arguments are checked only by their
+ * names.
+ */
 export const SCHEMAS_READ_MAX = 2_000
 
 /** The most tools that an answer names. Further tools are only counted. */

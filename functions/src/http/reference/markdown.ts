@@ -135,7 +135,7 @@ function answersText(answers: readonly AnswerFacts[]): string {
   return `Answers:\n\n${lines.map((line) => `- ${line}`).join('\n')}`
 }
 
-/** The most statuses of errors that are listed. A route with more statuses answers all errors in a format of its own. */
+/** The most statuses that are listed for one answer. Only a route that answers every error in a format of its own has more. */
 const STATUSES_SHOWN_MAX = 8
 
 function statusesText(statuses: readonly number[]): string {
