@@ -9,9 +9,9 @@ export const workflows = declared(serving('workflows'))
 export const jobs = declared(serving('jobs'))
 
 /**
- * Returns what a function exports. If the process only has to serve requests, this is the handler itself. The platform sets
- * FUNCTION_TARGET in such a process. firebase-functions is not loaded then: loading takes 100 ms of the start, nearly all for
- * firebase-admin, and a request does not need it.
+ * Returns what this module exports for a function. In a process that only has to serve requests, it is the handler itself. The
+ * platform sets FUNCTION_TARGET in such a process. firebase-functions is not loaded there: loading takes 100 ms of the start,
+ * nearly all for firebase-admin, and a request does not need it.
  *
  * For a deployment, it is the declaration of the function. `declaration.ts` is loaded by `require`, because the emulator cannot
  * load a module that awaits.

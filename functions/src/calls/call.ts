@@ -103,7 +103,7 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'
 export type Requested = Received & { readonly request: CallRequest }
 
 export type Resolved = Requested & {
-  /** Undefined if the call names no session. */
+  /** What the session of the call allows. Undefined if the call names no session. */
   readonly session?: SessionSelection | undefined
   readonly view: CatalogView
   readonly entry: CatalogEntry
@@ -139,13 +139,13 @@ export type CallOutcome = {
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
-  /** True if this is the result of an earlier call. */
+  /** True if this is the kept result of an earlier call with the same idempotency key. */
   readonly replayed: boolean
   /** The id of the artifact that holds the whole result. Always null now, because results are not kept as artifacts yet. */
   readonly artifact: string | null
   /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
-  /** The time after which the same call may succeed, if it is known. */
+  /** How many seconds later the same call may succeed. Null if this is not known. */
   readonly retryAfterSeconds: number | null
   /** True if the caller disconnected after the call had been sent to a runner. The tool may have run nevertheless. */
   readonly mayHaveRun?: boolean

@@ -28,8 +28,8 @@ export function handlerOf(
 }
 
 /**
- * True if the request gets a record in the audit trail. By default, a GET does not. `audit: 'none'` is for routes that make no
- * record here, such as those of calls, which record themselves.
+ * True if requests of the route are recorded in the audit trail. Requests that only read are not. Calls of tools are not recorded
+ * here, because each call makes a record of its own.
  */
 function isRecorded({ method, audit }: Route): boolean {
   return audit === undefined ? method !== 'GET' : audit !== 'none'

@@ -24,7 +24,7 @@ export type ServedParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** Records in the audit trail every request that its route wants recorded. Without this function, nothing is recorded. */
+  /** Records requests in the audit trail. Without this function, nothing is recorded. */
   readonly record?: RecordRequest | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
@@ -72,8 +72,8 @@ export function serveRoutes(
   const app = expressApp(places, { bodies, unread }, fail)
 
   /**
-   * Answers a request. If the address is spelled as in the documentation, its route is found in a map. Express finds the routes
-   * of all other spellings, such as those with a slash at the end, which takes longer.
+   * Answers a request. An address without parameters that is spelled as in the documentation is found in a map. Express finds all
+   * others, which takes longer: addresses with parameters, or with another spelling, such as a slash at the end.
    */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
@@ -132,7 +132,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** Answers the CORS requests of pages from these origins. Allows the methods in the table and the headers that routes read. */
+/** Answers the CORS requests of pages from these origins. It allows the methods in the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({

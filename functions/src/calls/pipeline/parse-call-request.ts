@@ -118,7 +118,7 @@ function unsafeArgument(args: JsonObject): string | undefined {
   return undefined
 }
 
-/** The argument's name for the model, if it looks like a name. */
+/** The name of an argument, as a message to the model shows it. A text that does not look like a name is not repeated. */
 function quoted(argument: string): string {
   return /^[\w .:-]{1,64}$/.test(argument) ? `'${argument}'` : '(its name is not repeated)'
 }

@@ -87,7 +87,7 @@ export class AgentStore {
     return kept?.fields
   }
 
-  /** The agents by the time of their creation. */
+  /** The user's agents, sorted by the time of their creation. */
   list = async (uid: string, limit: number, order: ListOrder): Promise<readonly Agent[]> =>
     (await this.#documents.list(uid, AGENTS, { limit, order })).map(({ fields }) => fields)
 
@@ -144,7 +144,7 @@ export class AgentStore {
       }
     })
 
-  /** Removes the link of a session. Resolves to false if the session had none. */
+  /** Removes the link from a session to its agent. Resolves to false if there was none. */
   unlink = (session: LinkedSession): Promise<boolean> =>
     this.#changeLink(session, (before, projects, links) => {
       if (!before) return { result: false }

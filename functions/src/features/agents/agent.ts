@@ -31,7 +31,10 @@ export type Agent = {
 /** An agent that no request can change: one in a file, or the one that always exists. */
 export type FixedAgent = Omit<Agent, 'created' | 'updated'> & { readonly source: 'file' | 'default' }
 
-/** The tools of an agent without tools. The original clients take an empty list as "the defaults of the client". */
+/**
+ * The tools of an agent whose tools were never set. The clients of the original service, which Toolrack replaces, take an empty
+ * list as "the defaults of the client".
+ */
 export const DEFAULT_TOOLS: readonly string[] = []
 
 export const DEFAULT_AGENT: FixedAgent = {
@@ -49,7 +52,10 @@ export function isReservedId(id: string): boolean {
   return RESERVED_IDS.has(id)
 }
 
-/** An id that can be a part of a path. The ids of the original service, which are 20 letters and digits, have this form. */
+/**
+ * The id of an agent. It is safe as a part of a path. The ids that the original service has made, 20 letters and digits, are
+ * valid too.
+ */
 const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/
 
 export const AGENT_ID_RULE = 'must be 1 to 200 letters, digits, _ . or - (ASCII), a letter or digit first'

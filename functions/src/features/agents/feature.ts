@@ -42,7 +42,7 @@ const NO_AGENT_FILES: AgentFiles = {
   read: () => Promise.resolve({ agents: new Map(), skipped: [] }),
 }
 
-/** Returns the files of agents, and logs each fault in them once. */
+/** Returns a reader of the same files that also logs each fault in them, once. */
 function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
   let known = new Set<string>()
   return {

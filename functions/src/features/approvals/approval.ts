@@ -65,7 +65,7 @@ export type Approval = {
   /** The UTF-8 bytes of the arguments, before they are sealed. */
   readonly bytes: number
   readonly asked: KeptRule
-  /** The session through which the call was made. Its key differs if the session was deleted and made again. */
+  /** The session through which the call was made. If a session is deleted and made again with the same id, it has another key. */
   readonly session?: ApprovedSession | null
   /** The workflow whose job token made the call. */
   readonly workflow: string | null

@@ -13,7 +13,7 @@ import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 /** The facts about a new approval for the operator's webhook. The arguments are not among them. */
 export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
 
-/** Tells about a new approval. Never throws and never waits. */
+/** Tells the operator's webhook about a new approval. Never throws and never waits. */
 export type Announce = (approval: NewApproval) => void
 
 export type ApprovalParts = {

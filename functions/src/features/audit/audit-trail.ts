@@ -33,7 +33,7 @@ type Options = {
   readonly now?: () => number
 }
 
-/** The days for which records are kept by default: enough for a question about the last quarter. */
+/** For how many days records are kept by default. It is enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
 /**
  * The most events that wait for the store. If there are more, an event is lost. If the event must be recorded, its request is

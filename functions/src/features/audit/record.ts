@@ -5,9 +5,9 @@ import type { Principal } from '../../access/principal.ts'
 /**
  * The kinds of records:
  *
- * - `call`: a call,
+ * - `call`: a call of a tool,
  * - `approval`: a decision about an approval,
- * - `write`: a write of a definition, a module, a rule, a session, a scope or a job token,
+ * - `write`: any other request that changes something, such as a definition, a module, a rule or a session,
  * - `simulation`: a simulation of a call,
  * - `refresh`: a refresh of the folder of modules,
  * - `erasure`: an erasure of a user's records,

@@ -87,8 +87,8 @@ export async function endedAmong(
 type Start = { readonly day: string; readonly seq: number }
 
 /**
- * Where the search for the ends of all notes begins in the chains of this instance. For a note without a last record, it begins
- * with the newest day.
+ * Where the search for the ends of all notes begins in the chains of this instance. If a note does not know the last record
+ * before it, the search begins with the newest day.
  */
 function startOf(notes: readonly Note[], instance: string, newest: string): Start {
   return notes

@@ -25,7 +25,7 @@ const ARGUMENTS_BYTES_MAX = 256 * 1024
 
 type DispatchAnswer = {
   readonly format: CallFormatName
-  /** The messages to append to the conversation, without answers to calls that run at the client. */
+  /** The messages to append to the conversation. There is none for a pending call. */
   readonly messages: readonly JsonObject[]
   /** One entry for each call, in the order of the calls. The result is null for a pending call. */
   readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]

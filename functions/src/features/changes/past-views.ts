@@ -210,7 +210,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
 const NO_RULES: HidingRules = { owned: [], isWhole: true, revision: '', hides: () => undefined }
 
-/** The revision of a layer in a store that has never written it. */
+/** The revision of a layer that has never been written. */
 const NEVER_WRITTEN = '0'
 
 function layerOf(layer: Layer, revision: string, byName: LayerSnapshot['byName'] = new Map()): LayerSnapshot {
@@ -230,7 +230,7 @@ function numberIn(revision: string): number {
   return Number(/^\d+/.exec(revision)?.[0] ?? Number.NaN)
 }
 
-/** True for a text of the form of `X-Tools-Revision`. */
+/** True if the text has the form of a value of the header `X-Tools-Revision`. */
 export function isRevision(text: string): boolean {
   return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
 }

@@ -189,7 +189,10 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** Sends the stored text unchanged, because to parse the texts of a large layer and write them again took 300 ms. */
+/**
+ * A definition, as it is answered. Its stored text is sent unchanged: to parse the texts of a large layer and write them again
+ * took 300 ms.
+ */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }

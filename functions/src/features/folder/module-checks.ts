@@ -39,7 +39,7 @@ export class ModuleChecks {
     this.#parts = parts
   }
 
-  /** The files that wait for a check or are being checked, by name. `reason` says why the runner checks nothing. */
+  /** The files that wait for a check or are being checked, by name. If the runner refuses checks now, `reason` says why. */
   get pending(): readonly { readonly file: string; readonly reason: string | null }[] {
     const reason = this.#notChecked?.refusal ?? null
     return [...this.#waiting.keys()].toSorted().map((file) => ({ file, reason }))

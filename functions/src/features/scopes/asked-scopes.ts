@@ -44,7 +44,7 @@ function askedScope(text: string): AppliedScope | ScopeOwner {
   throw new ToolrackError('PARAMETER_INVALID', `The parameter scope ${scopeFaultText(scope)}`, { details })
 }
 
-/** The error for a scope in a body. */
+/** The error for a scope in a body that cannot be parsed. */
 export function scopeFaultAt(pointer: string, fault: ScopeFault): ToolrackError {
   const details = [{ reason: 'BODY_INVALID', pointer, position: fault.position }] as const
   return new ToolrackError('BODY_INVALID', `The body at ${pointer}: it ${scopeFaultText(fault)}`, { details })
