@@ -120,7 +120,7 @@ export type Authorised = Resolved & {
   readonly usedApproval?: string
 }
 
-/** A rule that asks about a call, or an owner's default that asks. `says` is a text for the rule: equal only for equal rules. */
+/** A rule that asks about a call, or an owner's default that asks. `says` is a text that only equal rules have in common. */
 export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly says: string }
 
 /** A call with the facts that are known so far. */

@@ -13,7 +13,6 @@ const JSON_RANGES = ['application/json', 'application/*', '*/*']
 /**
  * Reads an `Accept` header. The default is JSON. A caller gets events only if the header names `text/event-stream` with a higher
  * weight than `application/json`. A range with a star, such as `text/*`, counts for neither of the two.
- */ *`, counts for neither of the two.
  */
 export function callAnswer(accept = '*/*'): CallAnswer {
   const weights = weightsOf(accept)

@@ -35,10 +35,7 @@ type Options = {
 
 /** For how many days records are kept by default. It is enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
-/**
- * The most events that wait for the store. If there are more, an event is lost. If the event must be recorded, its request is
- * refused.
- */
+/** The most events that wait for the store. A further event is lost, unless it must be recorded. Then its request is refused. */
 const QUEUE_EVENTS_MAX = 1_000
 /** The most records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
