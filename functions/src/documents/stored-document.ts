@@ -11,7 +11,7 @@ export type StoredDocument = {
   /** The bytes of the document that count for the quota. */
   readonly bytes: number
   readonly expiresAtMs: number | null
-  /** The value of the field by which the collection is indexed. */
+  /** The value of the field by which the collection is indexed. Null if it has no index. */
   readonly place: string | number | null
 }
 

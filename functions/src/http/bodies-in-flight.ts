@@ -18,7 +18,7 @@ const HEAP_SHARE = 1 / 64
 
 /**
  * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because only one connection is
- * accepted in a turn. With it, a list on a new connection, behind 64 other connections, had to wait for 32 parses.
+ * accepted in a turn: a list on a new connection, behind 64 other connections, had to wait for 32 parses.
  */
 const TURN_MS = 5
 

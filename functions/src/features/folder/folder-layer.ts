@@ -127,8 +127,8 @@ export class FolderLayer implements LayerSource {
   }
 
   /**
-   * For each tool of the folders before this one, where it is. The text names the folder too, because two folders can have files
-   * of the same name.
+   * Where each tool of the folders before this one is. The text names the folder too, because two folders can have files of the
+   * same name.
    */
   #placesBelow(): ReadonlyMap<string, string> {
     const below = this.#files

@@ -88,8 +88,8 @@ export class FolderWatch {
       })
       this.#watchers.push(watcher)
     } catch (error) {
-      // There is no folder, or the system has no free watch. Scans are more frequent without a watch. If a folder inside the
-      // folder has just been removed, the watch on the folder reports it.
+      // There is no folder, or the system has no free watch. Scans are more frequent without a watch. If a subfolder has just
+      // been removed, no watch on it is needed: the watch on the folder above it reports the removal.
       const isGone = path !== this.#path && (error as NodeJS.ErrnoException).code === 'ENOENT'
       if (!isGone) this.#isWatching = false
     }

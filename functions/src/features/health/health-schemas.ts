@@ -88,7 +88,7 @@ const known = head.extend({
     ),
 })
 
-/** The routes of this file ignore all parameters of a query. All other routes refuse unknown ones. */
+/** The query of the routes in this file. They ignore all parameters, while most routes refuse unknown ones. */
 const ignored = z.looseObject({})
 
 export const HEALTH: RouteSchemas = {

@@ -66,7 +66,7 @@ export class StoredScopes {
   readonly #now: () => number
   readonly #written: () => void
   /**
-   * The stored scopes in memory. A list may need four of them, and an agent asks for its list before each call of its model. So
+   * The stored scopes in memory. A list may need four of them, and clients ask for a list before each call of their model. So
    * each scope is read from the store at most once a second.
    */
   readonly #remembered = new LRUCache<

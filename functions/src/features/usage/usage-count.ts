@@ -51,8 +51,8 @@ export function countUsage(
 }
 
 /**
- * Sorts the tools that were called most first. Among tools with equally many calls, those that failed least come first. Any other
- * tools are sorted by name.
+ * Sorts the tools that were called most first. Of tools with equally many calls, those that failed least come first. Tools that
+ * are still equal are sorted by name.
  */
 export function byUse(a: ToolUse, b: ToolUse): number {
   return b.calls - a.calls || a.failures - b.failures || (a.name < b.name ? -1 : 1)

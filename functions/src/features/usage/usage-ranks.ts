@@ -32,7 +32,7 @@ type Known = { readonly rank: UsageRank; readonly day: string; readonly untilMs:
 
 /**
  * Ranks the tools of each user by their use. On each UTC day, the first list that needs the rank of a user computes it and keeps
- * it in the store. Then every instance uses this rank until the day ends. So the same list is equal for the whole day.
+ * it in the store. Then every instance uses this rank until the day ends. So the rank never changes a list during a day.
  */
 export class UsageRanks {
   readonly #parts: Parts
