@@ -49,7 +49,10 @@ export type LogBounds = {
   readonly allBytes: number
 }
 
-/** `userBytes` is enough for 63 of the longest logs, or for 4,000 calls that print nothing. `allBytes` is enough for 64 such users. */
+/**
+ * `userBytes` is enough for 63 of the longest logs, or for 4,000 calls that print nothing. `allBytes` is enough for 64 users who
+ * each use all of their `userBytes`.
+ */
 export const LOG_BOUNDS: LogBounds = { userBytes: 4 * 1024 * 1024, allBytes: 256 * 1024 * 1024 }
 
 /** Bytes that are counted in addition to the text and the facts: for ids, times, and entries in the indexes of a store. */

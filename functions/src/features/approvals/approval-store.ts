@@ -4,7 +4,10 @@ import { listOf, object, type Test } from '../../value-shape.ts'
 import { isJsonObject } from '@toolrack/contract'
 import { APPROVAL_MS, ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from './approval.ts'
 
-/** The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change` nothing is written. */
+/**
+ * The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change`, nothing is
+ * written.
+ */
 export type PlannedApprovals<Result> = {
   readonly result: Result
   readonly change?: {

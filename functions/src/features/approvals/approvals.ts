@@ -160,8 +160,8 @@ export class Approvals {
   }
 
   /**
-   * An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if the arguments cannot be
-   * read or are no longer kept.
+   * An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if the arguments
+   * cannot be read or are no longer kept.
    */
   async find(uid: string, id: string): Promise<ShownApproval & { readonly arguments: ApprovalArguments }> {
     const found = await this.#find(uid, id)
