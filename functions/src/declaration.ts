@@ -40,8 +40,8 @@ for (const [name, [value, description]] of Object.entries(PARAMETERS))
   defineString(name, { default: value, description })
 
 /**
- * The secret without which no job tokens are signed. A declared secret must exist in each project, so optional secrets are
- * parameters.
+ * The secret with the keys that sign job tokens. Every secret that is declared must exist in each project. That is why optional
+ * secrets are not declared here, but are parameters.
  */
 export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
@@ -52,8 +52,9 @@ export const sealingKey = defineSecret('TOOLRACK_SEALING_KEY', {
 })
 
 /**
- * The region of the functions. firebase-tools sets the parameters in the environment before it loads this file. The Hosting emulator
- * looks for functions in us-central1 only, because the rewrites of `firebase.json` name no region.
+ * The region of the functions. In the emulator it is always the default, us-central1: the Hosting emulator looks for functions
+ * only there, because the rewrites of `firebase.json` name no region. firebase-tools sets the parameters in the environment
+ * before it loads this file.
  */
 function regionOf({ FUNCTIONS_EMULATOR, TOOLRACK_REGION }: NodeJS.ProcessEnv): string {
   const [usual] = PARAMETERS.TOOLRACK_REGION

@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** How many pieces of work may run and wait. `test/support/fair-queue.json` has test cases. */
+/** The limits of a queue: how much work may run, and how much may wait. `test/support/fair-queue.json` has test cases. */
 export type QueueBounds = {
   /** How many pieces of work run at the same time. */
   readonly places: number
@@ -39,12 +39,18 @@ type Waiter = {
 type User = {
   readonly waiting: Set<Waiter>
   running: number
-  /** The number of the user's last start, counted over all users. Before the user's first start: `#forgottenStart`. */
+  /**
+   * All starts of work are numbered. This is the number of the user's last start. Before the user's first start, it is
+   * `#forgottenStart`.
+   */
   started: number
   pausedUntilMs: number
 }
 
-/** How many users are remembered while work waits, in about 100 KB. Above this (rare), users without work are forgotten. */
+/**
+ * How many users are remembered while work waits. They take about 100 KB. If there are more, which is rare, users without work
+ * are forgotten.
+ */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -66,7 +72,7 @@ export class FairQueue {
   #running = 0
   #waiting = 0
   #starts = 0
-  /** The highest `started` of the users who were forgotten while work waited. A new user gets it as `started`. */
+  /** The highest `started` of the users who were forgotten while work waited. A new user begins with this number. */
   #forgottenStart = 0
 
   /** `refusal` makes the error for work that is not run because too much work waits. */
@@ -211,9 +217,10 @@ export class FairQueue {
   }
 
   /**
-   * Forgets users without work. If nothing waits, all of them are forgotten. If work waits, only so many are forgotten that
-   * `IDLE_USERS_MAX` stay, the earliest last start first. If a user were forgotten at once, their next work would always be
-   * first. When a forgotten user comes back, waiters with an earlier last start are served first.
+   * Forgets users without work. If nothing waits, forgets all of them. If work waits, forgets only as many as are above
+   * `IDLE_USERS_MAX`, beginning with those whose last start was longest ago: a user who is forgotten at once would come first
+   * with each new work. A user who comes back gets `#forgottenStart`, so waiting users with an earlier last start are served
+   * first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

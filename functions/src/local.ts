@@ -45,13 +45,16 @@ async function main(): Promise<void> {
   flushCompileCache()
 }
 
-/** The variables that npm start has set from its options: `--chosen=PORT,HOST`. */
+/** The variables that `npm start` has set from options of its command line. It passes their names as `--chosen=PORT,HOST`. */
 function chosenVariables(args: readonly string[]): readonly string[] {
   const chosen = args.find((arg) => arg.startsWith('--chosen=')) ?? ''
   return chosen.slice('--chosen='.length).split(',')
 }
 
-/** Ends the program. An error that a person can correct is printed as one sentence, any other error with its stack. */
+/**
+ * Ends the program. If a person can correct the error, it is printed as one sentence. Any other error is thrown, so that Node
+ * prints its stack.
+ */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
   if (error instanceof ConfigError)

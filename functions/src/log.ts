@@ -1,4 +1,4 @@
-/** The log of the service, for its operator. */
+/** The log of the service, which its operator reads. */
 export type Log = Record<'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
 
 /** The fields of an event. A line for machines has `message` and `severity` already. */
@@ -8,7 +8,7 @@ export type LogFields = {
   readonly severity?: never
 }
 
-/** A log for people: one line per event, such as `warn  message  {"field":…}`. */
+/** A log for people, with one line for each event, such as `warn  message  {"field":…}`. */
 export function textLog(stream: { write(line: string): unknown }): Log {
   return logOf((level, message, fields) =>
     stream.write(
@@ -18,9 +18,8 @@ export function textLog(stream: { write(line: string): unknown }): Log {
 }
 
 /**
- * The text with an escape such as `\u001b` in place of each dangerous character. Dangerous characters could act on a terminal,
- * begin a line, change the order of the text or be invisible. Tools and callers choose parts of the texts that the operator
- * reads.
+ * Replaces each dangerous character by an escape such as `\u001b`. These characters could control a terminal, begin a new line,
+ * change the order of the text, or be invisible. Tools and callers choose parts of the texts that the operator reads.
  */
 export function harmless(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
@@ -30,14 +29,14 @@ export function harmless(text: string): string {
 
 const SEVERITIES = { info: 'INFO', warn: 'WARNING', error: 'ERROR' } as const
 
-/** A log for machines: one JSON object per event, with the severity that Cloud Logging reads. */
+/** A log for machines, with one JSON object for each event. `severity` is what Cloud Logging reads. */
 export function jsonLog(stream: { write(line: string): unknown }): Log {
   return logOf((level, message, fields) =>
     stream.write(`${JSON.stringify({ ...fields, severity: SEVERITIES[level], message })}\n`),
   )
 }
 
-/** A log whose events all go to one function. */
+/** Makes a log that passes all its events to one function. */
 export function logOf(write: (level: keyof Log, message: string, fields?: LogFields) => unknown): Log {
   const line = (level: keyof Log) => (message: string, fields?: LogFields) =>
     void write(level, message, fields)

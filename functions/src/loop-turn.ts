@@ -1,28 +1,32 @@
 import { setImmediate } from 'node:timers'
 import { processorMs } from './processor-time.ts'
 
-/** Milliseconds that work may take before other requests get a turn. */
+/** How many milliseconds work may run before other requests get a turn. */
 export const STRETCH_MS = 5
 
 /**
- * Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than 1 in 16 requests of other users.
+ * How many milliseconds a user must pause for each millisecond that their work ran too long. With 16, the work of a user delays
+ * less than 1 in 16 requests of other users.
  */
 const PAUSE_FACTOR = 16
-/** The longest pause, in milliseconds, of a user whose work has blocked all others for too long. */
+/** The longest such pause, in milliseconds. */
 const PAUSE_MS_MAX = 1_000
 
-/** Milliseconds that a user must pause after work that has blocked other requests for `tooLongMs` more than the time allowed. */
+/**
+ * How many milliseconds a user must pause, after work of theirs ran `tooLongMs` milliseconds longer than is allowed without a
+ * turn.
+ */
 export function pauseMsAfter(tooLongMs: number): number {
   return Math.max(0, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
 }
 
 /**
- * Long work as a generator, which yields where other requests may get a turn. Between two yields it awaits nothing. It keeps what
- * is done, so it begins nothing again after a turn. It may be ended at any `yield`, so shared data must be consistent there.
+ * Long work, written as a generator. It yields wherever other requests may get a turn, and awaits nothing. It continues after a
+ * turn where it was. It may be ended at any `yield`, so shared data must be consistent there.
  */
 export type Pieces<Result> = Generator<undefined, Result, undefined>
 
-/** Runs the whole work without a turn, for work that is known to be short. */
+/** Runs the whole work without giving a turn. Only for work that is known to be short. */
 export function atOnce<Result>(pieces: Pieces<Result>): Result {
   let piece = pieces.next()
   while (!piece.done) piece = pieces.next()
@@ -37,18 +41,21 @@ export class Turns {
   #usedMs = 0
   #longestMs = 0
 
-  /** `signal` is aborted when the caller has left. Without a signal, the work always goes on to its end. */
+  /** `signal` is aborted when the caller has left, which ends the work. Without a signal, the work always runs to its end. */
   constructor(signal?: AbortSignal, stretchMs = STRETCH_MS) {
     this.#signal = signal
     this.#stretchMs = stretchMs
   }
 
-  /** The longest time for which `run` has blocked other requests, in milliseconds of processor time. */
+  /** The longest time for which `run` has blocked other requests without a turn, in milliseconds of processor time. */
   get longestMs(): number {
     return this.#longestMs
   }
 
-  /** Runs the work to its end, and gives turns at its yields. Rejects with the reason of the signal if the caller leaves. */
+  /**
+   * Runs the work to its end, and gives other requests turns at its yields. If the caller leaves, rejects with the reason of the
+   * signal.
+   */
   async run<Result>(pieces: Pieces<Result>): Promise<Result> {
     for (;;) {
       this.#signal?.throwIfAborted()
@@ -58,12 +65,15 @@ export class Turns {
     }
   }
 
-  /** For work that awaits other things too: true if it must await `give` before it goes on. */
+  /**
+   * For work that is not a generator, because it awaits other things too. True if the work must now await `give` before it
+   * continues.
+   */
   get isDue(): boolean {
     return this.#isLong || this.#signal?.aborted === true
   }
 
-  /** Gives a turn. Rejects with the reason of the signal if the caller leaves. */
+  /** Gives other requests a turn. If the caller leaves, rejects with the reason of the signal. */
   async give(): Promise<void> {
     await this.#turn()
     this.#signal?.throwIfAborted()
@@ -78,7 +88,7 @@ export class Turns {
     this.#sinceMs = performance.now()
   }
 
-  /** Runs the work until it ends or others should have a turn. */
+  /** Runs the work until it ends, or until other requests should get a turn. */
   #stretch<Result>(pieces: Pieces<Result>): IteratorResult<undefined, Result> {
     const fromMs = processorMs()
     try {
@@ -95,14 +105,17 @@ export class Turns {
 
 type Waiting = { readonly usedMs: number; readonly begin: () => void }
 
-/** The work that waits for a turn, in the order of its arrival. The process has one event loop, so it has one queue of turns. */
+/**
+ * The work that has given others a turn and waits to continue, in the order of arrival. There is one queue, because the process
+ * has one event loop.
+ */
 const waiting: Waiting[] = []
 let isLongestWaiting = false
 
 /**
- * Resolves in a later turn of the event loop. Each caller gets a different turn, so a request waits for one caller at most. Every
- * second turn is for the work that has used the least time. So a short list is soon ready, however many long lists there are. The
- * other turns are for the work that has waited longest, so that all work goes on.
+ * Resolves when the work may continue, which is in a later turn of the event loop. Only one work continues in each turn, so a new
+ * request waits for one at most. Every second turn is for the work that has used the least time, so a short list is soon ready,
+ * however many long lists there are. The other turns are for the work that has waited longest, so all work gets to its end.
  */
 function ownTurn(usedMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,18 +1,18 @@
 import type { Log } from './log.ts'
 import { listenForDelays, type LoopDelay } from './running-work.ts'
 
-/** The most delays that are kept for the operator. Only the last delay of each owner is kept. */
+/** The most owners of work whose last delay is kept for the operator. */
 const DELAYS_KEPT = 10
 
-/** Milliseconds between two lines in the log about the same owner. */
+/** The least time between two lines in the log about the same owner of work, in milliseconds. */
 const LOG_AGAIN_MS = 10_000
 
-/** A delay, and its time (ISO 8601). */
+/** A delay of the event loop, and when it was (ISO 8601). */
 export type SeenDelay = LoopDelay & { readonly at: string }
 
 type Kept = {
   readonly delay: SeenDelay
-  /** How often the owner has delayed the loop since the last line about it, and the time of that line. */
+  /** How often the owner has delayed the event loop since the last line in the log about it. */
   readonly times: number
   readonly loggedMs: number
 }
@@ -26,7 +26,7 @@ type Parts = {
 /** Tells the operator whose work delays other requests. */
 export class LoopWatch {
   readonly #parts: Parts
-  /** The last delay of each owner, the newest last. */
+  /** The last delay of each owner of work. The newest comes last. */
   readonly #kept = new Map<string, Kept>()
   #stop: (() => void) | undefined
 

@@ -1,4 +1,4 @@
-/** The object in a JSON text. Undefined if the text is an array, another value, or not JSON. */
+/** The object that a JSON text contains. Undefined if the text is not JSON, or is an array or a value that is no object. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs'
 
-/**
- * The milliseconds for which this thread has used a processor. Unlike the time of a clock, this does not include other programs.
- */
+/** For how many milliseconds this thread has used a processor. The time in which other programs used it is not included. */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
 /**
- * The milliseconds for which the main thread had to wait because other programs used all processors. Linux counts them; elsewhere this
- * is 0.
+ * For how many milliseconds the main thread could run, but had to wait because other programs used all processors. Only Linux
+ * counts this. On other systems it is 0.
  */
 export function waitedMs(): number {
   try {

@@ -5,32 +5,35 @@ import { processorMs, waitedMs } from './processor-time.ts'
 /** A delay of the event loop above this is reported, in milliseconds. */
 export const DELAY_MS = 200
 
-/** Milliseconds between two checks of the clock, called a beat. A late check shows that nothing else could run meanwhile. */
+/** Milliseconds between two checks of the clock, called a beat. If a check comes late, nothing else could run in the meantime. */
 const BEAT_MS = 50
 
 /**
- * Work that runs for at most this many milliseconds without a pause is a short stretch. From a longer stretch, the time in which
- * other programs used the processors is subtracted.
+ * Work that runs for at most this many milliseconds without a pause is a short stretch. From the time of a longer stretch, the
+ * time in which other programs used the processors is subtracted.
  */
 const SHORT_MS = 20
 
-/** The owner of work: a request, with its user as soon as the user is known, or a part of the service. */
+/** For whom work is done: a request, with its user as soon as the user is known, or a part of the service. */
 export type WorkOwner = { readonly route?: string; readonly uid?: string; readonly part?: string }
 
 /**
- * A delay of the event loop, and the owner of the work that ran longest meanwhile. Without a route and a part, the owner is not
- * known.
+ * A delay of the event loop, and the owner of the work that ran longest during the delay. Without `route` and `part`, the owner
+ * is not known.
  */
 export type LoopDelay = WorkOwner & {
   /** How long nothing else could run. */
   readonly ms: number
   /** How long the owner's work ran. */
   readonly ranMs: number
-  /** How long the thread has used a processor. If it is much less, the thread has waited, for example for a disk. */
+  /**
+   * How long this thread has used a processor during the delay. If it is much less than `ms`, the thread has waited, for example
+   * for a disk.
+   */
   readonly processorMs: number
 }
 
-/** Work that is measured. `ranMs` is the time that it ran in the beat with the number `beat`. */
+/** Work whose time is measured. `ranMs` is how long it ran in the beat with the number `beat`. */
 type Work = {
   route?: string
   uid?: string
@@ -40,7 +43,7 @@ type Work = {
   ranMs: number
 }
 
-/** Passes the owner of work on to its continuations: of promises, timers and events. */
+/** Knows to which work the code that runs now belongs. Node passes this on to the callbacks of promises, timers and events. */
 const running = new AsyncLocalStorage<Work>()
 
 /** Listeners for the whole process, because the process has one event loop. */
@@ -50,21 +53,24 @@ let stopHooks: (() => void) | undefined
 let timer: NodeJS.Timeout | undefined
 let dueMs = 0
 let usedMs = 0
-/** `waitedMs` at the beginning of the beat, and after the last stretch that was not short. */
+/**
+ * What `waitedMs` returned at the beginning of the beat. `lastWaitedMs` is what it returned after the last stretch that was not
+ * short.
+ */
 let beatWaitedMs = 0
 let lastWaitedMs = 0
 let isBeating = false
 let hasWorked = false
 let beat = 0
-/** The time that all known work has run in this beat, and the work that has run longest. */
+/** How long all known work together has run in this beat. `longest` is the work that has run longest. */
 let allRanMs = 0
 let longest: Work | undefined
-/** When the running continuation of a promise began. */
+/** The time at which the callback of a promise that runs now has begun. */
 let continuedMs = 0
 
 /**
- * Calls the listener after each delay above DELAY_MS. Returns a function that ends the calls. Without listeners, nothing is
- * measured.
+ * Calls the listener after each delay above DELAY_MS. Returns a function that removes the listener. If there are no listeners,
+ * nothing is measured.
  */
 export function listenForDelays(listener: (delay: LoopDelay) => void): () => void {
   listeners.add(listener)
@@ -80,7 +86,10 @@ export function listenForDelays(listener: (delay: LoopDelay) => void): () => voi
   }
 }
 
-/** Begins the work of a request. The caller must end it with `endStretch` in the same turn. Undefined if nobody listens. */
+/**
+ * Begins to measure the work of a request. The caller must call `endStretch` in the same turn of the event loop. Undefined if
+ * nobody listens for delays.
+ */
 export function beginRequest(route: string): Work | undefined {
   if (listeners.size === 0) return undefined
   if (!isBeating) startBeat()
@@ -99,7 +108,7 @@ export function endStretch(work: Work | undefined): void {
   if (work) ran(work, now() - work.sinceMs)
 }
 
-/** Runs work that belongs to no request, such as that of a timer, as work of a part of the service. */
+/** Runs work that belongs to no request, such as that of a timer. It is measured as work of this part of the service. */
 export function asPart<Result>(part: string, act: () => Result): Result {
   if (!isBeating) startBeat()
   const work: Work = { part, sinceMs: now(), beat: -1, ranMs: 0 }
@@ -113,8 +122,8 @@ export function asPart<Result>(part: string, act: () => Result): Result {
 }
 
 /**
- * Returns a listener whose work counts for the owner that runs now. It is for listeners of events that do much work, such as
- * reading a stranger's text. The continuations of promises need no mark.
+ * Returns a listener whose work is measured for the owner that runs now. Only for listeners of events that do much work, such as
+ * parsing a text from outside. The callbacks of promises are measured anyway.
  */
 export function marked<Event>(act: (event: Event) => void): (event: Event) => void {
   const work = running.getStore()
@@ -152,7 +161,7 @@ function ran(work: Work, tookMs: number): void {
   if (!longest || work.ranMs > longest.ranMs) longest = work
 }
 
-/** The time of a stretch without the time in which other programs used the processors. */
+/** How long a stretch of work ran itself, without the time in which other programs used the processors. */
 function ownTime(tookMs: number): number {
   const before = lastWaitedMs
   lastWaitedMs = waitedMs()
@@ -176,7 +185,9 @@ function nextBeat(used: number, waited: number): void {
   timer?.refresh()
 }
 
-/** Checks the clock as long as there is work, so that an idle service has no timer. Reports a delay above DELAY_MS. */
+/**
+ * Checks the clock again after each beat as long as there is work. An idle service has no timer. Reports a delay above DELAY_MS.
+ */
 function check(): void {
   if (!isBeating) return
   const [used, waited] = [processorMs(), waitedMs()]

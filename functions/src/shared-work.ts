@@ -5,14 +5,17 @@ type Running<Result> = {
   callers: number
 }
 
-/** Long work for which several callers may wait. It is done once for equal keys, and ends early when the last caller has left. */
+/**
+ * Does long work once for several callers who need the same result. Work with equal keys is the same. It ends early when its last
+ * caller has left.
+ */
 export class SharedWork<Key, Result> {
   readonly #running = new Map<Key, Running<Result>>()
 
   /**
-   * Waits for the work with this key. If it is not running, `begin` begins it. `signal` is aborted when the caller has left: then
-   * the result rejects with the signal's reason, and the other callers go on waiting. The signal that `begin` gets is aborted
-   * when all callers have left.
+   * Waits for the result of the work with this key. If the work is not running, `begin` starts it. `signal` is aborted when the
+   * caller has left. Then this call rejects with the reason of the signal, while the other callers still wait. The signal that
+   * `begin` gets is aborted when all callers have left.
    */
   run(
     key: Key,

@@ -1,4 +1,4 @@
-/** Tells everybody who listens that something has happened. A listener must not throw. */
+/** Tells all its listeners that something has happened. A listener must not throw. */
 export class Signal<Value = void> {
   readonly #listeners: ((value: Value) => void)[] = []
 
@@ -11,7 +11,9 @@ export class Signal<Value = void> {
   }
 }
 
-/** Like `Signal`, but the caller waits until all listeners have ended. Rejects with the first error of a listener. */
+/**
+ * Like `Signal`, but whoever tells the listeners waits until all of them have ended. Rejects with the first error of a listener.
+ */
 export class Hook<Value> {
   readonly #listeners: ((value: Value) => Promise<void>)[] = []
 

@@ -17,7 +17,7 @@ export class UserBytes {
     return this.#bytesOf.get(user) ?? 0
   }
 
-  /** Adds bytes. A negative number takes bytes away. */
+  /** Adds bytes to those of a user. A negative number subtracts them. */
   add(user: string, bytes: number): void {
     const own = this.of(user) + bytes
     this.#total += bytes
@@ -26,7 +26,10 @@ export class UserBytes {
   }
 }
 
-/** The part `share` of the heap's maximum size, in bytes, but at least `bytesMin`. The default maximum size is V8's limit. */
+/**
+ * A share of the heap's maximum size in bytes, but at least `bytesMin`. `share` is a fraction. The default maximum size is V8's
+ * limit.
+ */
 export function shareOfHeap(
   share: number,
   bytesMin: number,

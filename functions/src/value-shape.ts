@@ -1,12 +1,12 @@
 import { isJsonObject } from '@toolrack/contract'
 
-/** Tells whether a value from outside the service has the type `T`. */
+/** Says whether a value from outside the service has the type `T`. */
 export type Test<T> = (value: unknown) => value is T
 
 export const isText: Test<string> = (value) => typeof value === 'string'
 export const isNull: Test<null> = (value) => value === null
 
-/** A test for objects that have these fields. The object may have other keys too. */
+/** A test for objects with these fields. An object may have other fields too. */
 export function object<T extends object>(fields: {
   readonly [K in keyof Required<T>]: Test<T[K]>
 }): Test<T> {
@@ -18,7 +18,7 @@ export function listOf<T>(test: Test<T>): Test<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
 }
 
-/** A test for objects with any keys. */
+/** A test for objects whose keys can be any. `test` is for their values. */
 export function recordOf<T>(test: Test<T>): Test<Readonly<Record<string, T>>> {
   return (value): value is Readonly<Record<string, T>> =>
     isJsonObject(value) && Object.values(value).every((item) => test(item))

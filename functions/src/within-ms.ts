@@ -1,4 +1,4 @@
-/** The result of `work`, or of `late` if the work takes more than `ms` milliseconds. The work itself is not stopped. */
+/** The result of `work`. If `work` takes more than `ms` milliseconds, the result of `late` instead. `work` itself goes on. */
 export async function withinMs<T, Late = never>(
   ms: number,
   work: Promise<T>,

@@ -1,12 +1,12 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The end of the name of a file that is not finished. Nothing reads such a file. */
+/** The suffix of the name of a file that is still being written. Nothing reads such a file. */
 export const UNFINISHED = '.new'
 
 /**
- * Writes a file that only this account can read. If the write is interrupted, the path has the old content or the whole new
- * content.
+ * Writes a file that only this user account can read. If the write is interrupted, the file still has its old content, or already
+ * the whole new content.
  */
 export function writeWholeFile(path: string, text: string): void {
   const unfinished = path + UNFINISHED
@@ -21,13 +21,18 @@ export function writeWholeFile(path: string, text: string): void {
   placeFinished(path)
 }
 
-/** Gives an unfinished file its name. Its content must be on the disk. Returns when the name is on the disk too. */
+/**
+ * Renames a finished file to its own name. Its content must already be on the disk. Returns when the new name is on the disk too.
+ */
 export function placeFinished(path: string): void {
   renameSync(path + UNFINISHED, path)
   syncFolder(dirname(path))
 }
 
-/** Returns when the names of the files in a folder are on the disk, if the system and the file system can say so. */
+/**
+ * Returns when the names of the files in a folder are on the disk. Some systems and file systems cannot guarantee this. There it
+ * does nothing.
+ */
 export function syncFolder(path: string): void {
   let folder: number | undefined
   try {

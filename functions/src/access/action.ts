@@ -5,8 +5,8 @@ import type { Principal } from './principal.ts'
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /**
- * An action that a route lets a principal do. Each feature has its own actions. `decide` says who may do the action. The code in
- * `http/` asks it before a request is handled.
+ * Something that a route lets a principal do, such as writing scopes. Each feature has its own actions. `decide` says whether a
+ * principal may do the action. The code in `http/` calls it before the handler of the route.
  */
 export type Action = {
   /** The name of the action, such as `write-scopes`. Actions with different decisions have different verbs. */
@@ -20,21 +20,18 @@ export function deny(reason: string): Decision {
   return { allowed: false, reason }
 }
 
-/** Reads what the caller may see, such as lists, explanations and present definitions. */
+/** The action of reading what the caller may see anyway: lists, explanations and present definitions, for example. */
 export const READ: Action = { verb: 'read', decide: () => ALLOWED }
 
 /** Calls listed tools. */
 export const CALL: Action = { verb: 'call', decide: () => ALLOWED }
 
-/**
- * An action of users, and of jobs with the token of an account. Jobs with a job token may not do it: `why` is the reason for
- * them.
- */
+/** An action that every principal may do except a job with a job token. `why` is the reason that such a job is given. */
 export function notByJobTokens(verb: string, why: string): Action {
   return { verb, decide: ({ grant }) => (grant ? deny(why) : ALLOWED) }
 }
 
-/** An action of users only. `why.jobToken` is the reason for jobs with a job token, and `why.job` for other jobs. */
+/** An action that only users may do. `why.jobToken` is the reason for a job with a job token, and `why.job` for other jobs. */
 export function byUsersOnly(verb: string, why: { readonly jobToken: string; readonly job: string }): Action {
   return {
     verb,
@@ -47,7 +44,7 @@ const WHY_NOT_ON_LAYERS = {
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
 } as const
 
-/** An action on a layer: a change (`write`), or reading the sources of its modules (`read-modules`). */
+/** An action on a layer of the catalog: changing the layer (`write`), or reading the sources of its modules (`read-modules`). */
 export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Action {
   return {
     verb,
@@ -62,6 +59,6 @@ export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Act
   }
 }
 
-/** The reason for the holder of a token that may call tools but not decide about calls. */
+/** Why an action is refused if the token may call tools, but not decide about calls. */
 export const NOT_AN_APPROVER =
   'This token may call tools, but not decide approvals, write rules or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'

@@ -19,7 +19,10 @@ export const CLOCK_TOLERANCE_SECONDS = 5
 /** The longest lifetime of a token of Firebase or Google, in seconds. They issue no token with a longer lifetime. */
 export const GOOGLE_LIFETIME_SECONDS_MAX = 3_600
 
-/** Throws TOKEN_INVALID if a claim is missing, or if the lifetime has not begun, has ended or is too long. */
+/**
+ * Returns the claims of a token. Throws TOKEN_INVALID if a claim is missing, or if the token is not valid yet, has expired or has
+ * too long a lifetime.
+ */
 export function livingClaims(
   claims: { readonly [claim: string]: unknown },
   lifetimeSecondsMax: number,
@@ -49,7 +52,7 @@ export function firebaseUser(claims: Claims, nowMs: number): User {
 /** A service account that may act as a job. Each of its requests names the user for whom it acts. */
 export type ServiceAccount = { readonly kind: 'account'; readonly email: string }
 
-/** The account of a verified Google OIDC token. Throws PERMISSION_DENIED if it is not in `allowed`. */
+/** The service account of a verified Google OIDC token. Throws PERMISSION_DENIED if its email address is not in `allowed`. */
 export function serviceAccount(claims: Claims, allowed: readonly string[]): ServiceAccount {
   const { email, email_verified: isVerified } = claims
   if (typeof email !== 'string' || isVerified !== true) throw tokenInvalid()
@@ -58,7 +61,10 @@ export function serviceAccount(claims: Claims, allowed: readonly string[]): Serv
   return { kind: 'account', email }
 }
 
-/** The job of a service account for the user that `X-User-Id` names. Throws HEADER_INVALID without a valid user id. */
+/**
+ * The principal of a service account that acts for the user in the header `X-User-Id`. Throws HEADER_INVALID if the header has no
+ * valid user id.
+ */
 export function actingFor(userId: string | undefined): AccountJob {
   if (isUid(userId)) return { kind: 'job', uid: userId, isAdmin: false }
   const fault = userId === undefined ? 'is missing' : 'is not a user id'

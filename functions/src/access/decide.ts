@@ -2,7 +2,9 @@ import { ToolrackError } from '@toolrack/contract'
 import type { Action, Decision } from './action.ts'
 import type { Principal } from './principal.ts'
 
-/** Decides whether a principal may do an action. `maySee` decides which tools of a catalog are visible and can be called. */
+/**
+ * Decides whether a principal may do an action. Which tools of the catalog the principal may see and call is decided by `maySee`.
+ */
 export function decide(principal: Principal, action: Action): Decision {
   return action.decide(principal)
 }

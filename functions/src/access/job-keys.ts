@@ -14,7 +14,7 @@ const KEYS_MAX = 4
 export const JOB_KEYS_RULE =
   'must be a JSON Web Key Set of 1 to 4 private keys of the curve P-256, each with its own kid; the first signs'
 
-/** Reads a private key set. Undefined for a text that breaks `JOB_KEYS_RULE`. */
+/** Parses a set of private keys. Undefined for a text that breaks `JOB_KEYS_RULE`. */
 export function parseJobKeys(text: string): JobKeys | undefined {
   const { keys: sent } = parseObject(text) ?? {}
   const [first, ...others] = Array.isArray(sent) ? sent.map(jobKey) : []

@@ -6,7 +6,7 @@ import { grantOf, isUid, type GrantedTool, type TokenJob } from './principal.ts'
 /** The issuer, audience and type that distinguish a job token from every other token. */
 export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
 
-/** The lifetime of a job token, in seconds. */
+/** The lifetime of a job token in seconds: by default, and at most. */
 export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
 /** The most tools that a job token may name. With names of up to 40 characters, the token still fits into a header. */
 export const JOB_TOKEN_TOOLS_MAX = 64
@@ -22,13 +22,13 @@ export type JobTokenClaims = {
   readonly exp: number
 }
 
-/** The prefix of the workflow's id in the `sub` of a job token. */
+/** In the claim `sub` of a job token, this text comes before the id of the workflow. */
 export const WORKFLOW = 'wf:'
 
 /** Signs the claims of a job token. Rejects with KEYS_UNAVAILABLE. */
 export type SignJobToken = (claims: JobTokenClaims) => Promise<string>
 
-/** The job of a verified job token. */
+/** The principal of a verified job token. Throws TOKEN_INVALID if a claim does not have the form that this service writes. */
 export function tokenJob({ sub, uid, tools, jti, nbf }: Claims): TokenJob {
   const isWhole = sub.startsWith(WORKFLOW) && typeof jti === 'string' && typeof nbf === 'number'
   const isTools = Array.isArray(tools) && tools.length >= 1 && tools.length <= JOB_TOKEN_TOOLS_MAX

@@ -4,7 +4,10 @@ import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
-/** The files of the two tokens of the embedded server. The approver token may also decide approvals and write rules. */
+/**
+ * The names of the files with the two tokens of the embedded server. Only the approver token may decide approvals and write
+ * rules.
+ */
 export const TOKEN_FILES = { local: 'token', approver: 'approver-token' } as const
 
 /** Reads a token of the embedded server. Undefined for a text that breaks LOCAL_TOKEN_RULE. */
@@ -21,8 +24,8 @@ export function newLocalToken(): string {
 }
 
 /**
- * The authentication of `TOOLRACK_AUTH=local`. The holder of `token` is the admin `local`. On the routes of users, the holder of
- * `approverToken` is this admin too, and may also approve. `others` authenticates every other token.
+ * Authenticates requests with `TOOLRACK_AUTH=local`. The holder of `token` is the admin `local`. On the routes of the family
+ * `workflows`, the holder of `approverToken` is this admin too, and may also approve. `others` authenticates every other token.
  */
 export function localAuthentication(
   token: string,
@@ -55,7 +58,8 @@ const nobody: Authenticate = () => {
 }
 
 /**
- * The number of bytes that are compared. Every valid token is shorter. A longer token is wrong, so its end need not be compared.
+ * How many bytes of two tokens are compared. Every valid token is shorter. A longer token is wrong, so its end need not be
+ * compared.
  */
 const COMPARED_BYTES = 256
 

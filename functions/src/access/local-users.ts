@@ -11,14 +11,14 @@ import { isUid, type User } from './principal.ts'
 export type LocalUser = {
   readonly name: string
   readonly isAdmin: boolean
-  /** The sha256 of each token, in hex. */
+  /** The SHA-256 of the user's token, in hex. `approverToken` is a hash too. */
   readonly token: string
   readonly approverToken: string
 }
 
 export type LocalTokens = { readonly token: string; readonly approverToken: string }
 
-/** The most users of one machine, because `users.json` is read whole after each change. */
+/** The most users of one embedded server. `users.json` is read whole after each change, so it must stay small. */
 export const LOCAL_USERS_MAX = 1_000
 
 export const LOCAL_USERS_RULE =
@@ -51,7 +51,9 @@ export function localUsersText(users: readonly LocalUser[]): string {
   return `${JSON.stringify({ users }, undefined, 2)}\n`
 }
 
-/** A user with new tokens. Only the caller gets the tokens: the user has their hashes. */
+/**
+ * Makes a user with new tokens. `user` has only the hashes of the tokens, so the result is the only place where they can be read.
+ */
 export function newLocalUser(name: string, isAdmin: boolean): { user: LocalUser; tokens: LocalTokens } {
   const tokens = { token: newToken(), approverToken: newToken() }
   const [token = '', approverToken = ''] = [tokens.token, tokens.approverToken].map(hashOf)
@@ -66,7 +68,7 @@ function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** The users by the hashes of their tokens. */
+/** Finds a user by the hash of a token. Each user is in the map twice: under the hash of each of their two tokens. */
 export type LocalUserMap = ReadonlyMap<string, User>
 
 export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
@@ -82,8 +84,9 @@ export function localUserMap(users: readonly LocalUser[]): LocalUserMap {
 }
 
 /**
- * Authenticates several users of one embedded server. As with Firebase, the routes of jobs take no token of a user. `others`
- * authenticates every other token. The hash of the sent token is looked up, so the time reveals nothing about the tokens.
+ * Authenticates the users of an embedded server. As with Firebase, the token of a user is not valid on the routes of the family
+ * `jobs`. `others` authenticates every other token. The hash of the sent token is looked up, so the time of this lookup reveals
+ * nothing about the valid tokens.
  */
 export function localUsersAuthentication(users: () => LocalUserMap, others: Authenticate): Authenticate {
   return function authenticate(credentials) {

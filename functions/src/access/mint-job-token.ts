@@ -9,7 +9,7 @@ export type MintRequest = {
   readonly ttlSeconds: number
 }
 
-/** The present tools of a user. A view of the user's catalog has this type. */
+/** The part of a catalog view that is needed here: it finds the present tools of a user. */
 type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
   /** The decision of the rules if they deny every call of the tool. Otherwise undefined. */
@@ -23,7 +23,7 @@ const MINTED_BYTES_MAX = 12 * 1024
 
 /**
  * Signs a token for a workflow that acts for the principal. The token names tools of the principal's catalog, by their canonical
- * names and with their present digests. `expiresAt` is in ISO 8601, UTC.
+ * names and with their present digests. In the result, `expiresAt` is ISO 8601, UTC.
  */
 export async function mintJobToken(
   { uid }: Principal,
@@ -53,7 +53,7 @@ export async function mintJobToken(
 
 type Fault = { readonly reason: ErrorCode; readonly field: 'name' | 'digest'; readonly message: string }
 
-/** The tools by their canonical names. Throws one error that lists each tool that cannot be granted. */
+/** The requested tools, under their canonical names. If some cannot be granted, throws one error that lists all of these. */
 function currentTools(view: OwnedTools, tools: readonly GrantedTool[]): readonly GrantedTool[] {
   const granted = new Map<string, Digest>()
   const details = tools.flatMap(({ name, digest }, index) => {

@@ -7,13 +7,16 @@ import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount
 
-/** Finds a token's identity, and the token's end in milliseconds since 1970. Rejects with the errors of `Authenticate`. */
+/**
+ * Finds out whose token it is, and when it expires (`endsAt`, in milliseconds since 1970). Rejects with the errors of
+ * `Authenticate`.
+ */
 export type Identify = (token: string) => Promise<{ readonly identity: Identity; readonly endsAt: number }>
 
 /** How each route family identifies its tokens. A family without an entry accepts no tokens. */
 type Families = { readonly [family in Credentials['family']]?: Identify | undefined }
 
-/** Authenticates people and jobs by signed tokens. A remembered token is not verified again. */
+/** Authenticates users and jobs by signed tokens. A verified token is remembered for some minutes, and not verified again. */
 export function tokenAuthentication(families: Families, now: () => number): Authenticate {
   const remembered = new RememberedTokens(now)
   return function authenticate({ authorization, userId, family }) {
@@ -40,8 +43,8 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
 }
 
 /**
- * Chooses between `typed` and `others` by the `typ` in a token's header. The `typ` is not verified yet, but each of the two
- * functions accepts only its own kind of token.
+ * Identifies a token by `typed` if the `typ` in the token's header is this one, and otherwise by `others`. The header is not
+ * verified yet, but each of the two functions accepts only its own kind of token.
  */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
   return function identify(token) {
@@ -50,7 +53,7 @@ export function identifyByType(typ: string, typed: Identify, others: Identify): 
   }
 }
 
-/** How long a verified token is remembered and not verified again, in milliseconds. */
+/** How long a verified token is remembered, in milliseconds. During this time it is not verified again. */
 export const REMEMBERED_MS = 5 * 60 * 1_000
 /** The most verified tokens that are remembered, to bound the memory. A forgotten token is verified again. */
 export const REMEMBERED_MAX = 10_000
@@ -68,7 +71,7 @@ export class RememberedTokens {
     return this.#known.size
   }
 
-  /** For a remembered token, the result is not a promise. A token is remembered for each family separately. */
+  /** Identifies a token. Not a promise if the token is remembered. Each family remembers its own tokens. */
   identify(family: string, token: string, identify: Identify): Identity | Promise<Identity> {
     const key = `${family} ${hash('sha256', token, 'base64url')}`
     const known = this.#known.get(key)

@@ -4,18 +4,18 @@ import type { Grant } from './principal.ts'
 /** A principal. Without a grant, the principal sees every tool of the catalog. */
 type Viewer = { readonly grant?: Grant | undefined }
 
-/** A tool with the digest of its present definition. Without a digest, the tool may have any definition. */
+/** A tool that a principal wants to see. Without `digest`, only its name is compared with the grant. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** Says whether the viewer may see a tool. If not, it has the error code and the reason for the caller of the tool. */
+/** Whether the viewer may see a tool. If not, it has the error code and the reason for a caller of the tool. */
 type Visibility = { readonly allowed: true } | ReturnType<typeof hidden>
 
 const ALLOWED: Visibility = { allowed: true }
 
 /**
- * Decides whether a principal sees a tool of the catalog and may call it. With a grant, a tool is visible as long as it has the
- * digest that the grant names. Every view of the catalog is filtered by this rule, so that the list, explain, invoke and dispatch
- * agree.
+ * Decides whether a principal sees a tool of the catalog and may call it. With a grant, the tool must be named in the grant, and
+ * must still have the digest that the grant has for it. Every view of the catalog is filtered by this rule, so that the list,
+ * explain, invoke and dispatch agree.
  */
 export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibility {
   if (!grant) return ALLOWED

@@ -27,7 +27,7 @@ export type CallRequest = {
    */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** The id of the approval with which the call goes on. */
+  /** The id of the approval that the call uses. An earlier attempt of the call has asked for this approval. */
   readonly approval?: string | undefined
   /** The arguments as they were sent, if the approval has replaced them. */
   readonly sentArguments?: JsonObject
@@ -35,19 +35,21 @@ export type CallRequest = {
    * True if null means that an argument was omitted. In a vendor's strict mode, a model must write null for an omitted parameter.
    */
   readonly nullMeansOmitted?: boolean
-  /** The dialect of the vendor whose model makes the call, if the format of the calls tells it. */
+  /** The dialect of the vendor whose model makes the call. Undefined if the format of the call does not reveal the vendor. */
   readonly dialect?: string | undefined
 }
 
-/** The headers of the request that steps read. */
+/** Those headers of a request that the steps of a call read. */
 export type CallHeaders = {
-  /** A later call with the same key does not run again. Each call of a dispatch has a different key. */
+  /**
+   * The header `Idempotency-Key`: a later call with the same key does not run again. Each call of a dispatch has a different key.
+   */
   readonly idempotencyKey: string | undefined
   /** The caller's W3C trace context, if a valid one was sent. It is in the log lines about the call and in its audit record. */
   readonly traceparent: string | undefined
 }
 
-/** An event that a streaming caller receives while the call runs. The result is not an event: it is the answer. */
+/** An event that a streaming caller receives while the call runs. The result of the call is not one of these events. */
 export type CallEvent =
   | { readonly type: 'start'; readonly invocationId: string }
   | { readonly type: 'log'; readonly text: string }
@@ -94,14 +96,14 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'
    * reads slowly, returns a promise, which never rejects: send the next event when it resolves.
    */
   readonly emit: (event: CallEvent) => Promise<void> | undefined
-  /** The pipeline through which a step makes another call. The step passes `parentInvocationId: call.invocationId`. */
+  /** Runs another call for a step of this call. The step passes `parentInvocationId: call.invocationId`. */
   readonly pipeline: Pipeline
 }
 
 export type Requested = Received & { readonly request: CallRequest }
 
 export type Resolved = Requested & {
-  /** Undefined if the call names no session. */
+  /** What the session of the call allows. Undefined if the call names no session. */
   readonly session?: SessionSelection | undefined
   readonly view: CatalogView
   readonly entry: CatalogEntry
@@ -109,16 +111,16 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
 }
 
-/** A call with the decision of the rules. */
+/** A call with the decision that the rules have made about it. */
 export type Authorised = Resolved & {
   readonly decision: RuleDecision
   /** Every rule that asks about the call. */
   readonly asks?: readonly AskingRule[]
-  /** The id of the approval with which the call goes on: the call has named it, or the service has found it. */
+  /** The id of the approval that the call uses. Either the call has named it, or the service has found it. */
   readonly usedApproval?: string
 }
 
-/** A rule that asks about a call, or an owner's default that asks. Two of them have the same `says` only if they are equal. */
+/** A rule that asks about a call, or an owner's default that asks. `says` is a text that only equal rules have in common. */
 export type AskingRule = Omit<RuleDecision, 'effect'> & { readonly says: string }
 
 /** A call with the facts that are known so far. */
@@ -137,19 +139,19 @@ export type CallOutcome = {
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
-  /** True if this is the result of an earlier call. */
+  /** True if this is the kept result of an earlier call with the same idempotency key. */
   readonly replayed: boolean
-  /** The id of the artifact that holds the whole result. */
+  /** The id of the artifact that holds the whole result. Always null now, because results are not kept as artifacts yet. */
   readonly artifact: string | null
   /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
-  /** The time after which the same call may succeed, if it is known. */
+  /** How many seconds later the same call may succeed. Null if this is not known. */
   readonly retryAfterSeconds: number | null
-  /** True if the caller disconnected when the call had been sent to a runner. */
+  /** True if the caller disconnected after the call had been sent to a runner. The tool may have run nevertheless. */
   readonly mayHaveRun?: boolean
 }
 
-/** An answered call: its outcome, and the result with its `meta`. */
+/** A call outcome as it is answered: its result also has `meta`, with facts about the call. */
 export type Invocation = CallOutcome & { readonly result: InvocationResult<ResultData> }
 
 /** The outcome of a call of which only the result is known. */

@@ -6,8 +6,8 @@ import type { Resolved } from './call.ts'
 import type { Step } from './onion.ts'
 
 /**
- * Gives each argument its canonical spelling. So the rules, an approval, a key, the audit trail and the handler see the same
- * value, however it was spelled.
+ * Gives each argument its canonical spelling. So the rules, an approval, an idempotency key, the audit trail and the handler of
+ * the tool see the same value, however the caller has spelled it.
  */
 export const makeArgumentsCanonical: Step<Resolved> = (call, next) => {
   const { entry, request } = call

@@ -36,17 +36,23 @@ export type InvocationLog = CallFacts & { readonly log: PrintedLog | null }
 /** The time for which a call is kept. */
 export const LOG_KEPT_MS = 24 * 60 * 60 * 1_000
 
-/** The most bytes of calls, counted by `logBytes`. If a user's calls have more than `userBytes`, the oldest are deleted at once. */
+/**
+ * The most bytes of kept calls, as `logBytes` counts them. If one user's calls have more than `userBytes`, that user's oldest
+ * calls are deleted at once.
+ */
 export type LogBounds = {
   readonly userBytes: number
   /**
-   * For all users together. Above this sum, the oldest calls of the user with the most bytes are deleted. Not used with
-   * Firestore.
+   * The most bytes of the calls of all users together. If there are more, the oldest calls of the user with the most bytes are
+   * deleted. Not used with Firestore.
    */
   readonly allBytes: number
 }
 
-/** `userBytes` is enough for 63 of the longest logs, or for 4,000 calls that print nothing. `allBytes` is enough for 64 such users. */
+/**
+ * `userBytes` is enough for 63 of the longest logs, or for 4,000 calls that print nothing. `allBytes` is enough for 64 users who
+ * each use all of their `userBytes`.
+ */
 export const LOG_BOUNDS: LogBounds = { userBytes: 4 * 1024 * 1024, allBytes: 256 * 1024 * 1024 }
 
 /** Bytes that are counted in addition to the text and the facts: for ids, times, and entries in the indexes of a store. */
@@ -56,7 +62,7 @@ export function logBytes(call: InvocationLog): number {
   return LOG_RECORD_BYTES + Buffer.byteLength(factsText(call)) + Buffer.byteLength(call.log?.text ?? '')
 }
 
-/** The facts as a store keeps them. */
+/** The facts of a call as JSON text, which a store keeps. */
 export function factsText(call: InvocationLog): string {
   return JSON.stringify(foundCall(call))
 }
@@ -65,13 +71,15 @@ export function foundCall({ log, ...facts }: InvocationLog): FoundCall {
   return { ...facts, hasLog: log !== null }
 }
 
-/** Makes a call of its kept facts and its log. The facts are not checked, because this service has written them. */
+/**
+ * Makes a kept call of the JSON text of its facts, and its log. The facts are not checked, because this service has written them.
+ */
 export function keptCall(facts: string, log: PrintedLog): InvocationLog {
   const { hasLog, ...call } = JSON.parse(facts) as FoundCall
   return { ...call, log: hasLog ? log : null }
 }
 
-/** A place in the order of calls. It stays valid if the call is deleted. */
+/** The position of a call in the list of calls. It stays valid if this call is deleted. */
 export type CallPosition = Pick<CallFacts, 'at' | 'invocationId'>
 
 /** Selects the calls of a page. A filter that is undefined lets every call pass. */
@@ -82,7 +90,7 @@ export type CallsQuery = {
   readonly workflow?: string | undefined
   /** The earliest `at`. */
   readonly since?: string | undefined
-  /** The page begins with the next older call. */
+  /** The page begins with the newest call that is older than this one. */
   readonly before?: CallPosition | undefined
   readonly limit: number
 }

@@ -24,7 +24,10 @@ const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
   'CANCELLED',
 ])
 
-/** True if the tool has certainly not begun to run. Then the key of the call is free again, and its approval can be used again. */
+/**
+ * True if the tool has certainly not begun to run. Then the call's idempotency key is free again, and its approval can be used
+ * again.
+ */
 export function hasRunNothing({ result, usage, mayHaveRun }: CallOutcome): boolean {
   // The runner measures the usage only of what it has run.
   if (result.resultType === 'success' || usage !== null || mayHaveRun) return false

@@ -27,7 +27,10 @@ export type StepFailures = {
   readonly countAfterNext: () => void
 }
 
-/** Nested steps. `Call` has the facts that the steps so far have added. So each step can read only the facts of outer steps. */
+/**
+ * The nested steps of a call, added from the outside in. `Call` is a call with the facts that the steps so far have added, so
+ * each step can read only facts of outer steps.
+ */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
   readonly #around: (rest: Rest<Call>) => Rest<Received>
@@ -46,7 +49,7 @@ export class Onion<Call extends Received> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
   }
 
-  /** Adds `step` as the function `step` does. Adds nothing if it is undefined. */
+  /** Adds a step like the method `step`, or adds nothing if `step` is undefined. */
   optional(name: string, step: Step<Call> | undefined): Onion<Call> {
     return step ? this.step(name, step) : this
   }
@@ -58,7 +61,10 @@ export class Onion<Call extends Received> {
   }
 }
 
-/** The number of open steps of one call. Step n has ended if `count` is below n; a step inside it runs if `count` is above n. */
+/**
+ * How many steps of one call are open, one inside the other. If `count` is below n, step n has ended. If `count` is above n, a
+ * step inside step n is still running.
+ */
 type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>

@@ -5,9 +5,11 @@ export type SealedPlace = { readonly kind: string; readonly uid: string; readonl
 
 /** Seals texts that are kept and may hold secrets. */
 export type Sealing = {
-  /** The text encrypted (AES-256-GCM), as printable ASCII that is a third longer than its UTF-8 bytes. */
+  /**
+   * Encrypts the text (AES-256-GCM). The sealed text is printable ASCII. It is a third longer than the UTF-8 bytes of the text.
+   */
   readonly seal: (text: string, place: SealedPlace) => string
-  /** Undefined if the text was not sealed with this key for this place, or was changed. */
+  /** Decrypts a sealed text. Undefined if it was not sealed with this key for this record, or was changed. */
   readonly open: (sealed: string, place: SealedPlace) => string | undefined
 }
 
@@ -21,7 +23,7 @@ const SEALED = 's1.'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** True for a text with the form of a sealed one. */
+/** True if the text has the form of a sealed text. */
 export function isSealed(text: string): boolean {
   return /^s1\.[\w-]{38,}$/.test(text)
 }

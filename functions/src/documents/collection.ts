@@ -12,15 +12,18 @@ export type Quota = {
   readonly count?: number
   readonly bytes?: number
   /**
-   * Makes the error for a write that would lead to these sums. Without this function no write is refused: earlier versions are
-   * dropped.
+   * Makes the error for a write that would exceed the quota. `sums` are the sums after that write. Without this function no write
+   * is refused: earlier versions of the document are dropped instead.
    */
   readonly refuse?: (sums: Sums) => ToolrackError
-  /** If set, only bodies count. The oldest bodies are deleted to make room, but their documents stay. */
+  /**
+   * If set, only the bodies of documents count for the quota. The oldest bodies are deleted to make room, but their documents
+   * stay.
+   */
   readonly dropsOldest?: {
     /**
-     * The most bytes of all owners together. Above it, the owner with the most bytes loses the oldest bodies. Not used with
-     * Firestore.
+     * The most bytes of the bodies of all owners together. If there are more, the oldest bodies of the owner with the most bytes
+     * are deleted. Not used with Firestore.
      */
     readonly allBytes: number
   }
@@ -31,7 +34,7 @@ export type Collection<Fields extends object = object> = {
   /** Stored with every document, so it must never change. */
   readonly name: string
   readonly owner: 'user' | 'everybody' | 'both'
-  /** Tests the fields of a stored document. If they have another form, the read fails. */
+  /** Tests the fields of a stored document. If the test fails, the read fails. */
   readonly fields: Test<Fields>
   readonly quota?: Quota
   /** The time after which a document counts as deleted, in milliseconds since 1970. Null if it stays. */
@@ -45,8 +48,7 @@ export type Collection<Fields extends object = object> = {
   /** The place in Firestore of documents that existed before this service, or that other programs read. */
   readonly firestore?: OwnPlace<Fields>
   /**
-   * How many milliseconds a caller waits for a read, and for a change with all its attempts. Without this field, the store's
-   * default applies.
+   * How many milliseconds a caller waits for a read, and for a change with all its attempts. The default is that of the store.
    */
   readonly waitMs?: { readonly read: number; readonly change: number }
 }
@@ -56,8 +58,8 @@ export type OwnPlace<Fields> = {
   path(key: string): readonly string[]
   /**
    * Reads the fields from a document that other programs use too. Times of Firestore come as milliseconds, and values that JSON
-   * cannot hold are left out. If the result is undefined, the document counts as missing. Without this function, a document has
-   * one JSON text.
+   * cannot hold are left out. If the result is undefined, the document counts as missing. Without this function, the document in
+   * Firestore has all its fields in one JSON text.
    */
   read?(data: JsonObject, key: string): Fields | undefined
 }
@@ -68,10 +70,10 @@ export type OwnPlace<Fields> = {
  */
 export type Ref<Fields extends object = object> = { readonly of: Collection<Fields>; readonly key: string }
 
-/** Replaces the document, or deletes it if there are no fields. */
+/** A write that creates or replaces the document, or deletes it if `fields` is undefined. */
 export type Write = { readonly to: Ref; readonly fields?: object; readonly body?: string | undefined }
 
-/** The result and the writes of a change. Without writes, nothing is written. */
+/** What a change returns to its caller, and what it writes. Without writes, nothing is written. */
 export type Planned<Result> = { readonly result: Result; readonly writes?: readonly Write[] }
 
 export function put<Fields extends object>(to: Ref<Fields>, fields: Fields, body?: string): Write {

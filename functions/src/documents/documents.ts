@@ -27,7 +27,7 @@ export class Kept<Fields extends object = object> {
     this.body = body
   }
 
-  /** Throws STORE_FAILED if the document has another form. */
+  /** Throws STORE_FAILED if the fields do not pass the test of the collection. */
   get fields(): Fields {
     return (this.#fields ??= fieldsIn(this.#of, this.text))
   }
@@ -43,11 +43,11 @@ export type ListOptions = {
   readonly limit: number
   readonly order?: 'asc' | 'desc'
   readonly equal?: string | number
-  /** Lists only keys that come after this key, by code unit. Not together with `order`. */
+  /** The list begins after this key. Keys are compared by code unit. Cannot be used together with `order`. */
   readonly after?: string | undefined
 }
 
-/** The documents that refs name, in their order. */
+/** For each ref, the document that it names, or undefined. The order is that of the refs. */
 export type Found<Refs extends readonly Ref[]> = {
   readonly [At in keyof Refs]: Refs[At] extends Ref<infer Fields> ? Kept<Fields> | undefined : never
 }
@@ -57,7 +57,7 @@ export type Found<Refs extends readonly Ref[]> = {
  * quota. A document that has expired counts as missing. Every adapter passes `test/support/documents.contract.ts`.
  */
 export type Documents = {
-  /** Prepares all reads, for example loads a client. Never rejects. */
+  /** Prepares all reads, for example by loading a client library. Never rejects. */
   readonly open?: () => Promise<void>
   readonly read: <const Refs extends readonly Ref[]>(owner: string, refs: Refs) => Promise<Found<Refs>>
   readonly list: <Fields extends object>(
@@ -76,9 +76,9 @@ export type Documents = {
     plan: (found: Found<Refs>) => Planned<Result>,
   ) => Promise<Result>
   /**
-   * Puts a document if the key has none, and resolves to undefined. Otherwise changes nothing, and resolves to the present
-   * document. Many callers can claim one key at once without waiting for each other. In Firestore, a claim is not counted for the
-   * quota.
+   * Writes a document if none has its key, and resolves to undefined. Otherwise writes nothing, and resolves to the document that
+   * has the key. Many callers can claim one key at once without waiting for each other. In Firestore, a claim is not counted for
+   * the quota.
    */
   readonly claim: <Fields extends object>(
     owner: string,
@@ -92,7 +92,7 @@ export type Documents = {
   ) => Promise<readonly Version<Fields>[]>
 }
 
-/** Throws STORE_FAILED if the text has another form. */
+/** Throws STORE_FAILED if the text does not have the fields of the collection. */
 export function fieldsIn<Fields extends object>({ name, fields }: Collection<Fields>, text: string): Fields {
   let value: unknown
   try {

@@ -11,7 +11,7 @@ export type StoredDocument = {
   /** The bytes of the document that count for the quota. */
   readonly bytes: number
   readonly expiresAtMs: number | null
-  /** The value of the collection's index, by which the document is listed. */
+  /** The value of the field by which the collection is indexed. Null if it has no index. */
   readonly place: string | number | null
 }
 
@@ -28,7 +28,7 @@ const PAST_BYTES_MAX = 512 * 1024
 /** A key that can be the id of a document of Firestore. */
 const KEY = /^(?!\.{1,2}$|__.*__$)[^/]+$/
 
-/** The state of a document after a write that puts it. */
+/** The document as a database has it after a write of `fields`. */
 export function stored(
   { to: { of }, fields = {}, body }: Write,
   before: StoredDocument | undefined,
@@ -56,7 +56,7 @@ function counted(of: Collection, document: Omit<StoredDocument, 'bytes'>): Store
   return { ...document, bytes }
 }
 
-/** True if the quota must be checked before a write. A document that becomes smaller is never refused. */
+/** True if the quota must be checked before a write. A write that makes a document smaller is never refused. */
 export function isCounted(
   of: Collection,
   before: StoredDocument | undefined,
@@ -68,8 +68,8 @@ export function isCounted(
 }
 
 /**
- * The document to write. If the quota has no room, it loses its earlier versions. Throws the error of the quota if this is not
- * enough.
+ * The document as it is written. If the quota has no room for it, it is written without its earlier versions. Throws the error of
+ * the quota if this is not enough.
  */
 export function fitting(
   of: Collection,
@@ -90,7 +90,7 @@ export function fitting(
   return alone
 }
 
-/** Undefined for a document that has expired. */
+/** The document, or undefined if it has expired. */
 export function unexpired<Stored extends StoredDocument>(
   document: Stored | undefined,
   nowMs: number,
@@ -109,14 +109,14 @@ export function foundOf<const Refs extends readonly Ref[]>(
   }) as unknown as Found<Refs>
 }
 
-/** The index of a written document among `refs`, which were read. */
+/** The index in `refs` of the document that is written. -1 if the document was not read. */
 export function indexOf(refs: readonly Ref[], { to }: Write): number {
   return refs.findIndex(({ of, key }) => of === to.of && key === to.key)
 }
 
 type PastVersion = { readonly version: number; readonly text: string }
 
-/** The earlier versions after a write: the one that the write replaces, and those before it. */
+/** The earlier versions of a document after a write: the version that the write replaces, and the versions before it. */
 function pastText(most: number, { text, version, past }: StoredDocument): string | undefined {
   const kept = [{ version, text }, ...pastVersions(past)].slice(0, most)
   for (;;) {
@@ -140,7 +140,7 @@ export function versionsOf<Fields extends object>(
   return [{ version, fields }, ...earlier]
 }
 
-/** Throws a TypeError for an owner that the collection does not have, and for a key that is not safe in a path. */
+/** Throws a TypeError if the collection has no documents of this kind of owner, or if the key is not safe in a path. */
 export function checkRef(owner: string, { of, key }: Ref): void {
   const kind = owner === EVERYBODY ? 'everybody' : 'user'
   if (of.owner !== 'both' && of.owner !== kind) throw new TypeError(`no document of ${of.name} is of ${kind}`)

@@ -10,9 +10,9 @@ export type Feature<Needs, Gives, Settings extends Table, Steps extends Partial<
   readonly name: string
   /** The variables of the environment that the feature reads. `create` gets their values as `settings`. */
   readonly settings?: Settings
-  /** Makes the feature's own parts, which later features can use by their names. */
+  /** Makes the parts of the feature. Later features get them under their names. */
   readonly create?: (parts: Needs & { readonly settings: VariableValues<Settings> }) => Gives
-  /** The feature's steps of every call, by their slots in `calls/pipeline/steps.ts`, which orders them. */
+  /** The steps that the feature adds to every call. Their names are slots in `calls/pipeline/steps.ts`, which orders them. */
   readonly steps?: (parts: Needs & Gives) => Steps
   /** The routes that the feature serves. */
   readonly routes?: (parts: Needs & Gives) => readonly TableRow[]
@@ -24,12 +24,12 @@ export type Feature<Needs, Gives, Settings extends Table, Steps extends Partial<
 const NO_SETTINGS = {} satisfies Table
 type NoSettings = typeof NO_SETTINGS
 
-/** A feature whose types were checked by `add`. */
+/** A feature after `add` has checked its types. */
 type Added = Feature<never, object, Table, object>
 
 /**
- * Features in their order. `Given` are the parts of the host, and `Parts` those with the parts of all features. If a feature
- * needs a part that nothing before it gives, the code does not compile. `Settings` are the variables of all features.
+ * Features in their order. `Given` are the parts of the host. `Parts` are these together with the parts of all features. If a
+ * feature needs a part that nothing before it makes, the code does not compile. `Settings` are the variables of all features.
  */
 export class Features<
   Given extends object,
@@ -59,7 +59,7 @@ export class Features<
     return new Features([...this.#features, feature])
   }
 
-  /** Creates all features over the parts of a host. A setting that the host does not give has its default. */
+  /** Creates all features from the parts of a host. If the host does not give a setting, its default is used. */
   create(given: Given, settings: Partial<VariableValues<Settings>> = {}): Parts {
     const { values } = readVariables<Table>(this.settings, [])
     const steps = {}

@@ -19,21 +19,21 @@ import type { HeldResults } from './calling/held-results.ts'
 import type { Bounds } from './changes/change-feeds.ts'
 import type { FolderNews } from './folder/folder-news.ts'
 
-/** The storage that a host gives to features. */
+/** Where a host keeps what features store. */
 export type Governance = {
-  /** Makes the documents. `now` is their clock, in milliseconds since 1970. */
+  /** Makes the store of documents. `now` is its clock, in milliseconds since 1970. */
   readonly documents: (now: () => number) => Documents
   /**
-   * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, texts with recognized
-   * secrets are not kept.
+   * Seals the arguments of approvals, and the results that are kept for an Idempotency-Key. Without it, arguments are kept
+   * without the secrets that are recognized in them, and a result with a recognized secret is not kept.
    */
   readonly sealing?: Sealing | undefined
-  /** An id of this process, if no other process uses the documents. */
+  /** An id of this process. Undefined if other processes use the documents too. */
   readonly process?: string | undefined
   readonly close: () => Promise<void>
 }
 
-/** Signals by which a part tells others of an event, so that it need not know them. */
+/** Signals by which one feature tells others of an event, without knowing them. */
 export type Signals = {
   /** The modules of a watched folder have changed. */
   readonly filesChanged: Signal
@@ -41,14 +41,14 @@ export type Signals = {
   readonly filesNews: Signal
   /** The file layer was read. */
   readonly filesRead: Signal<LayerRead>
-  /** This instance has written something that lists depend on. */
+  /** This instance has written something that changes lists. */
   readonly written: Signal
 }
 
 /** The parts that differ between hosts, or between hosts and tests. */
 export type HostParts = {
   readonly openStore: (compilers: SchemaCompilers) => DefinitionStore
-  /** Opens the layer of the files with definitions. */
+  /** Opens the definition files, which are one part of the file layer. */
   readonly files: (compilers: SchemaCompilers) => LayerSource
   readonly governance: Governance
   /** The documents of all features. */
@@ -67,9 +67,9 @@ export type HostParts = {
   readonly webhook?: { readonly announce: Announce; close(): void } | undefined
   /** The operator's rules for everybody. */
   readonly operatorRules?: OwnedRules | undefined
-  /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+  /** The paths of watched folders with modules. Their tools are in the file layer. Only the embedded server has such folders. */
   readonly toolsFolders?: readonly string[] | undefined
-  /** Replaces the lookup of sources in the store and the folder. */
+  /** Finds the source of a module. The default looks in the store and in the watched folders. */
   readonly sourceOf?: SourceOf | undefined
   /** Shows each call to the operator. Only the embedded server has a terminal. */
   readonly showCall?: ShowCall | undefined
@@ -77,7 +77,7 @@ export type HostParts = {
   readonly showModule?: ((news: FolderNews) => void) | undefined
   /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
   readonly deadlineMsMax?: number | undefined
-  /** The limits of a call whose definition has none. */
+  /** The limits of calls whose definition sets none. */
   readonly callLimits?: RunParts['callLimits']
   readonly heldResults?: HeldResults | undefined
   /** How many change feeds may be open. */

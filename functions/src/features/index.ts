@@ -20,7 +20,7 @@ import { sessions } from './sessions/feature.ts'
 import { usage } from './usage/feature.ts'
 import { wrap } from './wrap/feature.ts'
 
-/** All features. Each feature may use the parts of the features above it. */
+/** All features, in their order. A feature may use the parts of the features above it. */
 export const FEATURES = Features.of<HostParts>()
   .add(schemas)
   .add(folder)

@@ -1,4 +1,4 @@
-/** The form in which a caller wants the answer to a call: `events` while the call runs, or `json` when it has ended. */
+/** How a caller wants the answer to a call. `events`: as a stream while the call runs. `json`: when the call has ended. */
 export type CallAnswer = {
   readonly wants: 'events' | 'json'
   /** True if JSON is acceptable too. */
@@ -7,12 +7,12 @@ export type CallAnswer = {
 
 const EVENTS = 'text/event-stream'
 
-/** The ranges that contain JSON, the most specific first. */
+/** The media ranges that include JSON, the most specific first. */
 const JSON_RANGES = ['application/json', 'application/*', '*/*']
 
 /**
- * Reads an `Accept` header. JSON is the default. A caller gets events only if the header names `text/event-stream` with a higher
- * weight than `application/json`. A range with a star names neither.
+ * Reads an `Accept` header. The default is JSON. A caller gets events only if the header names `text/event-stream` with a higher
+ * weight than `application/json`. A range with a star, such as `text/*`, counts for neither of the two.
  */
 export function callAnswer(accept = '*/*'): CallAnswer {
   const weights = weightsOf(accept)
@@ -22,14 +22,19 @@ export function callAnswer(accept = '*/*'): CallAnswer {
   return { wants: hasEvents ? 'events' : 'json', takesJson: (jsonWeight ?? 0) > 0 }
 }
 
-/** True for a caller who wants JSON lines: the header names `application/x-ndjson`, and does not give JSON a higher weight. */
+/**
+ * True if the caller wants JSON lines: the header names `application/x-ndjson` with at least the weight of `application/json`.
+ */
 export function acceptsLines(accept = '*/*'): boolean {
   const weights = weightsOf(accept)
   const weight = weights.get('application/x-ndjson') ?? 0
   return weight > 0 && weight >= (weights.get('application/json') ?? 0)
 }
 
-/** The weight of each range, in lower case and without parameters. A weight that cannot be read is 1. */
+/**
+ * The weight of each media range in the header. The ranges are in lower case and without parameters. A weight that cannot be read
+ * counts as 1.
+ */
 function weightsOf(accept: string): ReadonlyMap<string, number> {
   return new Map(
     accept

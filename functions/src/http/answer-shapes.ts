@@ -23,7 +23,7 @@ import { z } from 'zod'
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const digest = z.templateLiteral(['sha256:', sha256]) satisfies z.ZodType<Digest>
-/** A text without a meaning for callers. Equal revisions mean equal contents. */
+/** A revision is a text that callers can only compare. Equal revisions mean equal contents. */
 export const revision = z.string().min(1)
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime()
@@ -37,10 +37,10 @@ export const jsonObject = z.record(z.string(), json) satisfies z.ZodType<JsonObj
 export const errorCode = z.enum(Object.keys(ERROR_CODES) as ErrorCode[])
 export const toolClass = z.enum(TOOL_CLASSES)
 
-/** The body of an answer that has none. */
+/** The schema of an answer without a body. */
 export const nothing = z.literal('')
 
-/** The params or the query of a route without any. */
+/** The schema of the path or of the query of a route that takes no parameters there. */
 export const none = z.strictObject({})
 export function byName(what: string) {
   return z.strictObject({ name: z.string().describe(what) })
@@ -49,7 +49,7 @@ export function byId(what: string) {
   return z.strictObject({ id: z.string().describe(what) })
 }
 
-/** A parameter that may be given several times. */
+/** The schema of a parameter that may be given several times. */
 export const several = z.union([z.string(), z.array(z.string())])
 export const flag = z.enum(['0', '1', 'false', 'true'])
 /** A whole number as the text of a parameter. The reference of the routes shows it as a number. */
@@ -59,7 +59,7 @@ export function whole(min: number, max: number) {
     .refine((text) => Number(text) >= min && Number(text) <= max)
     .meta({ type: 'integer', minimum: min, maximum: max })
 }
-/** The parameters of a route with pages. A page has `size` items if the query has no `limit`. */
+/** The parameters of a route that answers in pages. A page has at most `size` items if the query has no `limit`. */
 export function page(size: number, max = 1_000) {
   return {
     limit: whole(1, max)
@@ -72,7 +72,7 @@ export function page(size: number, max = 1_000) {
   }
 }
 
-/** The headers of a write that has preconditions. */
+/** The headers of a write that can have a precondition. */
 export const precondition = {
   'If-Match':
     'Write only if the present entity tag is one of these, or, with `*`, if there is a present one. Otherwise: 412.',
@@ -139,7 +139,7 @@ export const invocationMeta = z.strictObject({
   decision: decision.exactOptional(),
 }) satisfies z.ZodType<InvocationMeta>
 
-/** A definition in one layer. The next schema is an item that a layer has left out because of a fault. */
+/** A definition of a tool in one of the layers. */
 export const shadow = z.strictObject({ layer, digest })
 export const skippedItem = z.strictObject({
   source: z.string(),
@@ -161,7 +161,7 @@ const moduleFault = moduleNote.extend({
   traceback: z.string().exactOptional(),
   pointer: z.string().exactOptional(),
 })
-/** Fields that only an accepted spec has. A shortened report has only the digest. */
+/** Fields that only an accepted spec has. In a shortened report, only `digest` is left of them. */
 const accepted = {
   digest: digest.exactOptional(),
   derived: z.array(z.string()).exactOptional(),
@@ -199,5 +199,5 @@ function hasCode({ code, status }: ErrorBody['error']): boolean {
   return Object.values(ERROR_CODES).some((kind) => kind.httpStatus === code && kind.status === status)
 }
 
-/** The body of errors of the routes that the original service has too. */
+/** The body of an error on those routes that the original service, which Toolrack replaces, has too. */
 export const originalErrorAnswer = z.strictObject({ error: z.string().min(1) })

@@ -11,39 +11,51 @@ export const SMALL_BODY_BYTES = 16 * 1024
 const LARGEST_BYTES = 1024 * 1024
 
 /**
- * The fraction of the heap for bodies. Parsed bodies take 25 times their bytes (measured), so they take less than 40 % of the
- * heap.
+ * The fraction of the heap that bodies may take. A parsed body takes 25 times its bytes (measured), so all of them together take
+ * less than 40 % of the heap.
  */
 const HEAP_SHARE = 1 / 64
 
 /**
- * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because a turn accepts only one
- * connection. A list on a new connection, behind 64 other connections, waited for 32 parses.
+ * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because only one connection is
+ * accepted in a turn: a list on a new connection, behind 64 other connections, had to wait for 32 parses.
  */
 const TURN_MS = 5
 
-/** The milliseconds between two refused bodies of a user, who could send the next body at once. To discard 1 MB takes 2 ms. */
+/**
+ * The least time between two refused bodies of a user, in milliseconds. The user could send the next one at once, and to discard
+ * 1 MB takes 2 ms.
+ */
 const REFUSED_PAUSE_MS = 50
-/** The most refused bodies of a user that wait. The last one waits 5 s. A connection is closed after 30 s without a read. */
+/**
+ * The most refused bodies of a user that may wait to be discarded. The last one waits 5 s. A connection is closed only after 30 s
+ * without a read.
+ */
 const REFUSED_WAITING_MAX = 100
 
-/** The most bytes of all bodies, in a heap up to `heapBytesMax`. One user gets half of them, enough for the largest body. */
+/**
+ * The most bytes of all bodies together, if the heap may grow to `heapBytesMax`. One user may use half of these bytes, which is
+ * enough for the largest body.
+ */
 export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
-/** One body of a user is parsed at a time, and one refused body of a user is discarded at a time. */
+/** Each queue handles one body of a user at a time: one parses bodies, the other discards refused bodies. */
 const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
 
 type Share = { readonly user: string; readonly bytes: number }
 
-/** Limits the bytes of all bodies in use, because a parsed body takes many times its bytes. Each server has one instance. */
+/**
+ * Limits the bytes of all bodies in use, because a parsed body takes many times its bytes in memory. Each server has one
+ * instance.
+ */
 export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #bytesPerUser: number
   readonly #shares = new Map<object, Share>()
   readonly #bytes = new UserBytes()
-  /** Bodies that wait here are counted already, so the limit of bytes also limits how many wait. */
+  /** The queue of bodies to parse. Their bytes are counted before they wait, so the limit of bytes also limits how many wait. */
   readonly #parses = new FairQueue({ ...ONE_PER_USER, places: 1, waitingPerUser: Infinity }, refusal)
 
   readonly #refused = new FairQueue(
@@ -69,22 +81,22 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to the bytes that were read. Until then, the most bytes that can come are counted. */
+  /** Counts fewer bytes for a request when its body has been read. Before that, the most bytes that can come are counted. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
       this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
-  /** Removes a request's share, if there is one. To be called when the request's body is no longer used. */
+  /** Counts no more bytes for a request. To be called when the request's body is no longer used. */
   giveBack(request: object): void {
     this.lower(request, 0)
   }
 
   /**
    * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and also during a
-   * parse. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does not wait.
-   * Rejects with the error of the parse, or with CANCELLED if the caller disconnects before the end of the parse.
+   * parse. If a body has blocked other requests for too long, the next body of the same user waits. A body that comes alone never
+   * waits. Rejects with the error of the parse, or with CANCELLED if the caller disconnects before the end of the parse.
    */
   async parseInTurn<Value>(
     user: string,
@@ -103,7 +115,10 @@ export class BodiesInFlight {
     return promise
   }
 
-  /** Discards a user's refused bodies one by one. Rejects with SERVICE_BUSY if too many wait, and with CANCELLED if the caller disconnects. */
+  /**
+   * Discards the refused bodies of a user one by one. Rejects with SERVICE_BUSY if too many of them wait, and with CANCELLED if
+   * the caller disconnects.
+   */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,

@@ -1,16 +1,19 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** The most bytes of a body with one item, and of a body with many. The source of a module has the same limit as one item. */
+/**
+ * The most bytes of a body with one item (`single`), and of a body with many (`bulk`). The source of a module may have as many
+ * bytes as one item.
+ */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
-/** A kind of body: its name in messages, how large it may be, and what its sender can do if it is larger. */
+/** A kind of body: its name in messages, how large it may be, and what a sender can do whose body is larger. */
 export type DeclaredBody = {
   readonly what: string
   readonly size: keyof typeof BODY_BYTES_MAX
   readonly wayOut: string
 }
 
-/** Every kind of body. A message about a body that is too large has the limit and the way out of its kind. */
+/** All kinds of bodies. The message about a body that is too large has the limit of its kind, and says what the sender can do. */
 const BODY_KINDS = {
   call: single(
     'The body of a call',
@@ -59,7 +62,7 @@ export function declaredBody(kind: BodyKind): DeclaredBody {
   return typeof kind === 'string' ? BODY_KINDS[kind] : kind
 }
 
-/** The error of a body that has more bytes than its kind may have. */
+/** The error for a body that has more bytes than its kind allows. */
 export function bodyTooLarge(kind: BodyKind): ToolrackError {
   const { what, size, wayOut } = declaredBody(kind)
   const limit = size === 'bulk' ? '1 MB' : '256 KB'

@@ -2,7 +2,8 @@ import { ToolrackError } from '@toolrack/contract'
 import type { ServerResponse } from 'node:http'
 
 /**
- * Milliseconds in which a client must read something of its answer. Otherwise the connection is closed, which frees the memory.
+ * In this time, in milliseconds, a client must read at least a part of its answer. Otherwise the connection is closed, which
+ * frees the memory of the answer.
  */
 export const READER_PATIENCE_MS = 30_000
 
@@ -23,8 +24,9 @@ export function isGone(res: ServerResponse): boolean {
 }
 
 /**
- * Resolves at the event or when the connection ends. `drain` means that more can be written, `finish` that the whole answer has
- * been read. The socket is watched too, because an answer that waits behind another answer gets no event when the connection ends.
+ * Resolves at the event, or when the connection ends. `drain` means that more can be written. `finish` means that the whole
+ * answer has been handed to the operating system. The socket is watched too, because an answer that waits behind another answer
+ * gets no event when the connection ends.
  */
 export async function eventOrEnd(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   if (isGone(res) || res.writableFinished) return

@@ -5,7 +5,10 @@ import type { Precondition } from '../precondition.ts'
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g
 
-/** The tags of a header, without quotes. The weak mark `W/`, which a proxy may add, is ignored. */
+/**
+ * The entity tags in the value of a header, without quotes. The prefix `W/` of a weak tag is ignored, because a proxy may have
+ * added it.
+ */
 function entityTags(header: string | undefined, name: string): '*' | ReadonlySet<string> | undefined {
   if (header === undefined) return undefined
   if (header.trim() === '*') return '*'
@@ -15,8 +18,8 @@ function entityTags(header: string | undefined, name: string): '*' | ReadonlySet
 }
 
 /**
- * The preconditions of a write. A header that is not valid is an error, because a write without its precondition could overwrite
- * something.
+ * The preconditions in the headers of a write. A header that is not valid is an error: without its precondition, the write could
+ * overwrite something.
  */
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = entityTags(headers['if-match'], 'If-Match')

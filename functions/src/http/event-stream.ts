@@ -3,7 +3,10 @@ import { jsonOf } from '../json/json-text.ts'
 import { eventOrEnd, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { unreadMeter } from './unread-answers.ts'
 
-/** Milliseconds between two comments. They keep proxies from taking a stream without events for a dead connection. */
+/**
+ * The longest time between two comments in a stream, in milliseconds. Without them, a proxy may take a stream without events for
+ * a dead connection, and close it.
+ */
 const COMMENT_MS_MAX = 15_000
 
 export type StreamTimes = {
@@ -26,7 +29,7 @@ export class EventStream {
   readonly #res: ServerResponse
   readonly #times: StreamTimes
   readonly #count: (bytes: number) => void
-  /** Pending while the reader has not read what was written. */
+  /** A promise until the reader has read what was written. Then undefined. */
   #unread: Promise<void> | undefined
   #comments: NodeJS.Timeout | undefined
 
@@ -46,28 +49,28 @@ export class EventStream {
     return this.#unread !== undefined
   }
 
-  /** Begins the answer with a comment, before there is an event. */
+  /** Begins the answer at once with a comment, although there is no event yet. */
   open(): void {
     if (!this.isOpen) this.#open()
     this.#comment()
   }
 
   /**
-   * Writes an event. Its reader can later go on from the `id`. If the reader is behind, returns a promise that resolves when the
-   * reader has caught up or has gone.
+   * Writes an event. If it has an `id`, the reader can later continue the stream after it. If the reader is behind, returns a
+   * promise that resolves when the reader has caught up or has disconnected.
    */
   send(event: string, data: unknown, id?: string): Promise<void> | undefined {
     if (!this.isOpen) this.#open()
     return this.#write(`${id === undefined ? '' : `id: ${id}\n`}${textOf(event, data)}`)
   }
 
-  /** Ends an answer that has no last event. */
+  /** Ends the answer without a last event. */
   close(): void {
     clearInterval(this.#comments)
     if (!isGone(this.#res)) this.#res.end()
   }
 
-  /** Writes the last event. If it is the only event, the answer has `headers` too. */
+  /** Writes the last event. If it is also the first one, the answer gets these `headers`. */
   end(event: string, data: unknown, headers: Readonly<Record<string, string>> = {}): void {
     if (!this.isOpen) this.#open(headers)
     clearInterval(this.#comments)
@@ -105,8 +108,8 @@ export class EventStream {
 }
 
 /**
- * The text of an event. Line breaks in the JSON are replaced by spaces, because a line break would end the field. In JSON they can only be
- * white space, so the value stays the same.
+ * The text of an event. A line break in the JSON would end the field, so each is replaced by a space. The value stays the same,
+ * because line breaks in JSON can only be white space.
  */
 function textOf(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${jsonOf(data).replaceAll(/[\r\n]/g, ' ')}\n\n`

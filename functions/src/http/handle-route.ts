@@ -27,18 +27,21 @@ export function handlerOf(
   }
 }
 
-/** True if the request is recorded. A request that only reads is not recorded, and a call has a record of its own. */
+/**
+ * True if requests of the route are recorded in the audit trail. Requests that only read are not. Calls of tools are not recorded
+ * here, because each call makes a record of its own.
+ */
 function isRecorded({ method, audit }: Route): boolean {
   return audit === undefined ? method !== 'GET' : audit !== 'none'
 }
 
-/** Answers like `answerIfAllowed`, and records how the request ended. */
+/** Does what `answerIfAllowed` does, and records in the audit trail how the request ended. */
 function recordedAnswer(record: RecordRequest): typeof answerIfAllowed {
   return (route, found, principal) =>
     record({ principal, route, found }, (note) => answerIfAllowed(route, { ...found, note }, principal))
 }
 
-/** Authorizes a request before its body is read, and handles it. */
+/** Authorizes a request before its body is read, and then handles it. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
   requestIsOf(principal.uid)
   const { action, ask, hide, inFull } = route

@@ -13,7 +13,9 @@ export class Query {
     }
   }
 
-  /** Ignores unknown parameters, as the routes of the original service do. */
+  /**
+   * Reads a query, but ignores unknown parameters. For the routes that the original service, which Toolrack replaces, has too.
+   */
   static ofKnown(search: string, known: readonly string[]): Query {
     const sent = new URLSearchParams(search)
     for (const name of new Set(sent.keys())) if (!known.includes(name)) sent.delete(name)
@@ -25,8 +27,8 @@ export class Query {
   }
 
   /**
-   * The distinct values of a parameter, which may be separated by commas. At most `max`, because the catalog is searched for
-   * each.
+   * The different values of a parameter, which may be separated by commas. At most `max` are allowed, because the catalog is
+   * searched for each of them.
    */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
@@ -78,7 +80,7 @@ export function refuseParameters({ search }: { readonly search: string }): void 
   void new Query(search, [])
 }
 
-/** The error for a bad value. `fault` says which values are allowed and never repeats the bad value. */
+/** The error for a value of a parameter that is not valid. `fault` says which values are allowed. It never repeats the value. */
 export function invalidParameter(parameter: string, fault: string): ToolrackError {
   return new ToolrackError('PARAMETER_INVALID', `The parameter ${parameter} ${fault}.`, {
     details: [{ reason: 'PARAMETER_INVALID', parameter }],

@@ -17,8 +17,8 @@ const PARSERS = {
 export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
- * Reads a body as JSON, whatever its Content-Type is. The JSON may have `depthMax` levels. The default is the depth of
- * definitions: 32 levels, and more in schemas. Throws BODY_INVALID and the errors of `readBytes`.
+ * Reads a body as JSON, whatever its Content-Type is. The JSON may have `depthMax` levels of arrays and objects. The default is
+ * enough for definitions: 32 levels, and more within schemas. Throws BODY_INVALID and the errors of `readBytes`.
  */
 export async function readBody(sent: Sent, kind: BodyKind, depthMax?: number): Promise<JsonValue> {
   const bytes = await readBytes(sent, kind)
@@ -34,7 +34,7 @@ export async function readBody(sent: Sent, kind: BodyKind, depthMax?: number): P
   })
 }
 
-/** As `readBody`, but also throws BODY_INVALID if the JSON is not an object. */
+/** Reads a body as `readBody` does. Throws BODY_INVALID also if the JSON is not an object. */
 export async function readObject(sent: Sent, kind: BodyKind): Promise<JsonObject> {
   const body = await readBody(sent, kind)
   if (!isJsonObject(body)) throw bodyInvalid('The body must be a JSON object.')
@@ -45,10 +45,13 @@ export function bodyInvalid(message: string): ToolrackError {
   return new ToolrackError('BODY_INVALID', message)
 }
 
-/** A request with the fields of parsers: the Functions Framework has read the body into `rawBody`, and parsed it into `body`. */
+/**
+ * A request that the Functions Framework has already read: the bytes of its body are in `rawBody`, and the parsed body is in
+ * `body`.
+ */
 type ParsedRequest = IncomingMessage & { readonly rawBody?: Uint8Array; body?: unknown }
 
-/** The bytes of a body. They are counted until the request is handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
+/** Reads the bytes of a body. They stay counted until the request has been handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
 export async function readBytes(sent: Sent, kind: BodyKind): Promise<Uint8Array> {
   const { res, bodies, principal } = sent
   const { size } = declaredBody(kind)
@@ -82,7 +85,7 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-/** The most bytes that a body can have. */
+/** The most bytes that the body of a request can still turn out to have. */
 function bytesToCome(req: ParsedRequest, size: keyof typeof BODY_BYTES_MAX): number {
   if (req.rawBody) return req.rawBody.length
   const { 'content-length': length, 'content-encoding': encoding = 'identity' } = req.headers
@@ -93,7 +96,7 @@ function bytesToCome(req: ParsedRequest, size: keyof typeof BODY_BYTES_MAX): num
   return Number(length) > BODY_BYTES_MAX[size] ? 0 : Number(length)
 }
 
-/** Reads a body and discards it, because a client does not read the answer while it still sends. */
+/** Reads the rest of a body and discards it, because a client does not read the answer while it is still sending. */
 async function discard(req: IncomingMessage): Promise<void> {
   try {
     await finished(req.resume())

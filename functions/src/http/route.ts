@@ -19,7 +19,7 @@ type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
     ? Name
     : never
 
-/** The percent-decoded parameters of a path: `{ name }` for `/tools/defs/:name`. */
+/** The parameters of a path, percent-decoded. For `/tools/defs/:name`, this is `{ name }`. */
 type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
 
 export type FoundRequest<Path extends string = string> = {
@@ -30,15 +30,18 @@ export type FoundRequest<Path extends string = string> = {
   readonly params: Params<Path>
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** Counts the request's body while it is used. */
+  /** Counts the bytes of request bodies while they are used. */
   readonly bodies: BodiesInFlight
-  /** Counts the answer until the client has read it. */
+  /** Counts the bytes of answers until the clients have read them. */
   readonly unread: UnreadAnswers
-  /** Adds what the handler has decided to the record of the request in the audit trail. Undefined if there is no record. */
+  /** Adds facts that only the handler knows to the audit record of the request. Undefined if the request is not recorded. */
   readonly note?: ((noted: Noted) => void) | undefined
 }
 
-/** Facts that only the handler of a write knows. The handler may note several times, for example before and after the write. */
+/**
+ * Facts for an audit record that only the handler knows. The handler may note them in several calls, for example before and after
+ * the write.
+ */
 export type Noted = {
   readonly layer?: string | null
   readonly digest?: string | null
@@ -57,13 +60,13 @@ export type Noted = {
 export type RecordedAs = {
   /** The kind of the record. Most recorded requests are writes. */
   readonly kind?: 'write' | 'approval' | 'simulation' | 'refresh'
-  /** Says that the first name in the path is the name of a tool. */
+  /** Set if the first parameter of the path is the name of a tool. */
   readonly names?: 'tool'
-  /** Says that the request writes the layer that its query names. */
+  /** Set if the request writes a layer, which its query names. */
   readonly layer?: 'query'
 }
 
-/** A request whose sender is known and may do the action of the route. */
+/** A request whose sender is known, and may do the action of the route. */
 export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {
   readonly principal: Principal
   readonly asked: Asked
@@ -73,34 +76,52 @@ export type KnownRequest<Path extends string = string, Asked = unknown> = FoundR
 
 export type Route<Path extends string = string, Asked = unknown> = {
   readonly method: Method
-  /** The path as in docs/reference/http.md. It is below `/workflows` and `/jobs`, unless `isRoot` is set. */
+  /** The path as in docs/reference/http.md. The address is this path below `/workflows` or `/jobs`, unless `isRoot` is set. */
   readonly path: Path
-  /** True if the path is the whole address. Tokens of `/workflows` are valid there. */
+  /** Set if the path is the whole address. Then the tokens of the family `workflows` are valid. */
   readonly isRoot?: true
-  /** Imports the schemas of requests and answers. Only tests call it, so that no request waits for zod. */
+  /**
+   * Imports the schemas of the route's requests and answers. Only tests and tools call it, so that no request waits for the
+   * import of zod.
+   */
   readonly schemas?: () => Promise<RouteSchemas>
-  /** Reads the query and the headers. Throws if they are not valid. */
+  /** Reads the query and the headers that the handler needs. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
-  /** The action that the sender must be allowed to do. It is checked before `ask`, or after `ask` if it is a function. */
+  /**
+   * The action that the sender must be allowed to do. If it depends on the request, it is a function of the result of `ask`, and
+   * is checked after `ask`. Otherwise it is checked before `ask`.
+   */
   readonly action: Action | ((asked: Asked) => Action)
-  /** Answers instead of a 403, as if there were nothing to read. Only used if `action` is a function. */
+  /**
+   * Answers a sender who may not do the action, as if there were nothing to read. Without it, the answer is a 403. Only used if
+   * `action` is a function.
+   */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
-  /** A sender who may do this action too gets the full answer. `handle` finds the decision in the request's `inFull`. */
+  /** An action that a sender must also be allowed to do to get the full answer. `handle` finds in `inFull` whether this is so. */
   readonly inFull?: Action
   /**
-   * The route is one of the original service. It exists at the root too, where its clients ask with the token of a user, and all
-   * errors below its path have the form `{"error": "…"}`.
+   * Set if the original service, which Toolrack replaces, has this route too. Then the route also exists at the root, where the
+   * clients of that service ask with the token of a user. All errors below its path have the form `{"error": "…"}`.
    */
   readonly isOriginal?: true
-  /** How the request is recorded. Without it, a GET is not recorded, and all others are recorded as writes. */
+  /**
+   * How the request is recorded in the audit trail. Without this field, a GET is not recorded, and any other request is recorded
+   * as a write.
+   */
   readonly audit?: RecordedAs | 'none'
-  /** True if `handle` reads the body. Otherwise, a route other than a GET first receives and discards the whole body. */
+  /**
+   * Set if `handle` reads the body. Without it, if the request is not a GET, its whole body is received and discarded before
+   * `handle` runs.
+   */
   readonly takesBody?: true
-  /** Answers the request, at once or later, whole or in parts. Everything that it writes to `res` is sent directly. */
+  /** Answers the request, at once or later, whole or in parts. What it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
-/** A route at the root for everybody. The principal is undefined if the request has no token that is valid for `/workflows`. */
+/**
+ * A route at the root that everybody may use. Its principal is undefined if the request has no token that is valid for
+ * `/workflows`.
+ */
 export type PublicRoute = {
   readonly method: Method
   readonly path: string
@@ -126,17 +147,21 @@ export type RecordRequest = (
   act: (note: (noted: Noted) => void) => void | Promise<void>,
 ) => Promise<void>
 
-/** Checks a route's types against its path and its `ask`. The table of all routes no longer has these types. */
+/**
+ * Checks the types of a route: its path, and what `ask` returns. The result no longer has these types, so that all routes fit
+ * into one table.
+ */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
   return checked as unknown as Route
 }
 
-/** An address of a route, and the family whose tokens are valid there. */
+/** An address of a route, and the family whose tokens are valid at this address. */
 type Address = { readonly address: string; readonly family: Family }
 
 /**
- * The addresses of a route. A Cloud Function serves one family, `direct`. Addresses have the family's prefix if the function is
- * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root.
+ * The addresses of a route. A Cloud Function serves only the family `direct`. Its addresses have the prefix of the family if the
+ * request comes through Hosting, and no prefix if the function is called directly. At the root, the function `jobs` serves only
+ * routes for everybody.
  */
 export function addressesOf(
   { path, isRoot, isOriginal, action }: TableRow,

@@ -5,11 +5,12 @@ import type { Log } from '../log.ts'
 import { announcesBody } from './read-body.ts'
 import { sendJson } from './send-json.ts'
 
-/** The body of an answer that reports an error. */
+/** Makes the body of an answer that reports an error. */
 export type ErrorForm = (error: ToolrackError) => object
 
 /**
- * The form of errors that the clients of the original service read. For an unexpected error, it has the id that the log has too.
+ * Makes an error in the format that the clients of the original service, which Toolrack replaces, read. If the error is
+ * unexpected, the text has the id under which it is logged.
  */
 export const originalError: ErrorForm = ({ message, details: [detail] }) => {
   const requestId = detail?.['requestId']
@@ -35,9 +36,9 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: 
 }
 
 /**
- * True if a body was refused because of its size, or because all bodies together are too large, and its rest has not been read.
- * Then the client need not send the rest. After a whole request, the connection stays open, because a proxy whose last write is
- * still pending would lose the answer.
+ * True if a body was refused because of its size, or because all bodies together are too large, and a part of it has not been
+ * read. Then the connection is closed, and the client need not send that part. If the whole body was read, the connection stays
+ * open: a proxy that has not finished its last write would otherwise lose the answer.
  */
 export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
   const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
@@ -61,7 +62,7 @@ function toolrackError(thrown: unknown, log: Log): ToolrackError {
 
 const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate, br or none.'
 
-/** The error of a request that Express or its body parser refused. Undefined for other errors. */
+/** The error for a request that Express or its body parser has refused. Undefined for any other thrown value. */
 export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
   if (type === 'request.aborted') return new ToolrackError('CANCELLED')

@@ -11,7 +11,7 @@ export const JSON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** Sends a value as JSON. Throws SERVICE_BUSY if this is a GET and too many bytes of the user's answers are unread. */
+/** Sends a value as JSON. Throws SERVICE_BUSY if the request is a GET and its user has too many bytes of unread answers. */
 export function sendJson(
   res: ServerResponse,
   httpStatus: number,
@@ -27,7 +27,7 @@ export function sendJson(
   res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length }).end(body)
 }
 
-/** Sends a value with the entity tag `digest`, or a 304 if the client has this version already. */
+/** Sends a value as JSON with the entity tag `digest`, or a 304 if the client already has this version. */
 export function sendTagged(res: ServerResponse, digest: string, value: () => unknown): void {
   const etag = `"${digest}"`
   if (isNotModified(res.req.headers['if-none-match'], etag))
@@ -36,18 +36,21 @@ export function sendTagged(res: ServerResponse, digest: string, value: () => unk
 }
 
 /**
- * How many UTF-16 code units of JSON are made before a pause. To make them takes less than a millisecond. A single value is never
- * divided, so it may be longer.
+ * How many UTF-16 code units of JSON are made before other requests get a turn. This takes less than a millisecond. A single
+ * value at DEPTH is never divided, so more can be made at once.
  */
 const AT_ONCE = 64 * 1024
 
-/** Values at this depth are converted in one step. In the answer to a dispatch, they are the members of a call's result. */
+/**
+ * A value at this depth is converted to JSON in one step. In the answer to a dispatch, these values are the members of a call's
+ * result.
+ */
 const DEPTH = 4
 
 /**
- * Sends a value as JSON in pieces. Each piece is made after the client has taken the piece before. Other requests are handled
- * between two pieces, because 64 results without a pause took 40 to 500 ms. Resolves when all pieces are written, or when the
- * client has disconnected.
+ * Sends a value as JSON in pieces. Each piece is made after the client has taken the piece before it. Between two pieces, other
+ * requests are handled: without such pauses, 64 results blocked them for 40 to 500 ms. Resolves when all pieces are written, or
+ * when the client has disconnected.
  */
 export async function sendInTurns(
   res: ServerResponse,
@@ -74,7 +77,7 @@ export async function sendInTurns(
   res.end(last)
 }
 
-/** The JSON of a value in parts. No part is larger than one value at DEPTH. */
+/** The JSON of a value in pieces. A value at DEPTH is never divided. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
   if (depth === DEPTH || typeof value !== 'object' || value === null || value instanceof JsonText) {
     yield jsonOf(value)

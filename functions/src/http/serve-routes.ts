@@ -24,7 +24,7 @@ export type ServedParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** Records every write. Without this function, nothing is recorded. */
+  /** Records requests in the audit trail. Without this function, nothing is recorded. */
   readonly record?: RecordRequest | undefined
   readonly bodies?: BodiesInFlight
   readonly unread?: UnreadAnswers
@@ -32,7 +32,10 @@ export type ServedParts = {
 
 type Place = { readonly method: Method; readonly address: string; readonly handle: Handle }
 
-/** Serves a table of routes. Addresses, 405 answers with their `Allow`, and the methods for CORS are derived from the table. */
+/**
+ * Serves the routes of a table. From the table it also knows which addresses exist, which methods a 405 names in `Allow`, and
+ * which methods CORS allows.
+ */
 export function serveRoutes(
   table: readonly TableRow[],
   {
@@ -68,7 +71,10 @@ export function serveRoutes(
   const fail = failing(originalPaths(table, direct), log)
   const app = expressApp(places, { bodies, unread }, fail)
 
-  /** Finds the route of an address in its documented spelling. Express, which takes more time, finds all other spellings. */
+  /**
+   * Answers a request. An address without parameters that is spelled as in the documentation is found in a map. Express finds all
+   * others, which takes longer: addresses with parameters, or with another spelling, such as a slash at the end.
+   */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
@@ -82,14 +88,14 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** True if the address has a parameter, such as `:name`. */
+/** True if the address of a route has a parameter, such as `:name`. */
 function hasParameter({ address }: Place): boolean {
   return address.includes(':')
 }
 
 type Refused = Response<unknown, { known?: Method[] }>
 
-/** Serves every route with every spelling of its path, and refuses all other addresses and methods. */
+/** Makes an Express app that serves every route with every spelling of its path, and refuses all other addresses and methods. */
 function expressApp(
   places: readonly Place[],
   counted: Pick<FoundRequest, 'bodies' | 'unread'>,
@@ -115,7 +121,10 @@ function expressApp(
   return app
 }
 
-/** Throws the error of a request without a route: its address is unknown, or known with other methods. */
+/**
+ * Throws the error for a request that has no route. `known` are the methods that the address has. If there are none, the address
+ * is unknown.
+ */
 function refuse(res: Response, known: readonly Method[] = []): void {
   if (known.length === 0) throw new ToolrackError('ROUTE_NOT_FOUND')
   const methods = [...new Set(known)].join(', ')
@@ -123,7 +132,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** Answers the CORS requests of pages from these origins, with the methods of the table and the headers of the API. */
+/** Answers the CORS requests of pages from these origins. It allows the methods in the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({
@@ -137,7 +146,9 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** Runs a handler, and answers with its error if it throws or rejects. If the handler returns no promise, none is made. */
+/**
+ * Runs a handler. If it throws or rejects, answers with the error. If the handler returns no promise, this function makes none.
+ */
 function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
   try {
     handle()?.catch((error: unknown) => fail(res, error))
@@ -149,8 +160,8 @@ function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<vo
 type Fail = (res: ServerResponse, error: unknown) => void
 
 /**
- * Returns a function that answers with an error. At the addresses in `original`, and below them, the error has the original
- * service's form.
+ * Returns a function that answers with an error. At the addresses in `original`, and below them, the error has the format of the
+ * original service, which Toolrack replaces.
  */
 function failing(original: readonly string[], log: Log): Fail {
   return function fail(res, error) {
@@ -161,7 +172,10 @@ function failing(original: readonly string[], log: Log): Fail {
   }
 }
 
-/** The addresses of the original service's routes that have no parameter. All other addresses of that service are below these. */
+/**
+ * The addresses without parameters of those routes that the original service, which Toolrack replaces, has too. All other
+ * addresses of that service are below these.
+ */
 function originalPaths(table: readonly TableRow[], direct?: Family): readonly string[] {
   const addresses = table.filter(({ isOriginal }) => isOriginal).flatMap((row) => addressesOf(row, direct))
   return [...new Set(addresses.map(({ address }) => address).filter((address) => !address.includes(':')))]

@@ -5,14 +5,14 @@ import { shareOfHeap, UserBytes } from '../user-bytes.ts'
 /** Answers up to this size, in bytes, are not counted. */
 const SMALL_ANSWER_BYTES = 64 * 1024
 
-/** The most unread bytes of one user's answers, in a heap that may grow to `heapBytesMax`. */
+/** The most bytes of unread answers of one user, if the heap may grow to `heapBytesMax`. */
 export function unreadBudget(heapBytesMax?: number): number {
   return shareOfHeap(1 / 8, 64 * 1024 * 1024, heapBytesMax)
 }
 
 export type UnreadState = { readonly bytes: number; readonly users: number; readonly bytesMaxPerUser: number }
 
-/** Limits the memory for large answers that a user has not read yet. Each server has one instance. */
+/** Limits the memory for large answers that their users have not read yet. Each server has one instance. */
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #bytes = new UserBytes()
@@ -25,15 +25,15 @@ export class UnreadAnswers {
     return { bytes: this.#bytes.total, users: this.#bytes.users, bytesMaxPerUser: this.#bytesMax }
   }
 
-  /** Throws SERVICE_BUSY if the user has too many unread bytes. Called before a request is handled. */
+  /** Throws SERVICE_BUSY if the user has too many bytes of unread answers. Called before a request is handled. */
   refuseIfTooMuch(user: string): void {
     if (this.#bytes.of(user) >= this.#bytesMax) throw new ToolrackError('SERVICE_BUSY', TOO_MUCH)
   }
 
   /**
-   * Counts an answer that will be sent, until the client has read it or its connection ends. Throws SERVICE_BUSY for a GET if the
-   * user would have too many unread bytes. If the user has no other unread answer, the answer always fits. A method other than
-   * GET may have changed something, so the answer to it is always sent.
+   * Counts the bytes of an answer until the client has read it or the connection ends. Throws SERVICE_BUSY for a GET if the user
+   * would then have too many unread bytes. The only unread answer of a user is never refused, nor is the answer to another method
+   * than GET, which may have changed something.
    */
   hold(user: string, res: ServerResponse, bytes: number): void {
     if (bytes <= SMALL_ANSWER_BYTES) return
@@ -46,7 +46,9 @@ export class UnreadAnswers {
     res.once('close', () => this.#bytes.add(user, -bytes))
   }
 
-  /** Returns a function that takes the number of unread bytes of an answer. After the answer is closed, it counts none. */
+  /**
+   * Returns a function that is told how many bytes of an answer are unread. When the answer is closed, none are counted any more.
+   */
   meter(user: string, res: ServerResponse): (bytes: number) => void {
     let counted = 0
     const count = (bytes: number): void => {
@@ -65,18 +67,19 @@ type HeldResponse = ServerResponse & {
   [HOLDER]?: { readonly unread: UnreadAnswers; readonly user: string }
 }
 
-/** Stores the user of an answer in the answer itself, so that the code that sends it does not need the user. */
+/** Stores in an answer which user gets it, so that the code that sends the answer does not need to know the user. */
 export function answerTo(res: HeldResponse, unread: UnreadAnswers, user: string): void {
   res[HOLDER] = { unread, user }
 }
 
-/** Counts an answer with `hold`, if it has a user. */
+/** Counts an answer with `hold`. Does nothing for an answer without a user. */
 export function holdAnswer(res: HeldResponse, bytes: number): void {
   res[HOLDER]?.unread.hold(res[HOLDER].user, res, bytes)
 }
 
 /**
- * Returns a function that counts an answer that is written in parts, with `meter`. Counts nothing for an answer without a user.
+ * Returns a function that counts an answer with `meter`, for answers that are written in parts. Counts nothing for an answer
+ * without a user.
  */
 export function unreadMeter(res: HeldResponse): (bytes: number) => void {
   const holder = res[HOLDER]

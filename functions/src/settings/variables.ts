@@ -1,13 +1,13 @@
 import { harmless } from '../log.ts'
 
-/** The type of a value in a file of settings. A path is relative to the folder of the file. */
+/** The type that a value has in a configuration file. A path is relative to the folder of this file. */
 export type FileType = 'text' | 'whole number' | 'list of texts' | 'object' | 'path' | 'number or text'
 
 /** Reads the text of a variable, which is undefined if it is not set. Throws a ConfigError with the rule for the text. */
 export type ReadVariable<Value> = {
   (text: string | undefined): Value
   readonly fileType?: FileType
-  /** Why the variable cannot be in the configuration file, as the end of a sentence. */
+  /** Why the configuration file cannot have this variable. The text is the end of a sentence. */
   readonly notInFile?: string
 }
 
@@ -15,17 +15,20 @@ export type Table = { readonly [name: string]: ReadVariable<unknown> }
 
 export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
 
-/** A variable, and the text that one source gives it. */
+/** A text that one source gives to a variable. */
 export type Setting = {
   readonly name: string
   readonly text: string
   /** The source of the text, such as `environment`. */
   readonly from: string
-  /** The subject of a sentence about a fault of the text: the name of the variable, or the file, the line and the JSON Pointer. */
+  /**
+   * How a sentence about a fault of the text begins: with the name of the variable, or with the file, the line and the JSON
+   * Pointer.
+   */
   readonly place: string
 }
 
-/** The error for settings whose values are not valid. Each fault says what is allowed, and never repeats a value. */
+/** The error for variables with values that are not valid. Each fault says what is allowed, and never repeats a value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 
@@ -42,18 +45,18 @@ export function configFaults({ faults }: ConfigError): string {
   return [what, ...faults.map((fault) => `  ${harmless(fault)}`)].join('\n')
 }
 
-/** A value that is in force, with its text (unless it is the default) and its source. */
+/** The value that a variable has in the end, and the source that it comes from. `text` is missing if the value is the default. */
 export type InForce = { readonly value: unknown; readonly text?: string; readonly from: string }
 
 export type ReadSettings<T extends Table> = {
-  /** Complete only if there are no faults. */
+  /** The values of all variables. If there are faults, some values are missing. */
   readonly values: VariableValues<T>
-  /** The values in force, by variable. A variable whose last setting has a fault is missing. */
+  /** The values that count in the end, by variable. If the last text of a variable has a fault, the variable is missing. */
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
 }
 
-/** Reads every variable of a table. A later setting has priority over an earlier one of the same variable; both must be valid. */
+/** Reads every variable of a table. If a variable has several settings, the last one counts, but all of them must be valid. */
 export function readVariables<T extends Table>(table: T, settings: readonly Setting[]): ReadSettings<T> {
   const faults: string[] = []
   const inForce = new Map<string, InForce>()
@@ -72,7 +75,7 @@ export function readVariables<T extends Table>(table: T, settings: readonly Sett
   return { values: values as VariableValues<T>, inForce, faults }
 }
 
-/** The settings of an environment. An empty variable is the same as one that is not set. */
+/** The settings that an environment contains. A variable with an empty text counts as not set. */
 export function environmentSettings(env: NodeJS.ProcessEnv, commandLine: readonly string[] = []): Setting[] {
   return Object.entries(env).flatMap(([name, text]) => {
     const from = commandLine.includes(name) ? 'command line' : 'environment'
@@ -82,17 +85,17 @@ export function environmentSettings(env: NodeJS.ProcessEnv, commandLine: readonl
 
 export const optional: ReadVariable<string | undefined> = (text) => text
 
-/** The same variable, whose value in the configuration file is of another type than a text. */
+/** Reads the variable like `read`. In the configuration file, its value has this type instead of text. */
 export function inFile<Value>(fileType: FileType, read: ReadVariable<Value>): ReadVariable<Value> {
   return Object.assign((text: string | undefined) => read(text), { fileType })
 }
 
-/** The same variable, which the configuration file cannot have. */
+/** Reads the variable like `read`. The configuration file cannot have this variable, for the given reason. */
 export function notInFile<Value>(reason: string, read: ReadVariable<Value>): ReadVariable<Value> {
   return Object.assign((text: string | undefined) => read(text), { notInFile: reason })
 }
 
-/** Reads a variable with `parse`, which returns undefined for a text that breaks `rule`. */
+/** Makes the reader of a variable. `parse` returns undefined for a text that breaks `rule`. */
 export function parsed<Value>(
   parse: (text: string) => Value | undefined,
   rule: string,
@@ -105,7 +108,7 @@ export function parsed<Value>(
   }
 }
 
-/** A text that matches the pattern, or undefined if the variable is not set. */
+/** Reads a text that must match the pattern. The value is undefined if the variable is not set. */
 export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
   return parsed((text) => (pattern.test(text) ? text : undefined), rule)
 }
@@ -124,7 +127,7 @@ export function choice<const Choice extends string>(
   return (value) => read(value) ?? fallback
 }
 
-/** Entries that are separated by commas and blanks. Each must match the pattern. */
+/** Reads a list whose entries are separated by commas. Blanks around an entry are ignored. Each entry must match the pattern. */
 export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> {
   return inFile('list of texts', (value = '') => {
     const entries = value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))

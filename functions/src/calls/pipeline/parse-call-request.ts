@@ -70,22 +70,25 @@ function meantFields(body: JsonObject, unknown: readonly string[]): string {
 }
 
 /**
- * The most levels of arrays and objects. The arguments themselves are the first level. More levels could overflow the stack of
- * recursive code.
+ * The most levels of arrays and objects in the arguments of a call. The arguments themselves are the first level. More levels
+ * could overflow the stack of recursive code.
  */
 const ARGUMENTS_DEPTH_MAX = 32
 
 /** Keys that are refused, because they can change a prototype in a program that copies objects. */
 const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** JSON can contain a lone surrogate, but UTF-8 cannot, so no other process could receive it. */
+/**
+ * Why a text with a lone surrogate is refused. JSON can contain one, but UTF-8 cannot, so no other process could receive the
+ * text.
+ */
 const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole character'
 
 type Visit = readonly [value: JsonValue, argument: string, depth: number]
 
 /**
- * Describes a fault that no schema can permit, and names its argument. Undefined if there is none. Not recursive, because
- * arguments may be nested deeply.
+ * Finds a fault in the arguments that no schema can permit, and describes it with the name of its argument. Undefined if there is
+ * none. Not recursive, because arguments may be nested deeply.
  */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
@@ -115,7 +118,7 @@ function unsafeArgument(args: JsonObject): string | undefined {
   return undefined
 }
 
-/** The argument's name for the model, if it looks like a name. */
+/** The name of an argument, as a message to the model shows it. A text that does not look like a name is not repeated. */
 function quoted(argument: string): string {
   return /^[\w .:-]{1,64}$/.test(argument) ? `'${argument}'` : '(its name is not repeated)'
 }

@@ -20,7 +20,7 @@ import type { Next, Step } from '../onion.ts'
 
 export type ResolveParts = {
   readonly catalog: ListedCatalog
-  /** Finds the selection of a user's session. Rejects with SESSION_NOT_FOUND. Undefined where no sessions are kept. */
+  /** Finds which tools a user's session has selected. Rejects with SESSION_NOT_FOUND. Undefined where no sessions are kept. */
   readonly sessions?:
     | {
         readonly selectionOf: (uid: string, id: string) => SessionSelection | Promise<SessionSelection>
@@ -101,7 +101,7 @@ function withSuggestion(
   return { ...failure, textResultForLlm: `${message.replace(/\.$/, '')}. Did you mean '${known}'?` }
 }
 
-/** The names that `find` would find for the principal. */
+/** The names that `find` would accept from the principal. */
 function* namesFor(
   principal: Principal,
   view: CatalogView,

@@ -17,7 +17,10 @@ import type { Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitio
 /** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the content of a definition's module. For a user layer, `uid` is the owner. Undefined if the module no longer exists. */
+/**
+ * Finds the content of the module to which a definition belongs. In the layer `user`, `uid` is the owner. Undefined if the module
+ * no longer exists.
+ */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -55,7 +58,7 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
 
 const GONE = 'The caller disconnected before the tool was begun; nothing was run.'
 
-/** The clock and the finder for a built-in tool. The finder finds only tools that the caller may see. */
+/** What a built-in tool gets: the clock, and a search that finds only tools that the caller may see. */
 function contextOf(
   { view: whole, principal, request, session, signal }: Resolved,
   { now, search = new ToolSearch() }: RunParts,
@@ -159,15 +162,15 @@ async function runPython(
   return log && log.text !== '' ? { ...outcome, log: { ...log, text: printed()(log.text) } } : outcome
 }
 
-/** The longest time that a caller who listens waits for `start`. A refusal by the runner usually takes less. */
+/** The longest time that a streaming caller waits for the event `start`. A refusal by the runner usually takes less time. */
 const START_EVENT_MS_MAX = 1_000
 
-/** Sends `start` once: with `now`, or after START_EVENT_MS_MAX. */
+/** Sends the event `start` once: when `now` is called, or after START_EVENT_MS_MAX. */
 type Start = Disposable & { readonly now: () => void }
 
 /**
- * Sends `start` when the runner has begun, or after START_EVENT_MS_MAX. So a call that the runner refuses usually gets the plain
- * refusal.
+ * Sends the event `start` when the runner has begun, or after START_EVENT_MS_MAX. Until then, a refusal by the runner can still
+ * be answered without a stream.
  */
 function startOf({ invocationId, isHeard, emit }: Resolved): Start {
   let timer = isHeard ? setTimeout(now, START_EVENT_MS_MAX) : undefined
@@ -186,7 +189,7 @@ function startOf({ invocationId, isHeard, emit }: Resolved): Start {
 /** The deadline of a call in milliseconds, if neither its definition nor the operator sets one. Every call must end. */
 export const DEADLINE_MS = 30_000
 
-/** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
+/** The deadline of a call in milliseconds: that of its definition, or else `usualMs`, but never more than the platform allows. */
 export function deadlineOf(
   { timeoutSeconds }: ToolLimits,
   deadlineMsMax: number,

@@ -17,7 +17,7 @@ export type StepParts = DecideParts &
 /** Shows a call that has ended to the operator, with the milliseconds that it took. It must not wait for anything. */
 export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 
-/** The steps of features that decide whether a call may run. They change nothing. */
+/** Those steps of features that decide whether a call may run. They change nothing. */
 export type DecidingSteps = {
   readonly 'take edited arguments': Step<Resolved>
   readonly 'authorise the call': Step<Resolved, Authorised>
@@ -93,8 +93,8 @@ export const readRequest: Step<Received, Requested> = async (call, next) =>
   next({ ...call, request: await call.read() })
 
 /**
- * If the service runs the tool, checks the arguments. Refuses a tool that its definition does not let the service run. So nobody
- * is asked about a call that cannot run.
+ * Checks the arguments of a tool that the service runs. Refuses a tool that its definition does not let the service run. This
+ * step comes before the approval, so nobody is asked to approve a call that cannot run.
  */
 export function validateArguments<Call extends Resolved>({
   validator,
@@ -113,8 +113,8 @@ export function validateArguments<Call extends Resolved>({
 }
 
 /**
- * Turns a result above the limit into a failure. Only a built-in tool can return one, because the runner refuses it for a Python
- * tool.
+ * Turns a result above the limit into a failure. Only built-in tools need this step, because the runner itself refuses such a
+ * result of a Python tool.
  */
 export async function boundResult<Call extends Resolved>(call: Call, next: Next<Call>): Promise<CallOutcome> {
   const outcome = await next(call)

@@ -22,8 +22,8 @@ const SESSION = '/agents/session/:sessionId'
 const LISTED = 50
 
 /**
- * The agents, with the requests, answers and form of errors of the original service. As there, unknown parameters and fields are
- * ignored. So a `userId` is ignored too: the token says who the user is.
+ * The routes of agents. Their requests, answers and errors have the form that they have in the original service, which Toolrack
+ * replaces. As there, unknown parameters and fields are ignored. So a `userId` is ignored too: the token says who the user is.
  */
 export function agentRoutes({ agents }: Parts): readonly Route[] {
   return [...sessionRoutes({ agents }), ...crudRoutes({ agents }), ...toolRoutes({ agents })]
@@ -197,12 +197,12 @@ function shownTo<Shown extends Agent | FixedAgent>(principal: Principal, agent: 
   return agent.tools ? { ...agent, tools: namesFor(principal, agent.tools) } : agent
 }
 
-/** The names and aliases that the principal may see. Only a job token may not see all. */
+/** Those of the names and aliases that the principal may see. Everybody may see all of them, except a job with a job token. */
 function namesFor(principal: Principal, names: readonly string[]): readonly string[] {
   return names.filter((name) => !whyNotCalled(principal, name))
 }
 
-/** A route that the original service has too. */
+/** A route with the same address and form as in the original service, which Toolrack replaces. */
 function original<const Path extends string, Asked = undefined>(
   checked: Omit<Route<Path, Asked>, 'isOriginal'>,
 ): Route {

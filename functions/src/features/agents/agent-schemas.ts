@@ -18,7 +18,7 @@ const fixed = z.strictObject({
 }) satisfies z.ZodType<FixedAgent>
 const agent = z.union([own, fixed])
 
-/** As in the original service, parameters and fields that are not known are ignored. */
+/** Unknown parameters and fields are ignored, as in the original service, which Toolrack replaces. */
 const anything = z.looseObject({})
 const names = z.union([z.string(), z.array(z.string())])
 const NAME = 'The name, 1 to 200 characters.'

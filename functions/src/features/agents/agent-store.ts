@@ -13,11 +13,12 @@ export type LinkedSession = {
 export type ListOrder = 'asc' | 'desc'
 
 /**
- * The agent after a change. If `agent` is the object that was read, nothing is written. If it is undefined, the agent is deleted.
+ * What a change does to an agent. If `agent` is the object that was read, nothing is written. If it is undefined, the agent is
+ * deleted.
  */
 export type PlannedAgent<Result> = { readonly agent: Agent | undefined; readonly result: Result }
 
-/** The agents. In Firestore, they are where the original service keeps them. */
+/** The agents. In Firestore, they are in the documents of the original service, which Toolrack replaces. */
 const AGENTS: Collection<Agent> = {
   name: 'agents',
   owner: 'user',
@@ -36,7 +37,7 @@ type Link = {
   readonly updated?: number
 }
 
-/** The links from sessions to agents. The original service writes links too. */
+/** The links from sessions to agents. The original service, which Toolrack replaces, writes such links too. */
 const LINKS: Collection<Link> = {
   name: 'links',
   owner: 'user',
@@ -44,7 +45,10 @@ const LINKS: Collection<Link> = {
   firestore: { path: linkPath, read: linkIn },
 }
 
-/** For each session, the projects in which this service has linked it. They are kept because no query for one user finds them. */
+/**
+ * For each session, the projects in which this service has linked it to an agent. Firestore has no query that finds all links of
+ * one session of a user.
+ */
 const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
   name: 'linkedProjects',
   owner: 'user',
@@ -56,8 +60,8 @@ const PROJECTS: Collection<{ readonly projects: readonly string[] }> = {
 }
 
 /**
- * The number of links that this service has made. Links of the original service are not counted. That service may also delete
- * counted links.
+ * How many links this service has made. Links that the original service has made are not counted, but the original service may
+ * delete links that are counted here.
  */
 const COUNT: Collection<{ readonly links: number }> = {
   name: 'linkCount',
@@ -83,11 +87,11 @@ export class AgentStore {
     return kept?.fields
   }
 
-  /** The agents by the time of their creation. */
+  /** The user's agents, sorted by the time of their creation. */
   list = async (uid: string, limit: number, order: ListOrder): Promise<readonly Agent[]> =>
     (await this.#documents.list(uid, AGENTS, { limit, order })).map(({ fields }) => fields)
 
-  /** The ids in `ids` that agents of the user have. */
+  /** Those of `ids` that the user's agents already have. */
   taken = async (uid: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
     const found = await this.#documents.read(uid, ids.map(agentRef))
     return new Set(ids.filter((_, at) => found[at] !== undefined))
@@ -140,7 +144,7 @@ export class AgentStore {
       }
     })
 
-  /** Removes the link of a session. Resolves to false if the session had none. */
+  /** Removes the link from a session to its agent. Resolves to false if there was none. */
   unlink = (session: LinkedSession): Promise<boolean> =>
     this.#changeLink(session, (before, projects, links) => {
       if (!before) return { result: false }
@@ -172,7 +176,7 @@ export class AgentStore {
   }
 }
 
-/** Stands for no project, in keys and in the list of a session's projects. No id of a project is empty. */
+/** Stands for "no project" in keys, and in the list of a session's projects. The id of a project is never empty. */
 const NO_PROJECT = ''
 
 function agentRef(key: string): Ref<Agent> {
@@ -203,7 +207,8 @@ function linkIn({ agentId, created, updated }: JsonObject, key: string): Link | 
 }
 
 /**
- * Reads a document of this service or of the original one. A field that another program has left out or damaged is read as absent.
+ * Reads a document that this service or the original one has written. A field that another program has left out or damaged counts
+ * as absent.
  */
 function agentIn(
   { name, description, workflowName, created, updated, tools, inputSchema }: JsonObject,

@@ -15,7 +15,10 @@ type Parts = {
   readonly relinked?: (uid: string, sessionId: string) => void
 }
 
-/** The agents of users, in the store and in files. An agent in the store hides one in a file with the same id, but never `default`. */
+/**
+ * The agents of users, in the store and in files. If both have an agent with the same id, the one in the store is used. The agent
+ * `default` is always the built-in one.
+ */
 export class Agents {
   readonly #parts: Parts
 
@@ -92,7 +95,7 @@ export class Agents {
     return (await this.find(uid, id)).tools ?? DEFAULT_TOOLS
   }
 
-  /** Returns all names after the change. If no name is new, the agent stays as it is. */
+  /** Adds tools to an agent. Returns the names of all its tools after the change. If no name is new, the agent stays as it is. */
   addTools(uid: string, id: string, names: readonly string[]): Promise<readonly string[]> {
     return this.#changeTools(uid, id, (tools) => [...new Set([...tools, ...names])])
   }

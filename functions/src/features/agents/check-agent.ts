@@ -3,7 +3,7 @@ import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 import { measureSchema } from '../../catalog/schemas/admit-schema.ts'
 import { AGENT_TOOLS_MAX, type Agent } from './agent.ts'
 
-/** The most characters of a name, because the id of the document is made of the name. */
+/** The most characters of an agent's name. The id of its document is made of the name. */
 const NAME_LENGTH_MAX = 200
 /** The most characters of a description. People and models read no more. */
 const DESCRIPTION_LENGTH_MAX = 4_000
@@ -19,7 +19,10 @@ export type AgentFields = Partial<
 
 export type CheckedFields = { readonly fields: AgentFields } | { readonly fault: JsonFault }
 
-/** Reads the fields of an agent. As in the original service, null counts as not sent, and unknown fields are ignored. */
+/**
+ * Reads the fields of an agent. As in the original service, which Toolrack replaces, null counts as not sent, and unknown fields
+ * are ignored.
+ */
 export function checkAgent(sent: JsonObject): CheckedFields {
   const { name, description, workflowName, tools, inputSchema } = sent
   const fault =
@@ -79,7 +82,7 @@ function textFault(key: string, value: JsonValue | undefined, lengthMax: number)
   return value.isWellFormed() ? undefined : faultAt([key], 'it holds half of a character (a lone surrogate)')
 }
 
-/** Checks an input schema. A document of Firestore keeps it as it is, so it must also follow Firestore's rules. */
+/** Checks an input schema. It is stored as fields of a document of Firestore, so it must also follow Firestore's rules. */
 function inputSchemaFault(schema: JsonValue): JsonFault | undefined {
   if (!isJsonObject(schema)) return faultAt(['inputSchema'], 'it must be an object')
   const fault = measureSchema(schema)

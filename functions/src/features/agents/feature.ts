@@ -15,10 +15,10 @@ type Needs = {
   readonly now: () => number
 }
 
-/** A session whose links to agents have changed. */
+/** A session whose link to an agent has changed. */
 export type LinkedAgents = { readonly uid: string; readonly sessionId: string }
 
-/** Agents as the clients of the original service know them. */
+/** Agents, with the routes that the clients of the original service use. Toolrack replaces that service. */
 export const agents = {
   name: 'agents',
   create({ documents, agentFiles = NO_AGENT_FILES, log, now }: Needs) {
@@ -42,7 +42,7 @@ const NO_AGENT_FILES: AgentFiles = {
   read: () => Promise.resolve({ agents: new Map(), skipped: [] }),
 }
 
-/** Returns the files of agents, and logs each fault in them once. */
+/** Returns a reader of the same files that also logs each fault in them, once. */
 function loggedAgents(files: AgentFiles, log: Log): AgentFiles {
   let known = new Set<string>()
   return {

@@ -6,20 +6,24 @@ import { isErased, isFor, isOfSession, type Approval, type BoundCall, type KeptR
  */
 export type AskedCall = BoundCall & {
   readonly uid: string
-  /** The mark of the definition, as in an approval. Undefined if no answer for always is possible now. */
+  /**
+   * The `mark` of the called definition, as in an `Approval`. Undefined if no `always` or `session` can be valid for the
+   * definition now.
+   */
   readonly mark: string | undefined
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null
 }
 
 /**
- * The first asking rule that is not answered, neither for always nor for the session of the call. Undefined if all are answered.
+ * The first of the asking rules that is not answered: neither an `always` nor a `session` for the session of the call answers it.
+ * Undefined if all rules are answered.
  */
 export function unanswered(known: readonly Approval[], call: AskedCall, nowMs: number): KeptRule | undefined {
   return call.asks.find((rule) => !answerTo(rule, known, call, nowMs))
 }
 
-/** The approval that answers a rule, for always or for the session of the call. */
+/** The approval that answers a rule: an `always`, or a `session` for the session of the call. */
 function answerTo(
   { key }: KeptRule,
   known: readonly Approval[],
@@ -29,7 +33,10 @@ function answerTo(
   return known.find((one) => one.asked.key === key && isOfDefinition(one, call) && isAnswer(one, call, nowMs))
 }
 
-/** The approval that lets a call run without a question. If all asking rules are answered, it is the answer to the first rule. */
+/**
+ * The approval that lets a call run without a new question. If all asking rules are answered, it is the answer to the first of
+ * them.
+ */
 export function answerOf(known: readonly Approval[], call: AskedCall, nowMs: number): Approval | undefined {
   const [first] = call.asks
   return first && !unanswered(known, call, nowMs) ? answerTo(first, known, call, nowMs) : undefined

@@ -5,7 +5,7 @@ export const READ_APPROVALS = byUsersOnly('read-approvals', {
   job: 'Only a user may read approvals, not a job.',
 })
 
-/** Decides approvals and writes rules. Both need a token that may approve. */
+/** The action of deciding approvals and writing rules. It needs a token that may approve. */
 export const GOVERN: Action = {
   verb: 'govern',
   decide({ grant, kind, mayApprove }) {

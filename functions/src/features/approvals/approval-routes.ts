@@ -28,7 +28,7 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function approvalRoutes({ approvals, checkEdited, showArguments, catalog }: Parts): readonly Route[] {
-  /** Adds to the audit record which call the approval is about. */
+  /** Adds facts about the call of an approval to the audit record of the request. */
   async function noteApproval(
     { note, principal }: KnownRequest,
     {

@@ -45,8 +45,8 @@ async function withEditedArguments(
 }
 
 /**
- * If a rule asks about a call, runs the call only with an approval, which it uses up. The service asks only for tools that it runs
- * itself.
+ * If a rule asks about a call, runs the call only with an approval, and marks the approval as used. Approvals are asked for only
+ * if the service itself runs the tool.
  */
 export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
   return (call, next) => {
@@ -58,8 +58,8 @@ export function awaitApproval(parts: ApprovalStepParts): Step<Authorised> {
 }
 
 /**
- * Says what `awaitApproval` would do with a call that the service runs. It asks for no approval and uses none up. Undefined if
- * the call needs no approval and names none. Throws as `awaitApproval` does.
+ * Says what `awaitApproval` would do with a call that the service runs. This function itself neither asks for an approval nor
+ * uses one up. Undefined if the call needs no approval and names none. Throws as `awaitApproval` does.
  */
 export async function foreseeApproval(
   { approvals, fileMarks }: ApprovalStepParts,
@@ -126,7 +126,10 @@ function isOfOperator({ owner }: AskingRule): boolean {
   return owner !== null && isOperator(owner)
 }
 
-/** The call as it was sent: its tool, and the arguments before the approval has replaced them. */
+/**
+ * The facts of the call to which an approval is bound. The arguments are those that were sent, before the approval has replaced
+ * them.
+ */
 function boundTo({ entry, request, session }: Resolved): BoundCall {
   const { name: tool, digest } = entry
   return {

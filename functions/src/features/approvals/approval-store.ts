@@ -4,21 +4,27 @@ import { listOf, object, type Test } from '../../value-shape.ts'
 import { isJsonObject } from '@toolrack/contract'
 import { APPROVAL_MS, ARGUMENTS_KEPT_MS, eraseAtMs, type Approval } from './approval.ts'
 
-/** The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change` nothing is written. */
+/**
+ * The approvals of a user after a change, and the arguments that are stored or erased with it. Without `change`, nothing is
+ * written.
+ */
 export type PlannedApprovals<Result> = {
   readonly result: Result
   readonly change?: {
     readonly approvals: readonly Approval[]
-    /** The text of an approval's arguments, which may be sealed. */
+    /** The text of the arguments of one approval. It may be sealed. */
     readonly put?: { readonly id: string; readonly text: string }
-    /** The ids of approvals that are no longer kept. */
+    /** The ids of the approvals whose arguments are erased. */
     readonly dropped?: readonly string[]
   }
 }
 
 type All = { readonly approvals: readonly Approval[] }
 
-/** Milliseconds that a caller waits. They are shorter than for other documents, because calls wait for approvals. */
+/**
+ * How many milliseconds a caller waits for the store. The times are shorter than for other documents, because calls wait for
+ * approvals.
+ */
 const WAIT_MS = { read: 2_000, change: 5_000 } as const
 
 /** All approvals of a user are in one document, so that one transaction on it decides between two calls. */

@@ -2,15 +2,16 @@ import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AskingRule } from '../../calls/call.ts'
 
-/** How long an approval can be decided, and after an approval, how long the call can be made. In milliseconds. */
+/** How many milliseconds a user has to decide, and after the approval, how many milliseconds the caller has to make the call. */
 export const APPROVAL_MS = 15 * 60 * 1_000
 
 /** The time for which an approval that has ended is still shown. */
 export const APPROVAL_KEPT_MS = 24 * 60 * 60 * 1_000
 
 /**
- * The time for which the arguments of an approval are kept after they were written: with the question, and with edited arguments. An
- * approval has APPROVAL_MS to be decided and APPROVAL_MS to be used. An `always` and a `session` live longer than their arguments.
+ * How long the arguments of an approval are kept after they were written. They are written when the call asks, and when a user
+ * edits them. A user has APPROVAL_MS to decide, and the caller APPROVAL_MS to make the call. An `always` and a `session` live
+ * longer than their arguments.
  */
 export const ARGUMENTS_KEPT_MS = 2 * APPROVAL_MS + APPROVAL_KEPT_MS
 
@@ -20,7 +21,7 @@ export const SESSION_ANSWER_MS = 30 * 24 * 60 * 60 * 1_000
 /** The most approvals of one user. If there are more, the oldest of those that have ended are erased. */
 export const APPROVALS_MAX = 200
 
-/** The most bytes of the arguments in one user's approvals. A call may have 256 KB of them. */
+/** The most bytes of arguments in all approvals of one user. One call may have 256 KB of arguments. */
 export const APPROVALS_BYTES_MAX = 8 * 1024 * 1024
 
 export const APPROVAL_STATES = [
@@ -54,8 +55,9 @@ export type Approval = {
   readonly tool: string
   readonly digest: Digest
   /**
-   * A text for the definition that was called. After somebody has changed or deleted a definition of that name, the text is
-   * another one for good. Missing if a layer could not be read: then the approval answers only its own call.
+   * A text for the present state of the called definition. If somebody changes or deletes the definition of that name, its mark
+   * changes, and the old mark never comes back. Missing if a layer could not be read: then the approval answers only its own
+   * call.
    */
   readonly mark?: string | undefined
   /** The sha256 of the arguments' canonical JSON. */
@@ -63,7 +65,7 @@ export type Approval = {
   /** The UTF-8 bytes of the arguments, before they are sealed. */
   readonly bytes: number
   readonly asked: KeptRule
-  /** The session through which the call was made. Its key differs if the session was deleted and made again. */
+  /** The session through which the call was made. If a session is deleted and made again with the same id, it has another key. */
   readonly session?: ApprovedSession | null
   /** The workflow whose job token made the call. */
   readonly workflow: string | null
@@ -100,7 +102,7 @@ export function stateAt(approval: Approval, nowMs: number): ApprovalState {
 
 /**
  * True if the time to decide or to make the call is over. If the clock that set `expiresAt` was ahead, the approval would be
- * valid for too long. So the time is also over if it would begin only in the future.
+ * valid for too long. So an `expiresAt` that is more than `2 * APPROVAL_MS` in the future counts as over too.
  */
 function isOver({ expiresAt }: Approval, nowMs: number): boolean {
   const endMs = Date.parse(expiresAt)
@@ -133,7 +135,7 @@ export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'se
   return approval.session?.key === session?.key
 }
 
-/** The bytes of the approval's arguments that the store still has. */
+/** How many bytes of arguments the store still has for the approval. */
 export function keptBytes({ bytes, createdAt, decidedAt, isEdited }: Approval, nowMs: number): number {
   const writtenAt = Date.parse((isEdited && decidedAt) || createdAt)
   return nowMs >= writtenAt + ARGUMENTS_KEPT_MS ? 0 : bytes

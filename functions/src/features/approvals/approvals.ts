@@ -13,7 +13,7 @@ import { withRoomFor, withRoomForEdited } from './room-for-approval.ts'
 /** The facts about a new approval for the operator's webhook. The arguments are not among them. */
 export type NewApproval = Pick<Approval, 'id' | 'tool' | 'expiresAt'> & { readonly uid: string }
 
-/** Tells about a new approval. Never throws and never waits. */
+/** Tells the operator's webhook about a new approval. Never throws and never waits. */
 export type Announce = (approval: NewApproval) => void
 
 export type ApprovalParts = {
@@ -33,7 +33,7 @@ export type AskingCall = AskedCall & {
 }
 
 export type Decision = {
-  /** `session`: as `always`, for calls through the session of the call. */
+  /** The answer of the user. `session` is like `always`, but only for calls through the session of the call. */
   readonly decision: 'once' | 'always' | 'session' | 'deny'
   /** Arguments that replace those of the call. Only for `once`. */
   readonly arguments?: JsonObject | undefined
@@ -85,7 +85,7 @@ export class Approvals {
   }
 
   /**
-   * Takes an approval for a call that is about to run. Of several calls with one approval, exactly one gets it. Returns the
+   * Takes an approval for a call that is about to run. If several calls name the approval, exactly one gets it. Returns the
    * approval. If it is still `pending`, the call must wait. An `always` lets the call run only if every rule that asks about the
    * call is answered. Throws APPROVAL_NOT_FOUND, APPROVAL_CONFLICT, APPROVAL_EXPIRED or APPROVAL_DENIED, or the error of the
    * store.
@@ -108,8 +108,8 @@ export class Approvals {
   }
 
   /**
-   * Says what `ask` would return for a call, or `take` for the approval that the call names. Nothing is asked, and no approval is
-   * used up. Throws as `take` does.
+   * Says what `ask` would return for a call, or `take` if the call names an approval. Nothing is asked, and no approval is used
+   * up. Throws as `take` does.
    */
   async foresee(call: AskedCall, id: string | undefined): Promise<ForeseenApproval> {
     const { store, now } = this.#parts
@@ -129,7 +129,7 @@ export class Approvals {
       : { isWaiting: true }
   }
 
-  /** Gives back the approval of a call that was certainly not run. */
+  /** Makes the approval of a call usable again. The call was certainly not run. */
   async giveBack(uid: string, id: string, invocationId: string): Promise<void> {
     await this.#parts.store.change(uid, this.#parts.now(), (known) => {
       const found = known.find((one) => one.id === id && one.state === 'used' && one.usedBy === invocationId)
@@ -160,8 +160,8 @@ export class Approvals {
   }
 
   /**
-   * An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if the arguments cannot be
-   * read or are no longer kept.
+   * An approval with its arguments, which may hold secrets. Throws APPROVAL_NOT_FOUND, or APPROVAL_CONFLICT if the arguments
+   * cannot be read or are no longer kept.
    */
   async find(uid: string, id: string): Promise<ShownApproval & { readonly arguments: ApprovalArguments }> {
     const found = await this.#find(uid, id)
@@ -263,8 +263,8 @@ export class Approvals {
 const STATE_AFTER = { once: 'approved', always: 'always', session: 'session', deny: 'denied' } as const
 
 /**
- * The states in which only calls through the session can use the approval. Approvals in other states stay readable until they are
- * erased.
+ * The states of approvals that are forgotten when their session ends, because only calls through it could use them. Approvals in
+ * other states stay readable until they are erased.
  */
 const OF_LIVING = new Set<ApprovalState>(['pending', 'approved', 'session'])
 
@@ -304,15 +304,15 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
 }
 
 /**
- * True for an older answer about the same tool, if the definition was changed between the two. The answer can never be used
- * again.
+ * True if `one` is an older answer about the same tool, and the definition was changed between the two answers. Then `one` can
+ * never be used again.
  */
 function isEndedBy(one: Approval, { tool, mark, createdAt }: Approval): boolean {
   const isAnswer = one.state === 'always' || one.state === 'session'
   return isAnswer && one.tool === tool && one.mark !== mark && (one.decidedAt ?? '') < createdAt
 }
 
-/** True for a refusal by the approval itself. */
+/** True if the error refuses this approval. An error of the store does not. */
 function isRefusal(error: unknown): boolean {
   return isToolrackError(error) && error.code.startsWith('APPROVAL_')
 }

@@ -20,9 +20,9 @@ export type CheckEdited = (
 ) => Promise<JsonObject>
 
 /**
- * Returns a function that resolves, authorizes and validates edited arguments as a call would. So a user who edits sees each
- * fault before the decision is stored. The function resolves to the arguments, in which hidden secrets are put back, and rejects
- * with the error of the call. The call itself is authorized and validated again.
+ * Returns a function that resolves, authorizes and validates edited arguments as a call would. So a user who edits arguments sees
+ * each fault before the decision is stored. The function resolves to the arguments, in which hidden secrets are put back. It
+ * rejects with the error that a call would have. The call itself is authorized and validated again.
  */
 export function checkEdited(
   parts: Omit<DecideParts, 'steps'> &

@@ -42,7 +42,7 @@ function restoredValue(
   return isJsonObject(edited) ? restoredObject(edited, shown, original, at) : edited
 }
 
-/** If the length of a list has changed, it is not known which item stands for which secret. */
+/** Puts the secrets in a list back. If the length of the list has changed, it is not known which item stands for which secret. */
 function restoredList(
   edited: readonly JsonValue[],
   shown: JsonValue | undefined,
@@ -77,7 +77,10 @@ function restoredObject(
   )
 }
 
-/** The original name of each member. Members have the same order before and after the redaction, unless two became one. */
+/**
+ * The original name of each member that the user saw. The redaction keeps the order of members, but can give two members the same
+ * name. Then only names that it did not change are known.
+ */
 function originalNames(shown: JsonObject, original: JsonObject): ReadonlyMap<string, string> {
   const [shownNames, names] = [Object.keys(shown), Object.keys(original)]
   if (shownNames.length === names.length)

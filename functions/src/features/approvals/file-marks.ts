@@ -17,13 +17,13 @@ type Parts = {
   readonly log: Log
 }
 
-/** A tool of the file layer, and rules of the operator as they are written, for which an approval is asked. */
+/** What an approval is asked for: a tool of the file layer, and the texts of rules of the operator. */
 export type AskedFiles = {
   readonly tool?: { readonly name: string; readonly digest: Digest } | undefined
   readonly rules: readonly string[]
 }
 
-/** The marks of the tool and of the rules, in the same order. Undefined where there is no mark. */
+/** The marks of the asked tool and of the asked rules, in the order of the rules. Undefined where there is no mark. */
 export type FoundMarks = {
   readonly tool: string | undefined
   readonly rules: readonly (string | undefined)[]
@@ -58,8 +58,7 @@ export class FileMarks {
   }
 
   /**
-   * To be called with each read of the file layer. If the layer has changed, it is compared with the stored marks in the
-   * background.
+   * To be called with each read of the file layer. If the layer has changed, compares it with the stored marks in the background.
    */
   sees({ whole, definitions }: Pick<LayerRead, 'whole' | 'definitions'>): void {
     if (whole) this.#digests = new Map(definitions.map(({ name, digest }) => [name, digest]))
@@ -74,12 +73,12 @@ export class FileMarks {
     return (this.#comparing ??= this.#compare().finally(() => (this.#comparing = undefined)))
   }
 
-  /** The marks that are stored. Writes nothing. */
+  /** The stored marks of a tool and of rules. Writes nothing. */
   async find(asked: AskedFiles): Promise<FoundMarks> {
     return marksIn(readMarks(await this.#parts.store.read(MARKS)), this.#present(asked))
   }
 
-  /** Finds the marks. Missing marks are made and stored. A tool whose file has changed since gets no mark. */
+  /** Finds marks, and makes and stores the missing ones. A tool whose file has changed since it was asked for gets no mark. */
   async make(asked: AskedFiles): Promise<FoundMarks> {
     const wanted = this.#present(asked)
     const { store } = this.#parts
@@ -163,7 +162,7 @@ function withMarks(known: Marks, asked: AskedFiles, mark: string): Marks {
   return { tools, rules: new Map([...known.rules, ...made]) }
 }
 
-/** The part of a digest that is stored. */
+/** The beginning of a digest. Only this part is stored. */
 function shortOf(digest: Digest): string {
   return digest.slice('sha256:'.length, 31)
 }

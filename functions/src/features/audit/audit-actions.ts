@@ -2,7 +2,10 @@ import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action
 
 const NO_JOB = 'Only a user may read the audit trail, not a job.'
 
-/** Reads the records of the user `uid`. Without `uid`, reads the records of all users whom the principal may see. */
+/**
+ * The action of reading the audit records of the user `uid`. Without `uid`, of reading the records of all users whom the
+ * principal may see.
+ */
 export function readAudit(uid: string | undefined): Action {
   return {
     verb: 'read-audit',

@@ -27,8 +27,8 @@ export function auditStart<Call extends Resolved>(trail: AuditTrail): Step<Call>
 }
 
 /**
- * Runs a call, and first notes that it is about to run. If the service is killed, its next start records the noted call. A
- * built-in tool mostly ends in the same turn of the event loop. Only if it does not is its call noted.
+ * Runs a call, and first notes that it is about to run. If the service is killed during the call, its next start records the
+ * noted call. Most calls of built-in tools end in the same turn of the event loop, and are not noted.
  */
 export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> {
   return (call, next) => {
@@ -45,8 +45,8 @@ function startOf(call: Resolved & Added): AuditEvent {
 }
 
 /**
- * The call with the facts of its record. No step adds a fact before the call runs, so the facts are computed once for both
- * records.
+ * Adds a function to the call that computes the facts for the call's records, only once. The records of its start and of its end
+ * can share the facts, because no step adds a fact in between.
  */
 function withFacts<Call extends Resolved>(call: Call): Call & Added {
   let facts: Facts | undefined
@@ -76,7 +76,7 @@ function endOf(
 
 type Facts = Omit<AuditEvent, 'outcome'>
 
-/** Facts that other steps may add to a call. */
+/** What other steps may add to a call, and this file reads. */
 type Added = { readonly isDryRun?: boolean; readonly recorded?: () => Facts }
 
 /**

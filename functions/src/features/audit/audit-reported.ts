@@ -39,7 +39,7 @@ export async function auditReported(
   await Promise.all(events.map((event) => (trail.isRequired ? trail.require(event) : trail.record(event))))
 }
 
-/** The record of a report that was refused as a whole, for example because it cannot be read. */
+/** The record of a report of calls that was refused as a whole, for example because it cannot be read. */
 export function refusedReport(
   principal: Principal,
   traceparent: string | undefined,

@@ -19,15 +19,15 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The most records of one page, so that an answer stays small. */
 const PAGE_RECORDS_MAX = 1_000
 const PAGE_RECORDS = 100
-/** How many UTF-16 code units of an export are written at once. */
+/** How many UTF-16 code units of an export are written to the response at once. */
 const PIECE_LENGTH = 64 * 1024
 
 const PARAMETERS = ['tool', 'outcome', 'uid', 'since', 'until', 'limit', 'cursor']
 const FILTERS = ['tool', 'outcome', 'uid', 'limit', 'cursor'] as const
 
 /**
- * The routes of the audit trail, for users. A user reads their own records. An admin reads and verifies all records, and can
- * erase records with a token that may approve.
+ * The routes of the audit trail. A user reads their own records. An admin reads and verifies all records. With a token that may
+ * approve, an admin can also erase records. Jobs have no access.
  */
 export function auditRoutes({ audit }: Parts): readonly Route[] {
   return [
@@ -100,7 +100,7 @@ function uidIn(uid: string): string {
 
 const TIME = /^\d{4}-\d\d-\d\d(?:[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d))?$/
 
-/** A day or a time of RFC 3339, as UTC with milliseconds. */
+/** Reads a parameter that is a day or a time of RFC 3339. Returns it in UTC, with milliseconds. */
 function timeIn(query: Query, name: string): string | undefined {
   const text = query.one(name)
   if (text === undefined) return undefined
@@ -110,10 +110,7 @@ function timeIn(query: Query, name: string): string | undefined {
   return new Date(ms).toISOString()
 }
 
-/**
- * True for a day of the calendar. JavaScript reads a day that its month does not have, such as 2026-02-31, as a day of the next
- * month.
- */
+/** True for a day that the calendar has. JavaScript would read 2026-02-31, for example, as a day in March. */
 function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
   return !Number.isNaN(ms) && dayOf(ms) === text

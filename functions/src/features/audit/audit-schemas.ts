@@ -47,7 +47,7 @@ const record = z.strictObject({
   subject: jsonObject.exactOptional(),
   lostBefore: z.int().positive().exactOptional(),
 })
-/** The rest of a record whose content was erased. */
+/** What is left of a record whose content was erased. */
 const erased = z.strictObject({ ...place, prev: z.string(), hash: sha256, erased: z.literal(true) })
 const manifest = z.strictObject({
   day,

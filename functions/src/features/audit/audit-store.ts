@@ -8,25 +8,33 @@ export type AuditQuery = {
   readonly since?: string | undefined
   readonly until?: string | undefined
   readonly limit: number
-  /** The `before` of an earlier page: this page goes on after it. */
+  /** The `before` in the answer with the page before this one. This page continues from there. */
   readonly before?: string | undefined
 }
 
-/** Texts of records, the newest first. `before` is the place of the next page; undefined after the last page. */
+/** Texts of records, the newest first. `before` is for the query of the next page. It is undefined after the last page. */
 export type AuditPage = { readonly texts: readonly string[]; readonly before: string | undefined }
 
-/** Some records of a chain. `seqs` are sorted. */
+/** Some records of a chain, by their sorted sequence numbers. */
 export type RecordPlaces = ChainName & { readonly seqs: readonly number[] }
 
 /** Keeps records. Only retention and erasure change them. Every store passes `test/support/audit.contract.ts`. */
 export type AuditStore = {
-  /** Names the chains of this store's writer. No two writers that run at the same time have the same name. */
+  /**
+   * The name of the process that writes to this store. Its chains have this name. No two processes that run at the same time have
+   * the same name.
+   */
   readonly instance: string
-  /** True if `append` writes before it returns. Then calls wait for their record, because this costs almost nothing. */
+  /**
+   * True if `append` writes before it returns. Then each call waits until its record is written, because this takes almost no
+   * time.
+   */
   readonly isImmediate: boolean
   /** The last record of the newest chain of this instance. */
   readonly head: () => Promise<ChainHead | undefined>
-  /** Writes all records in one commit, or none. Rejects if a record with the same place exists. */
+  /**
+   * Writes all records in one commit, or none. Rejects if the store already has a record with the same chain and sequence number.
+   */
   readonly append: (records: readonly SealedRecord[]) => Promise<void>
   readonly page: (query: AuditQuery) => Promise<AuditPage>
   /** The days that have records, the oldest first: all days, or only those before `before`. */
@@ -35,15 +43,15 @@ export type AuditStore = {
   readonly count: (day?: string) => Promise<number>
   /** The chains of a day with their last records, sorted by instance. */
   readonly chains: (day: string) => Promise<readonly ChainHead[]>
-  /** Up to `limit` texts of a chain after `seq`, in the order of the chain. */
+  /** The texts of a chain, in its order: at most `limit`, beginning after the record `seq`. */
   readonly texts: (chain: ChainName, seq: number, limit: number) => Promise<readonly string[]>
   /** The signed manifests, the oldest first. */
   readonly manifests: () => Promise<readonly string[]>
   /** Keeps the manifest of a day. If the day already has one, that one stays. */
   readonly keepManifest: (day: string, text: string) => Promise<void>
-  /** The places of a user's records, without those of kind erasure and retention. */
+  /** The user's records, except those of kind erasure and retention, as chains and sequence numbers. */
   readonly placesOf: (uid: string) => Promise<readonly RecordPlaces[]>
-  /** Removes the content of the records at these places, and keeps their hashes. */
+  /** Removes the content of these records, and keeps their hashes. */
   readonly erase: (places: RecordPlaces) => Promise<void>
   /** The texts of all records of kind erasure. */
   readonly erasures: () => Promise<readonly string[]>
@@ -53,11 +61,12 @@ export type AuditStore = {
 }
 
 /**
- * How many records a page searches for `tool` and `outcome`. If it finds fewer than its limit, the next page goes on after them.
+ * How many records are read for one page, if the query has `tool` or `outcome`. The page may then have fewer records than its
+ * limit. The next page continues after the records that were read.
  */
 export const RECORDS_READ_MAX = 5_000
 
-/** The place of a record among all records, by time. */
+/** A text for the position of a record among all records. The texts sort by time. */
 export function placeOf({ at, instance, seq }: Pick<SealedRecord, 'at' | 'instance' | 'seq'>): string {
   return `${at}/${instance}/${String(seq).padStart(10, '0')}`
 }
@@ -68,7 +77,7 @@ export function isPlace(text: string): boolean {
   return PLACE.test(text)
 }
 
-/** The place of an erased record. It has only the day, because the time is erased too. */
+/** The position of an erased record. It has only the day of the record, because the time is erased too. */
 export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | 'instance' | 'seq'>): string {
   return placeOf({ at: `${day}T00:00:00.000Z`, instance, seq })
 }
@@ -77,14 +86,14 @@ export function erasedPlace({ day, instance, seq }: Pick<SealedRecord, 'day' | '
 export const ERASED_FIELDS = { kind: 'erased', uid: '', tool: null, outcome: '' } as const
 
 /**
- * The text with a member that the verifier refuses. A store returns it for a record if a field beside the record's text was
- * changed.
+ * Adds a member to the text of a record, so that the verifier refuses the record. A store does this if a field that it keeps
+ * beside the text was changed.
  */
 export function markedText(text: string): string {
   return text.replace('{', '{"a column of this record was changed":true,')
 }
 
-/** A record with the fields by which a page selects it. */
+/** The text of a record, with the fields by which a page selects records. */
 export type PlacedText = {
   readonly place: string
   readonly tool: string | null
@@ -92,7 +101,7 @@ export type PlacedText = {
   readonly text: string
 }
 
-/** The rows that have the tool and the outcome. `isMore` says that there are more rows than these. */
+/** Makes a page of those rows that have the asked tool and outcome. `isMore` says that the store has more rows than these. */
 export function pageOf(
   rows: readonly PlacedText[],
   { tool, outcome, limit }: Pick<AuditQuery, 'tool' | 'outcome' | 'limit'>,

@@ -28,27 +28,27 @@ type Options = {
    * Notes which calls and writes run. Only the embedded server has it: on other hosts, the notes would be lost with the instance.
    */
   readonly running?: RunningCalls | undefined
-  /** Gets the lines that the store has taken. It must not throw. */
+  /** Gets the text of each record that the store has taken. It must not throw. */
   readonly copy?: ((lines: readonly string[]) => void) | undefined
   readonly now?: () => number
 }
 
-/** The days for which records are kept by default: enough for a question about the last quarter. */
+/** For how many days records are kept by default. It is enough for a question about the last quarter. */
 export const DAYS_KEPT = 90
-/** The most events that wait for the store. A further event is lost, or refused if it must be recorded. */
+/** The most events that wait for the store. A further event is lost, unless it must be recorded. Then its request is refused. */
 const QUEUE_EVENTS_MAX = 1_000
 /** The most records of one commit. Firestore takes 500 writes and 10 MB in one commit. */
 const COMMIT_RECORDS_MAX = 100
 /**
- * How long after the end of a day other instances may still write records of that day, in milliseconds. It is ten minutes, and
- * the hour by which the clocks of two instances may differ. The day is signed later, because a record after the signature would
- * look like a change of the trail.
+ * How long after the end of a day other instances may still write records of that day, in milliseconds. It is ten minutes, plus
+ * an hour by which the clocks of two instances may differ. A day is signed only after this time, because a record after the
+ * signature would look like a change of the trail.
  */
 const DAY_GRACE_MS = 70 * 60 * 1_000
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** How many records are read from the store at once, so that a verification needs little memory. */
 const TEXTS_AT_ONCE = 300
-/** The most records that one record of an erasure names. A document of Firestore has at most 1 MiB. */
+/** The most records that one record of kind erasure names. A document of Firestore has at most 1 MiB. */
 const ERASED_AT_ONCE = 50_000
 
 type Waiting = {
@@ -57,11 +57,14 @@ type Waiting = {
   readonly resolve: (isWritten: boolean) => void
 }
 
-/** The audit trail of this instance. It makes records of events, one after the other, each with the hash of the one before it. */
+/**
+ * The audit trail of this instance. It makes a record of each event, one after the other. Each record has the hash of the one
+ * before it.
+ */
 export class AuditTrail {
   readonly #options: Required<Pick<Options, 'store' | 'mode' | 'log' | 'days' | 'now'>> & Options
   readonly #waiting: Waiting[] = []
-  /** The last written record. Undefined if it must be read from the store, null if there is none. */
+  /** The last record that was written. Undefined if it must be read from the store, null if there is none. */
   #head: ChainHead | null | undefined
   /** The last record that was ever known to be written. It stays if the store fails. */
   #lastKnown: ChainHead | null | undefined
@@ -70,7 +73,7 @@ export class AuditTrail {
   #writing: Promise<void> | undefined
   /** The running maintenance. Each maintenance begins when the one before it has ended. Never rejects. */
   #maintaining = Promise.resolve()
-  /** The work after a start, which runs beside the calls. Never rejects. */
+  /** The work that follows the start of the service, and runs beside the calls. Never rejects. */
   #beside = Promise.resolve()
   readonly #closing = new AbortController()
   /** The events of calls that began in this turn of the event loop, by id. */
@@ -111,17 +114,15 @@ export class AuditTrail {
     if (this.isRequired || this.#options.store.isImmediate) await written
   }
 
-  /**
-   * Records an event before the announced change is made. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record.
-   */
+  /** Records an event before its change is made. Rejects with AUDIT_UNAVAILABLE if the store has not taken the record. */
   async require(event: () => AuditEvent): Promise<void> {
     if (!(await this.#add(event))) throw new ToolrackError('AUDIT_UNAVAILABLE')
   }
 
   /**
-   * Announces a call or a write that is about to run. If the trail is required, a record is written. Then the result is a
-   * promise, which rejects with AUDIT_UNAVAILABLE if the store has not taken the record. On hosts that keep notes, the event is
-   * also noted for the next start.
+   * Announces a call or a write that is about to run. If the trail is required, writes a record and returns a promise, which
+   * rejects with AUDIT_UNAVAILABLE if the store has not taken the record. On hosts that keep notes, the event is also noted for
+   * the next start.
    */
   begin(event: () => AuditEvent): Promise<void> | undefined {
     if (!this.isRequired) return this.#note(event)
@@ -130,7 +131,7 @@ export class AuditTrail {
     return this.require(once).then(() => this.#note(once))
   }
 
-  /** Records the calls and writes that a killed process has not ended. Never rejects. */
+  /** Records the calls and writes that were interrupted when an earlier process was killed. Never rejects. */
   recordLost(): Promise<void> {
     const { log } = this.#options
     this.#beside = asPart('the audit trail', () => this.#recordLost()).catch((error: unknown) => {
@@ -185,8 +186,8 @@ export class AuditTrail {
   }
 
   /**
-   * Removes the content of a user's records. Before that, records of kind erasure name them, so an interrupted erasure breaks
-   * nothing.
+   * Removes the content of a user's records. Before that, writes records of kind erasure that name them. So the trail can be
+   * verified even if the removal is interrupted.
    */
   async erase(by: AuditEvent['principal'], uid: string): Promise<{ readonly erased: number }> {
     await this.written()
@@ -205,7 +206,10 @@ export class AuditTrail {
     return { erased }
   }
 
-  /** Verifies the newest records, up to a bound, in turns with requests. Never rejects. `fault` has the first fault. */
+  /**
+   * Verifies the newest records, but not more than a bound, in turns with requests. Never rejects. After it, `fault` has the
+   * first fault.
+   */
   checkNewest(): Promise<void> {
     const { store, key, log } = this.#options
     const { signal } = this.#closing
@@ -386,7 +390,10 @@ export class AuditTrail {
     })
   }
 
-  /** The day of a record. If the clock was set back, records stay in the newest chain, and none is added to a day with a manifest. */
+  /**
+   * The day under which a new record is kept. If the clock was set back, the record goes into the newest chain. A day with a
+   * manifest gets no record.
+   */
   #openDay(day: string, newest: string): string {
     const open = day < newest ? newest : day
     return open <= this.#sealedDay ? dayOf(Date.parse(this.#sealedDay) + DAY_MS) : open

@@ -8,8 +8,8 @@ import type { Noted, RecordedRequest } from '../../http/route.ts'
 import { requestError } from '../../http/send-error.ts'
 
 /**
- * Runs the handler of a request that is recorded, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required,
- * a record is also written before. If that fails, the handler does not run.
+ * Runs the handler of a request, and records how it ended, also if it was refused. With TOOLRACK_AUDIT=required, another record
+ * is written before the handler runs. If that fails, the handler does not run.
  */
 export async function audited(
   trail: AuditTrail,

@@ -9,14 +9,14 @@ import { headText, TrailVerifier, type TrailFault } from './verify-trail.ts'
 /** A day whose records do not verify, with the first fault. */
 export type DayFault = Pick<TrailFault, 'place' | 'reason'> & { readonly day: string }
 
-/** The day that a fault is about. Empty if the fault does not name a day. */
+/** The day that a fault is about, as it stands in the fault's place. Empty if there is no day in it. */
 export function dayIn({ place }: Pick<TrailFault, 'place'>): string {
   return /\d{4}-\d\d-\d\d/.exec(place)?.[0] ?? ''
 }
 
 /** The most records that are verified after a start. This takes about a second of processor time, in turns. */
 const RECORDS_MAX = 100_000
-/** The most days that are verified after a start, for the same reason. */
+/** The most days that are verified after a start, so that this takes little time. */
 const DAYS_MAX = 7
 /** How many records are read from the store at once. Requests get a turn between two reads. */
 const TEXTS_AT_ONCE = 100
@@ -44,7 +44,10 @@ export async function checkNewest(store: AuditStore, options: Options): Promise<
   return null
 }
 
-/** The manifest of a day, the manifest before it (whose hash it has), and texts that are no manifest. */
+/**
+ * The texts that are needed to verify the manifest of a day: this manifest, the one before it, whose hash it contains, and all
+ * damaged manifests.
+ */
 function manifestsFor(day: string, manifests: readonly string[]): readonly string[] {
   const days = manifests.map(dayOfManifest)
   // oxlint-disable-next-line toolrack/linear-texts -- It is a list of days.
@@ -86,7 +89,10 @@ async function checkDay(
   return verifier.end()
 }
 
-/** The records after which the chains are verified, in the order of the chains. A `seq` of 0 stands for the beginning of a chain. */
+/**
+ * For each chain, the record after which the verification begins, in the order of the chains. A `seq` of 0 stands for the
+ * beginning of a chain.
+ */
 async function startsOf(
   store: Pick<AuditStore, 'texts'>,
   chains: readonly ChainHead[],

@@ -5,9 +5,9 @@ import { headText, type TrailFault } from './verify-trail.ts'
 type Heads = { readonly heads: readonly string[]; readonly fault: TrailFault | null }
 
 /**
- * The heads of the chains of a day, or of all days. It is a fault if the store has records that are in none of these chains. The
- * records are counted before the chains are read, because chains only grow. If days were removed between the two, the records are
- * counted again.
+ * The last record of each chain of a day, or of all days. It is a fault if the store has records that are in none of these
+ * chains. The records are counted before the chains are read, because chains only grow. If days were removed between the two
+ * reads, the records are counted again.
  */
 export async function headsOf(
   store: Pick<AuditStore, 'count' | 'days' | 'chains'>,

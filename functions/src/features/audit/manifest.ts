@@ -3,7 +3,10 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import type { KeyObject } from 'node:crypto'
 import type { ChainHead } from './record.ts'
 
-/** The chains of one day (UTC), signed. `prev` is the sha256 of the text of the manifest before; null for the first manifest. */
+/**
+ * Signs the chains of one day (UTC). `prev` is the SHA-256 of the text of the manifest before this one. It is null for the first
+ * manifest.
+ */
 export type Manifest = {
   readonly day: string
   readonly prev: string | null
@@ -58,7 +61,7 @@ export function manifestHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Reads a manifest. Undefined for another text. Does not verify the signature. */
+/** Reads a manifest. Undefined if the value is none. Does not verify the signature. */
 export function parseManifest(value: JsonObject): Manifest | undefined {
   const { day, prev, chains, publicKey, signature } = value
   if (typeof day !== 'string' || typeof publicKey !== 'string' || typeof signature !== 'string')

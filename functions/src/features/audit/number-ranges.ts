@@ -38,7 +38,7 @@ export class NumberRanges {
     return false
   }
 
-  /** Sorts the ranges, and joins ranges that overlap. A range with a text that is no number is dropped. */
+  /** Sorts the ranges, and joins ranges that overlap. Drops a range in which a text is no number. */
   #join(): void {
     const sorted = this.#ranges.filter(({ first, last }) => first <= last).sort((a, b) => a.first - b.first)
     this.#ranges.length = 0

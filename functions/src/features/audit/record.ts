@@ -5,9 +5,9 @@ import type { Principal } from '../../access/principal.ts'
 /**
  * The kinds of records:
  *
- * - `call`: a call,
+ * - `call`: a call of a tool,
  * - `approval`: a decision about an approval,
- * - `write`: a write of a definition, a module, a rule, a session, a scope or a job token,
+ * - `write`: any other request that changes something, such as a definition, a module, a rule or a session,
  * - `simulation`: a simulation of a call,
  * - `refresh`: a refresh of the folder of modules,
  * - `erasure`: an erasure of a user's records,
@@ -150,7 +150,7 @@ export function sealed(
   }
 }
 
-/** The sender as a record has it. */
+/** The sender, as it is written into a record. */
 export function senderOf({ kind, uid, token }: Sender): { kind: string; uid: string; token?: string } {
   return token === undefined ? { kind, uid } : { kind, uid, token }
 }
@@ -176,7 +176,7 @@ const NOTHING_KNOWN = {
   traceparent: null,
 } as const
 
-/** The rest of a record whose content was erased: its place in the chain and its hash. */
+/** What is left of a record whose content was erased: its position in the chain, and its hash. */
 export function erasedText({ instance, day, seq, ...head }: ChainHead, prev: string): string {
   return withHash(canonicalJson({ day, erased: true, instance, prev, seq }), head.hash)
 }
@@ -185,13 +185,13 @@ export function hashOf(prev: string, body: string): string {
   return hash('sha256', prev + body)
 }
 
-/** The canonical JSON and the hash of a line; undefined if the line does not end with a hash. */
+/** Splits the text of a record into its canonical JSON and its hash. Undefined if the text does not end with a hash. */
 export function partsOf(text: string): { readonly body: string; readonly hash: string } | undefined {
   const found = LAST_HASH.exec(text.slice(-HASH_MEMBER))?.[1]
   return found === undefined ? undefined : { body: `${text.slice(0, -HASH_MEMBER)}}`, hash: found }
 }
 
-/** The `prev` of a line. Empty for a damaged line. */
+/** The `prev` in the text of a record. Empty if the text is damaged. */
 export function prevOf(text: string): string {
   const record = parsedJson(text)
   return isJsonObject(record) && typeof record['prev'] === 'string' ? record['prev'] : ''

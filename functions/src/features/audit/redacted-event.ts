@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { AuditEvent } from './record.ts'
 import { redact, redactText } from '../../redaction/redact.ts'
 
-/** Fields whose texts callers choose. The service makes the other fields, or has redacted them by their schema. */
+/** Fields whose texts callers choose. All other texts are made by the service, or were redacted by the schema of the tool. */
 const CHOSEN = ['agent', 'session', 'workflow', 'tool', 'parentInvocationId'] as const
 
 /**

@@ -4,7 +4,7 @@ import type { AuditEvent } from './record.ts'
 /** The principal for acts of the service itself. */
 const SERVICE = { kind: 'service', uid: 'service' } as const
 
-/** The event of a removal of days. `before` is the first day that is kept. */
+/** The event of the removal of old days. `before` is the first day that is kept. */
 export function retentionOf(before: string, removed: readonly string[]): AuditEvent {
   return { kind: 'retention', principal: SERVICE, outcome: 'ok', subject: { before, removed } }
 }
@@ -12,7 +12,10 @@ export function retentionOf(before: string, removed: readonly string[]): AuditEv
 /** How many records are read at once. */
 const PAGE_RECORDS = 1_000
 
-/** The records that name removed content: all erasures. If nothing is left of the day, also the records of retention. */
+/**
+ * The records that name removed content. These are all erasures and, if nothing is left of the day (`isGone`), also the records
+ * of retention.
+ */
 export async function* removalTexts(
   store: Pick<AuditStore, 'erasures' | 'page'>,
   isGone: boolean,

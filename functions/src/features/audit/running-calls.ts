@@ -3,7 +3,7 @@ import type { Turns } from '../../loop-turn.ts'
 import type { AuditStore } from './audit-store.ts'
 import { AUDIT_KINDS, senderOf, type AuditEvent, type ChainHead } from './record.ts'
 
-/** A call or a write that was about to run, as text. `noteOf` makes it, and `lostEvent` reads it. */
+/** The note of a call or a write that was about to run. `noteOf` makes the text, and `lostEvent` reads it. */
 export type Note = { readonly id: string; readonly text: string }
 
 /**
@@ -11,7 +11,7 @@ export type Note = { readonly id: string; readonly text: string }
  * for a note, and none of the functions throws.
  */
 export type RunningCalls = {
-  /** The notes of an earlier process that have no end. */
+  /** The notes of an earlier process about calls and writes that it has not ended. */
   readonly left: readonly Note[]
   readonly begin: (note: Note) => void
   readonly end: (id: string) => void
@@ -21,7 +21,8 @@ export type RunningCalls = {
 }
 
 /**
- * The last record before a note, so the record of the end is a later one. Null if there was none, undefined if it is not known.
+ * The last record that was written before a note. The record of the end can only be a later one. Null if there was no record,
+ * undefined if this is not known.
  */
 type Before = Pick<ChainHead, 'instance' | 'day' | 'seq'> | null | undefined
 
@@ -34,7 +35,7 @@ export function noteOf(event: AuditEvent, atMs: number, before: Before): Note | 
   return { id, text: JSON.stringify({ at, after, event: { ...event, principal: senderOf(principal) } }) }
 }
 
-/** The event of a call or a write whose end is not known. Undefined if the text is not that of a note. */
+/** The event of a noted call or write whose end is not known. Undefined if the text is not that of a note. */
 export function lostEvent({ id, text }: Note): AuditEvent | undefined {
   const note = parsedJson(text)
   const event = isJsonObject(note) ? note['event'] : undefined
@@ -85,7 +86,10 @@ export async function endedAmong(
 
 type Start = { readonly day: string; readonly seq: number }
 
-/** The place in the chains of this instance before all notes. A note without a place may be anywhere in the newest day. */
+/**
+ * Where the search for the ends of all notes begins in the chains of this instance. If a note does not know the last record
+ * before it, the search begins with the newest day.
+ */
 function startOf(notes: readonly Note[], instance: string, newest: string): Start {
   return notes
     .map(({ text }): Start => {

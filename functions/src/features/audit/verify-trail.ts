@@ -3,7 +3,7 @@ import { isSigned, manifestHash, parseManifest, type Manifest } from './manifest
 import { NumberRanges } from './number-ranges.ts'
 import { erasedText, firstPrev, hashOf, partsOf, type ChainHead } from './record.ts'
 
-/** The first fault. `line` counts from 1. */
+/** The first fault that was found. `line` counts from 1. */
 export type TrailFault = { readonly line: number; readonly place: string; readonly reason: string }
 
 export type TrailReport = {
@@ -15,7 +15,10 @@ export type TrailReport = {
    */
   readonly heads: readonly ChainHead[]
   readonly manifests: number
-  /** The newest manifest as `manifest/DAY/HASH`. Like a head, it can be kept elsewhere and given to a later verification. */
+  /**
+   * The newest manifest as `manifest/DAY/HASH`. An operator can keep it elsewhere, like a head, and give it to a later
+   * verification.
+   */
   readonly manifestHead: string | null
   /** The key that has signed the manifests; null without manifests. */
   readonly publicKey: string | null
@@ -23,17 +26,15 @@ export type TrailReport = {
 }
 
 type Expected = {
-  /** The public key that must have signed every manifest. Without it, the key of the first manifest is taken. */
+  /** The public key that must have signed every manifest. Without it, the key in the first manifest counts. */
   readonly publicKey?: string | undefined
   /** Heads that were kept elsewhere, as `INSTANCE/DAY/SEQ/HASH` or `manifest/DAY/HASH`. Each must be in the trail. */
   readonly heads?: readonly string[]
-  /** True if the lines are only some days or chains. Then manifests of other days need no records. */
+  /** True if the lines are only a part of the trail: some days or chains. Then manifests of other days need no records. */
   readonly isPart?: boolean
-  /**
-   * A day whose records must be among the lines, even if `isPart` is true. Only records that were too old may have been removed.
-   */
+  /** A day whose records must be among the lines, even if `isPart` is true. Only retention may have removed them. */
   readonly day?: string | undefined
-  /** The records after which chains go on in the lines. These records are not among the lines. */
+  /** For chains whose first records are not among the lines: the last of these missing records. */
   readonly after?: readonly ChainHead[]
   /** True if there are manifests before the first manifest of the lines. */
   readonly hasEarlier?: boolean
@@ -75,7 +76,7 @@ export class TrailVerifier {
     else this.#takeRecord(value, text)
   }
 
-  /** Takes a record of an erasure or of retention, from a day that is not verified here. */
+  /** Takes a record of kind erasure or retention, from a day that is not verified here. */
   noteRemoval(text: string): void {
     const record = parsedJson(text)
     if (isJsonObject(record)) this.#noteRemoval(record)
@@ -131,7 +132,7 @@ export class TrailVerifier {
     this.#noteRemoval(record)
   }
 
-  /** Remembers which records erasures have named, and which days retention has removed. */
+  /** Remembers which records were erased, and which days retention has removed. */
   #noteRemoval({ kind, subject }: JsonObject): void {
     if (!isJsonObject(subject)) return
     if (
@@ -220,7 +221,7 @@ export class TrailVerifier {
   }
 }
 
-/** A head as it is printed, so that it can be kept elsewhere. */
+/** A head as text, so that an operator can keep it elsewhere. */
 export function headText({ instance, day, seq, hash }: ChainHead): string {
   return `${firstPrev({ instance, day })}/${seq}/${hash}`
 }

@@ -91,8 +91,8 @@ export function callRoutes({
 }
 
 /**
- * Runs one call. The answer is a ToolResult that a model can read. It is sent as JSON, or as the last of several events. A call
- * that is refused before it starts is always answered with JSON.
+ * Runs one call. Its result is a ToolResult that a model can read. The result is sent as JSON, or as the last event of a stream.
+ * A call that is refused before it starts is always answered with JSON.
  */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered: boolean): Promise<void> {
   const { principal, req, res } = request
@@ -184,7 +184,10 @@ async function readDispatch(request: KnownRequest, results: HeldResults) {
   return { sessionId, calls, held: results.begin(request.principal.uid) }
 }
 
-/** The arguments of a model's call. Undefined if they cannot be read: the caller may have run the call nevertheless. */
+/**
+ * The arguments of a call that the caller has run. Undefined if they cannot be read: the caller may have run the call
+ * nevertheless.
+ */
 function readArguments(call: ToolCall): JsonObject | undefined {
   try {
     return requestOf(call).arguments
@@ -194,7 +197,10 @@ function readArguments(call: ToolCall): JsonObject | undefined {
   }
 }
 
-/** The most levels of a body with calls. It is above the limit of arguments, whose own check names the argument that is too deep. */
+/**
+ * The most levels of a body with calls. The arguments have a lower limit, which is checked later, by a check that names the
+ * argument that is too deep.
+ */
 const CALL_DEPTH_MAX = 64
 
 /** The most characters of an `Idempotency-Key`. It must be printable ASCII. */

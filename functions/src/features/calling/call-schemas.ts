@@ -47,7 +47,7 @@ const dryRun = z.strictObject({
   approval: foreseen.exactOptional(),
 }) satisfies z.ZodType<DryRun>
 
-/** A failed call is answered with its result. Its status is one of these. */
+/** The answer to a failed call is the call's result. Its status is one of these. */
 const failures = Object.fromEntries(
   Object.values(ERROR_CODES)
     .filter(({ httpStatus }) => httpStatus !== 200)

@@ -7,7 +7,7 @@ type CompletedCalls = {
     /** The messages for all calls, in their order. */
     readonly messages: readonly JsonObject[]
   }
-  /** The calls with the results that the caller reports. */
+  /** Each call with the result that the caller reports for it. */
   readonly reported: readonly { readonly call: ToolCall; readonly result: ToolResult<unknown> }[]
 }
 

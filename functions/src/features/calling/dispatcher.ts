@@ -25,7 +25,7 @@ const ARGUMENTS_BYTES_MAX = 256 * 1024
 
 type DispatchAnswer = {
   readonly format: CallFormatName
-  /** The messages to append to the conversation, without answers to calls that run at the client. */
+  /** The messages to append to the conversation. There is none for a pending call. */
   readonly messages: readonly JsonObject[]
   /** One entry for each call, in the order of the calls. The result is null for a pending call. */
   readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
@@ -34,7 +34,9 @@ type DispatchAnswer = {
 }
 
 type PendingCall = Identity & {
-  /** The layer of the definition. In the layer `user`, the user has chosen the `workflowName`, and not the operator. */
+  /**
+   * The layer of the definition. In the layer `user`, the user has chosen `workflowName`. In the other layers, the operator has.
+   */
   readonly layer: Layer
   readonly kind: 'client' | 'workflow' | 'approval'
   readonly workflowName?: string
@@ -84,7 +86,7 @@ export async function dispatch(
   }
 }
 
-/** The codes of calls that are left to the caller. */
+/** The codes of pending calls. The service does not run these calls, but returns them to the caller. */
 const PENDING = new Set<ErrorCode>(['RUNS_AT_CLIENT', 'APPROVAL_REQUIRED'])
 
 function pendingCall(
@@ -110,7 +112,7 @@ function kindOf(workflowName: string | undefined, approval: Invocation['approval
     : ({ kind: 'workflow', workflowName } as const)
 }
 
-/** Runs a call. If there is no room for its result, the call is not run, and the model reads a failure. */
+/** Runs a call. If there is no room in memory for its result, the call is not run, and the model reads a failure. */
 async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   try {
     return await held.run(() => pipeline.invoke(asked))
@@ -119,7 +121,9 @@ async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   }
 }
 
-/** The call with its result for the model. If JavaScript cannot read the value exactly, the model gets only the value's text. */
+/**
+ * The call with the result that the model gets. If JavaScript cannot represent the value exactly, the model gets only its text.
+ */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
   if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
@@ -145,7 +149,7 @@ export function requestOf(
   return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted, dialect }
 }
 
-/** The arguments in a model's text, which is not always JSON. An empty text means no arguments. */
+/** Parses the text that a model wrote as arguments. It is not always JSON. An empty text means no arguments. */
 function argumentsIn(text: string): JsonObject {
   if (text.trim() === '') return {}
   // Encoding would replace a lone surrogate by U+FFFD, and the tool would get another text.

@@ -6,7 +6,7 @@ import { outcomeOf, type Authorised } from '../../calls/call.ts'
 import type { Step } from '../../calls/onion.ts'
 import { limitsOf, type RunParts } from '../../calls/pipeline/run-tool.ts'
 
-/** The decision that the rules and the approval would make about a call, and what its tool may do. */
+/** What a dry run answers: the decision of the rules, the approval that the call would need, and what its tool may do. */
 export type DryRun = {
   readonly decision: RuleDecision['effect']
   readonly rule: RuleDecision['rule']
@@ -14,15 +14,16 @@ export type DryRun = {
   readonly reason: string
   readonly effects: readonly ToolClass[]
   readonly limits: ToolLimits
-  /** The approval with which the call would run, or for which it would wait. Missing if there is none. */
+  /** The approval with which the call would run, or for which it would wait. Missing if it needs none, or if none exists yet. */
   readonly approval?: ForeseenApproval['approval']
 }
 
 export type DryRunParts = ApprovalStepParts & Pick<RunParts, 'deadlineMsMax' | 'callLimits'>
 
 /**
- * Ends a dry run, so its handler never runs. All steps that can refuse a call before it takes a key or asks for an approval come
- * before this step. This step looks up the approval that a later step would find, and does not use it up.
+ * Ends a dry run, so that the handler of the tool never runs. Before this step, all other checks that can refuse the call have
+ * been made. The later steps would use up a key or an approval. So this step only looks up the approval that the later step would
+ * find.
  */
 export function endDryRun(parts: DryRunParts): Step<Authorised> {
   return (call, next) =>
@@ -31,7 +32,7 @@ export function endDryRun(parts: DryRunParts): Step<Authorised> {
       : next(call)
 }
 
-/** Says what would happen to a call that no step has refused. Throws as the step that awaits the approval does. */
+/** Says what would happen to a call that no step has refused so far. Throws what `awaitApproval` would throw. */
 export async function dryRunOf(call: Authorised, parts: DryRunParts): Promise<DryRun> {
   const { decision, entry } = call
   const { effect, rule, owner, reason } = decision

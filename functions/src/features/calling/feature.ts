@@ -17,7 +17,7 @@ import { simulation } from './simulate.ts'
 import { simulateRoute } from './simulate-route.ts'
 
 type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
-  /** The steps of the features before this one. */
+  /** The steps that other features have made before. */
   readonly steps: StepsOfOthers
   readonly listed: ListedCatalog
   readonly sessions: Sessions

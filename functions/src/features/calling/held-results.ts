@@ -3,14 +3,14 @@ import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 import type { Invocation } from '../../calls/call.ts'
 import { RESULT_BYTES_MAX } from '../../calls/pipeline/run-tool.ts'
 
-/** Room for two of the largest answers. The largest answer has the results of 64 calls. */
+/** The least limit for one user: room for two of the largest answers. The largest answer has the results of 64 calls. */
 const BYTES_MIN = 32 * 1024 * 1024
 
 /** Counts the results of one dispatch. */
 export type Holding = {
   /**
-   * Runs a call and counts its result until `giveBack`. During the call, the bytes of the largest possible result are counted, so
-   * that simultaneous calls together stay within the limit. Throws SERVICE_BUSY, and runs nothing, if there is no room.
+   * Runs a call and counts its result until `giveBack`. During the call, it counts the bytes of the largest possible result, so
+   * that simultaneous calls together stay within the limit. If there is no room, runs nothing and throws SERVICE_BUSY.
    */
   readonly run: (call: () => Promise<Invocation>) => Promise<Invocation>
   /** Stops counting the results. To be called when the answer has been read, or when nobody will read it. */

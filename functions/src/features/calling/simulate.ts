@@ -42,8 +42,8 @@ export type Simulate = (call: SimulatedCall) => Promise<Simulation>
 type SimulateParts = DecideParts & AuthoriseParts & DryRunParts
 
 /**
- * Returns a function that takes a call through the deciding steps, and says what would happen to the call. Nothing runs, and no
- * record of calls has the call. The function throws the error of a call that is refused before the rules are asked.
+ * Returns a function that takes a call through the deciding steps, and says what would happen to the call. The tool does not run,
+ * and the call is not kept in the history. The function throws the error of a call that is refused before the rules are asked.
  */
 export function simulation(parts: SimulateParts & { readonly log: Log }): Simulate {
   return async (asked) => {
@@ -92,7 +92,7 @@ function simulationOf({ call, result }: CallOutcome, foreseen: DryRun | undefine
   return { name, ...decision, effect, reason, classes, listed, ...answer }
 }
 
-/** The parts, to which the rules of one more agent are added. */
+/** The parts with the rules of one more agent. */
 function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | undefined): Parts {
   if (agent === undefined) return parts
   const { catalog, ruleBook } = parts
@@ -111,7 +111,10 @@ function partsWith<Parts extends SimulateParts>(parts: Parts, agent: string | un
   }
 }
 
-/** The caller. For a workflow: the holder of a job token that names the tool with its present definition. */
+/**
+ * The principal of the simulated call. For a workflow, this is the holder of a job token that names the tool with its present
+ * digest.
+ */
 async function callerOf(
   { catalog }: Pick<DecideParts, 'catalog'>,
   { principal, name, workflow }: SimulatedCall,

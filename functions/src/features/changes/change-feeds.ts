@@ -5,9 +5,12 @@ import type { Viewer } from './past-views.ts'
 
 /** How many feeds one user may have at once, and how many all users may have on one instance. */
 export const FEEDS_MAX = { perUser: 100, all: 1_000 } as const
-/** Milliseconds between two checks of the views. A layer is still read at most once a second, however many feeds there are. */
+/**
+ * Milliseconds between two checks of the views of all feeds. A layer is still read at most once a second, however many feeds
+ * there are.
+ */
 export const CHECK_MS = 250
-/** Milliseconds between two checks after writes of this instance, so that many writes do not cause many checks. */
+/** Milliseconds from a write of this instance to the next check, so that many writes do not cause many checks. */
 const CHECK_AGAIN_MS = 20
 
 export type Bounds = { readonly perUser: number; readonly all: number }
@@ -19,7 +22,7 @@ type Parts<Sees extends Viewer> = {
   readonly bounds?: Bounds | undefined
 }
 
-/** The feeds of viewers who see the same tools. `checkNumber` is the number of the check that has found `view`. */
+/** The feeds of viewers who see the same tools. `checkNumber` is the number of the check that has read `view`. */
 type Group<Sees> = {
   readonly viewer: Sees
   view: CatalogView | undefined
@@ -31,9 +34,9 @@ type Group<Sees> = {
 
 type ReadView = () => CatalogView | Promise<CatalogView>
 
-/** A caller that waits for changes. It counts for FEEDS_MAX until its end. */
+/** Waits for changes on behalf of a caller. It counts for FEEDS_MAX until it ends. */
 export class Feed {
-  /** Reads what the viewer sees now. No later view of the feed is older. */
+  /** Reads what the viewer sees now. The feed never goes back to an older view. */
   readonly read: ReadView
   readonly endsAt: number
   readonly #present: () => CatalogView | undefined
@@ -55,8 +58,8 @@ export class Feed {
   }
 
   /**
-   * Resolves to the newest view as soon as it is not `last`, or to undefined when the feed has ended. Rejects with the reason if
-   * the feed has ended because its session or a scope no longer exists.
+   * Resolves to the newest view as soon as this is not `last`. Resolves to undefined when the feed has ended. Rejects with the
+   * reason if the feed has ended because its session or a scope no longer exists.
    */
   async after(last: CatalogView): Promise<CatalogView | undefined> {
     while (!this.#isEnded) {
@@ -74,7 +77,7 @@ export class Feed {
     this.#wake?.()
   }
 
-  /** Ends the feed, which makes room for another one. May be called again. */
+  /** Ends the feed, so that another one can be opened. May be called again. */
   end(why?: ToolrackError): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -85,8 +88,8 @@ export class Feed {
 }
 
 /**
- * Wakes feeds when their view has changed. Checks the view of each group of equal viewers: soon after a write of this instance,
- * and otherwise four times a second. Without feeds there is no timer.
+ * Wakes feeds when their view has changed. The view of each group is checked soon after a write of this instance, and otherwise
+ * four times a second. Without feeds there is no timer.
  */
 export class ChangeFeeds<Sees extends Viewer = Viewer> {
   readonly #parts: Parts<Sees>

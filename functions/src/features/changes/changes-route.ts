@@ -194,14 +194,17 @@ function askedChanges({ search, req }: FoundRequest): Asked {
   return { since: lastId ?? since, filter, listFilter: askedNarrowing(query) }
 }
 
-/** Throws LAYER_UNAVAILABLE if a part of the list is missing: its tools would otherwise look removed. */
+/** Throws LAYER_UNAVAILABLE if a layer or rules could not be read. Otherwise the missing tools would look like removed tools. */
 function refuseLost(view: CatalogView): void {
   if (view.lostLayers.length === 0 && !view.hasLostRules) return
   const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
   throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
 }
 
-/** The end of a request's token, in milliseconds since 1970. The token is already verified. The local token never ends. */
+/**
+ * The time at which the token of a request expires, in milliseconds since 1970. The token is already verified. The local token
+ * never expires.
+ */
 function tokenEnd(authorization: string | undefined): number {
   const [, payload = ''] = findBearerToken(authorization)?.split('.') ?? []
   const exp = parseObject(Buffer.from(payload, 'base64url').toString())?.['exp']

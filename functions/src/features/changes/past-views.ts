@@ -11,16 +11,20 @@ import type { DefinitionStore } from '../../catalog/definitions/definition-store
 import type { ViewFilter } from '../../catalog/views/view-filter.ts'
 
 /**
- * The most names that may have changed since a revision. Up to this number, the layer at that revision is made from its versions.
+ * The most names of a layer that may have changed since a revision. If there are not more, the layer as it was at that revision
+ * is restored from the kept versions of these names.
  */
 export const PAST_NAMES_MAX = 200
 /** How many versions are read from the store at the same time, to bound the load of one feed on the store. */
 const READS_AT_ONCE = 10
-/** How many states of the file layer, sets of rules, and filters of lists are remembered. No store keeps their past. */
+/** How many states of the file layer, sets of rules, and filters of lists are remembered, because no store keeps earlier ones. */
 export const PAST_STATES_MAX = { file: 16, rules: 1_000, filters: 1_000 } as const
-/** The most bytes of the remembered filters. A selection may have 5,000 names, so a limit of their number is not enough. */
+/**
+ * The most bytes of the remembered filters. The selection in one filter may have 5,000 names, so a limit of their number is not
+ * enough.
+ */
 export const PAST_FILTER_BYTES_MAX = 16 * 1024 * 1024
-/** How many past layers are kept, because many feeds go on from the same revision after a change. */
+/** How many restored layers are kept. After a change, many feeds continue from the same revision. */
 const PAST_LAYERS_MAX = 32
 
 /** A caller whose view may be filtered by a session and by scopes. */
@@ -70,7 +74,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     this.#parts = parts
   }
 
-  /** The present view of the viewer. It is the same object as before if nothing has changed. */
+  /** The view that the viewer has now. It is the same object as before if nothing has changed. */
   async present(viewer: Sees): Promise<CatalogView> {
     const viewFilter = await viewer.filtered?.present()
     const { catalog, rulesFor } = this.#parts
@@ -79,7 +83,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
   }
 
   /**
-   * The view of the viewer at a revision. Undefined if it is not known, because the revision
+   * The view that the viewer had at a revision. Undefined if it cannot be restored, because the revision
    *
    * - is of another store or another grant, or newer than the store,
    * - had a layer that could not be read,
@@ -96,7 +100,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return then && view.filteredBy(this.#remember(viewer.uid, then).filter)
   }
 
-  /** Remembers the filter of a list of the user, so that a feed can go on from that list. */
+  /** Remembers the filter of a user's list, so that a feed can continue from that list. */
   know(uid: string, revision: string, viewFilter: () => ViewFilter): void {
     const key = `${uid} ${revision}`
     if (!this.#filters.get(key)) this.#filters.set(key, viewFilter())
@@ -168,7 +172,10 @@ export class PastViews<Sees extends Viewer = Viewer> {
     return made
   }
 
-  /** The layer at a revision: the present one, with the past versions of the names that have changed since. */
+  /**
+   * Restores the layer as it was at a revision: takes the present layer, and replaces each definition that has changed since by
+   * its earlier version.
+   */
   async #made(
     layer: StoredLayer,
     present: LayerSnapshot,
@@ -203,7 +210,7 @@ export class PastViews<Sees extends Viewer = Viewer> {
 
 const NO_RULES: HidingRules = { owned: [], isWhole: true, revision: '', hides: () => undefined }
 
-/** The revision of a layer in a store that has never written it. */
+/** The revision of a layer that has never been written. */
 const NEVER_WRITTEN = '0'
 
 function layerOf(layer: Layer, revision: string, byName: LayerSnapshot['byName'] = new Map()): LayerSnapshot {
@@ -223,7 +230,7 @@ function numberIn(revision: string): number {
   return Number(/^\d+/.exec(revision)?.[0] ?? Number.NaN)
 }
 
-/** True for a text of the form of `X-Tools-Revision`. */
+/** True if the text has the form of a value of the header `X-Tools-Revision`. */
 export function isRevision(text: string): boolean {
   return text.length <= REVISION_LENGTH_MAX && /^[\w~+-]*(?:\.[\w~+-]*){2,4}(?::[\w-]{22})?$/.test(text)
 }

@@ -9,7 +9,7 @@ import { SharedWork } from '../../shared-work.ts'
 
 export type ChangedTool = { readonly name: string; readonly digest: Digest }
 
-/** The differences between an older and a newer list. Each array is in the order of the names. */
+/** The differences between an older and a newer list. Each array is sorted by name. */
 export type ToolChanges = {
   /** The revision of the newer list. */
   readonly revision: string
@@ -22,16 +22,16 @@ export type ToolChanges = {
 export type FeedFilter = Pick<ListQuery, 'names' | 'tags' | 'categories' | 'withSearch'>
 
 /**
- * The revision of a view as feeds give it. The `~` of layers that cannot be read now is left out: they have the same tools as
- * before.
+ * The revision of a view, as feeds give it to clients. The mark `~` of a layer that cannot be read now is left out, because such
+ * a layer has the same tools as before.
  */
 export function feedRevision({ listRevision }: Pick<CatalogView, 'listRevision'>): string {
   return listRevision.replaceAll('~', '')
 }
 
 /**
- * The changes between two views of one principal. A tool that the principal may not see any more is removed. `signal` is aborted
- * when nobody waits for the changes any more.
+ * The changes between two views of one principal. A tool that the principal may not see any more counts as removed. `signal` is
+ * aborted when nobody waits for the changes any more.
  */
 export async function changesBetween(
   before: CatalogView,
@@ -43,7 +43,7 @@ export async function changesBetween(
   return new Turns(signal).run(changesOf(before, after, filter, names))
 }
 
-/** The changes of the tools in `touched`. If `touched` is undefined, the changes of the tools that the filter names. */
+/** The changes of the tools in `touched`. If `touched` is undefined, these are the tools that the filter names. */
 export function* changesOf(
   before: CatalogView,
   after: CatalogView,
@@ -73,7 +73,10 @@ export function isEmpty({ added, changed, removed }: ToolChanges): boolean {
 
 type Digests = ReadonlyMap<string, Digest>
 
-/** The names of the tools that may differ. Only these are looked up, because the catalog may have 100,000 names. */
+/**
+ * The names of tools that may differ between the views. Only these tools are compared, because the catalog may have 100,000
+ * names.
+ */
 function namesToCompare(
   before: CatalogView,
   after: CatalogView,
@@ -110,7 +113,10 @@ function shownIn(view: CatalogView, name: string): CatalogEntry | undefined {
   return entry && view.shows(entry) ? entry : undefined
 }
 
-/** True for the same grant, rules, session and scopes. In a revision, their parts come after the parts of the three layers. */
+/**
+ * True if both views have the same grant, rules, session and scopes. In a revision, these come after the revisions of the three
+ * layers.
+ */
 function hideAlike(a: CatalogView, b: CatalogView): boolean {
   return hidingIn(a.listRevision) === hidingIn(b.listRevision)
 }
@@ -121,16 +127,16 @@ function hidingIn(revision: string): string {
 }
 
 /**
- * The names of tools that two views show differently, by the newer view. Many feeds compare the same two views after a change of
- * rules, of a selection or of a scope. The older view is held weakly: it may be the newer view of another entry, and a chain of
- * all views would never be freed.
+ * Remembers which tools a newer view shows differently from an older one. The key is the newer view. Many feeds compare the same
+ * two views after a change of rules, of a selection or of a scope. The older view is held weakly. It may itself be the key of
+ * another entry, so otherwise a chain of all views would stay in memory.
  */
 const SHOWN = new WeakMap<
   CatalogView,
   { readonly of: WeakRef<CatalogView>; readonly names: readonly string[] }
 >()
 
-/** The comparisons that are not done yet, by the newer view and then by the older one. */
+/** The comparisons that still run. The outer key is the newer view, the inner key the older view. */
 const COMPARING = new WeakMap<CatalogView, SharedWork<CatalogView, readonly string[]>>()
 
 async function differentlyShown(
@@ -169,8 +175,8 @@ function touchedNames(before: CatalogView, after: CatalogView): readonly string[
 }
 
 /**
- * The names that differ between two snapshots, by the newer one. Many feeds compare the same two after a change of a layer that
- * they share.
+ * Remembers the names that differ between two snapshots. The key is the newer snapshot. Many feeds compare the same two snapshots
+ * after a change of a layer that they share.
  */
 const TOUCHED = new WeakMap<
   LayerSnapshot,

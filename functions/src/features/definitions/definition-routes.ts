@@ -158,7 +158,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
 
 type Written = { readonly outcome: string; readonly digest: string; readonly revision: string }
 
-/** Adds the written definition, and the new revision of its layer, to the record of the write. */
+/** Adds facts about the written definition, and the new revision of its layer, to the audit record of the request. */
 function noteWrite({ note }: FoundRequest, { outcome, digest, revision }: Written): void {
   note?.({ digest, revision, subject: { outcome } })
 }
@@ -182,14 +182,17 @@ function askedBulk({ search, req }: FoundRequest) {
   throw new ToolrackError('HEADER_INVALID', fault)
 }
 
-/** The last good state of a layer. Throws LAYER_UNAVAILABLE if the layer was never read. */
+/** The last good snapshot of a layer. Throws LAYER_UNAVAILABLE if the layer was never read. */
 function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   const { snapshot } = view.layers[layer]
   if (snapshot) return snapshot
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** Sends the stored text unchanged, because to parse the texts of a large layer and write them again took 300 ms. */
+/**
+ * A definition, as it is answered. Its stored text is sent unchanged: to parse the texts of a large layer and write them again
+ * took 300 ms.
+ */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }

@@ -12,7 +12,7 @@ type Needs = {
   readonly log: Log
   readonly compilers: SchemaCompilers
   readonly store: DefinitionStore
-  /** The layer of the definitions and modules in files. */
+  /** Reads the file layer: definitions in files, and modules of watched folders. */
   readonly fileLayer: LayerSource
   readonly signals: {
     readonly filesChanged: Signal
@@ -22,7 +22,7 @@ type Needs = {
   }
 }
 
-/** The layers of definitions, and their writes. */
+/** The catalog with its three layers, and the writes of definitions. */
 export const definitions = {
   name: 'definitions',
   create({ log, compilers, store, fileLayer, signals }: Needs) {
@@ -41,7 +41,7 @@ export const definitions = {
   routes: definitionRoutes,
 }
 
-/** Returns a source that tells `read` the result of each of its reads. */
+/** Returns a source that reads from `source`, and tells `read` each result. */
 function told(source: LayerSource, read: Signal<LayerRead>): LayerSource {
   return {
     async open() {

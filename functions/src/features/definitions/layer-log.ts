@@ -14,7 +14,7 @@ function reasonOf(lost: unknown): string {
   return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
-/** Returns a source that logs each skipped item once. */
+/** Returns a source that reads from `source`, and logs each item that was skipped, once. */
 export function logged(source: LayerSource, log: Log): LayerSource {
   let known = new Set<string>()
   let last: LayerRead['skipped'] | undefined

@@ -12,7 +12,7 @@ export function readLayer(query: Query): Layer {
   return query.choice('layer', LAYERS, 'user')
 }
 
-/** The layer of a write. No request can write the file layer: an author edits its files. */
+/** The layer that a request writes. No request can write the file layer: authors edit its files. */
 export function writtenLayer(query: Query): WritableLayer {
   return query.choice('layer', ['user', 'global'], 'user')
 }
@@ -52,7 +52,7 @@ export function write({ layer }: { readonly layer: WritableLayer }): Action {
   return onLayer('write', layer)
 }
 
-/** The version in the body of a rollback: a revision, or a digest in the field `digestField`. */
+/** Reads the body of a rollback. It names an earlier version by a revision, or by a digest in the field `digestField`. */
 export function versionChoice<Field extends string>(
   body: JsonObject,
   digestField: Field,

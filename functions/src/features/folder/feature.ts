@@ -13,16 +13,16 @@ type Needs = {
   readonly log: Log
   readonly compilers: SchemaCompilers
   readonly runner: Runner
-  /** Opens the layer of the files with definitions. */
+  /** Opens the definition files, which are one part of the file layer. */
   readonly files: (compilers: SchemaCompilers) => LayerSource
-  /** The paths of watched folders of modules, which are part of the file layer. Only the embedded server has such folders. */
+  /** The paths of watched folders with modules. Their tools are in the file layer. Only the embedded server has such folders. */
   readonly toolsFolders?: readonly string[] | undefined
   /** Shows the operator what has happened to a file of a folder. By default, the log says it. */
   readonly showModule?: ((news: FolderNews) => void) | undefined
   readonly signals: { readonly filesChanged: Signal; readonly filesNews: Signal }
 }
 
-/** The layer of files: definitions, and watched folders of modules. */
+/** The file layer: definition files, and watched folders of modules. */
 export const folder = {
   name: 'folder',
   create({ log, compilers, runner, files, toolsFolders = [], showModule, signals }: Needs) {

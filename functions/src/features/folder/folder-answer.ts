@@ -4,8 +4,7 @@ import type { FolderLayers } from './folder-layers.ts'
 import type { ModuleFolder } from './module-folder.ts'
 
 /**
- * The longest wait of a refresh, in milliseconds. It is longer than the check of a module that hangs, and shorter than clients
- * and proxies wait.
+ * The longest wait of a refresh, in milliseconds. The check of a module that hangs ends earlier. Clients and proxies wait longer.
  */
 const REFRESH_MS_MAX = 30_000
 
@@ -19,8 +18,8 @@ const NO_FOLDER = {
 } as const
 
 /**
- * The tools of the folders, and the skipped and unchecked files. The state is that of the first folder that exists. `others` has
- * the states of the other folders. Only an `operator` sees paths and tracebacks.
+ * The tools of the watched folders, and the files that were skipped or not checked yet. The answer has the state of the first
+ * folder that exists, and in `others` the states of the other folders. Only an `operator` sees paths and tracebacks.
  */
 export async function folderAnswer(folders: FolderLayers | undefined, operator: boolean) {
   const watched = folders?.layers.map(({ folder }) => folder) ?? []
@@ -86,7 +85,7 @@ export function toolAnswer({ name, file, line, module, admitted }: FolderTool) {
   }
 }
 
-/** The answer about a file or spec that is not in the list: the reason, and the older content that is used instead. */
+/** The part of an answer about a file or spec that is not in the list: the reason, and the older content that is used instead. */
 export function skipAnswer({ file, detail, serving }: FolderSkip, operator: boolean) {
   const { traceback, ...facts } = detail
   return { file, ...facts, ...(operator && { traceback }), serving }

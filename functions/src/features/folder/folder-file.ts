@@ -10,7 +10,7 @@ export type FolderFile = {
   readonly stamp: string
   /** The digest of the content that was last read. Undefined if the last read failed. */
   readonly sha256?: string | undefined
-  /** The last content that passed its check. This module is used as long as a file of this name exists. */
+  /** The last content that passed its check. It is used until the file passes with newer content, or is deleted. */
   readonly loaded?: LoadedModule | undefined
   /** The faults of the present content. */
   readonly faults: readonly ErrorDetail[]
@@ -25,8 +25,8 @@ export type FileRead =
 export type FileFault = { readonly found: 'fault'; readonly fault: ErrorDetail } & Stamped
 
 /**
- * `stamp` changes if the file changes. An empty stamp equals no other stamp. `changedMs` is the time of the change, in ms since
- * 1970.
+ * `stamp` is a text that changes when the file changes. An empty stamp is never equal to another stamp. `changedMs` is the time
+ * of the last change, in milliseconds since 1970.
  */
 export type Stamped = { readonly stamp: string; readonly changedMs: number }
 

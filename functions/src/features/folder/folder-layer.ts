@@ -15,21 +15,23 @@ import { FolderReporter, type FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
 import { FILES_MAX } from './scan-folder.ts'
 
-/** A tool of the folder, and its place. */
+/** A tool of the folder, and where its spec is. */
 export type FolderTool = {
   readonly name: string
   readonly file: string
-  /** The key of the tool's module in the folder: the file itself, or the `__init__.py` of its folder. */
+  /**
+   * The file under which the folder keeps the tool's module: `weather.py`, or `weather/__init__.py` if the module is a folder.
+   */
   readonly mainFile: string
   readonly line: number | null
   readonly module: LoadedModule
   readonly admitted: AdmittedDefinition
 }
 
-/** A file, or one of its specs, that is not in the layer. */
+/** A file that is not in the layer, or one of its specs that is not. */
 export type FolderSkip = {
   readonly file: string
-  /** The key of its module in the folder, as in `FolderTool`. */
+  /** The file under which the folder keeps the module, as in `FolderTool`. */
   readonly mainFile: string
   readonly detail: ErrorDetail
   /** The sha256 of the older content that is used instead. Null if there is none. */
@@ -59,7 +61,10 @@ export class FolderLayer implements LayerSource {
   /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
   #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
-  /** `report` is called for each file that was loaded, refused or removed: with the next `read` or `modules`, or soon if it is asked for. */
+  /**
+   * `report` is called for each file that was loaded, refused or removed. This happens during the next `read` or `modules`, or
+   * soon after `reportSoon`.
+   */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,
@@ -93,8 +98,8 @@ export class FolderLayer implements LayerSource {
   }
 
   /**
-   * The tools that the folder adds to the layer, and its skipped files and specs. If the definition files cannot be read, uses
-   * their last read.
+   * The tools that the folder adds to the layer, and the skipped files and specs of the folder. If the definition files cannot be
+   * read, their last read is used.
    */
   async modules(): Promise<MergedModules> {
     await this.#readFiles().catch(() => undefined)
@@ -122,8 +127,8 @@ export class FolderLayer implements LayerSource {
   }
 
   /**
-   * The places of tools in the folders that come before this one. A place names its folder, because two folders can have a file
-   * of one name.
+   * Where each tool of the folders before this one is. The text names the folder too, because two folders can have files of the
+   * same name.
    */
   #placesBelow(): ReadonlyMap<string, string> {
     const below = this.#files
@@ -147,9 +152,9 @@ export class FolderLayer implements LayerSource {
 }
 
 /**
- * The tools of all files, in the order of the file names. If several tools have the same name, the first one keeps it. The others
- * are skipped, with a fault that names the place of the first. The names in `taken` belong to the definition files. The map has the
- * places of these definitions.
+ * The tools of all files, in the order of the file names. If several tools have the same name, the first one gets it. The others
+ * are skipped, with a fault that says where the first one is. The names in `taken` belong to the definition files. Its values say
+ * where these definitions are.
  */
 export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<string, string>): MergedModules {
   const tools = new Map<string, FolderTool>()
@@ -174,7 +179,7 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
 
 type Place = { readonly file: string; readonly line: number | null }
 
-/** For example `weather.py, line 16`. Messages about modules begin with this text. */
+/** Where a tool is, for example `weather.py, line 16`. Messages about modules begin with this text. */
 function placeOf({ file, line }: Place): string {
   return line === null ? file : `${file}, line ${line}`
 }

@@ -5,8 +5,8 @@ import type { FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
 
 /**
- * The definition files with several watched folders of modules. If several of them have a tool with the same name, the definition
- * files win, and after them the first folder.
+ * The definition files, together with several watched folders of modules. If several of these have a tool with the same name, the
+ * definition files win, and after them the first folder.
  */
 export class FolderLayers implements LayerSource {
   readonly layers: readonly FolderLayer[]

@@ -6,7 +6,7 @@ import type { MergedModules } from './folder-layer.ts'
 export type FolderNews = { readonly file: string } & (
   | {
       readonly kind: 'loaded'
-      /** True if the operator has read of a fault of this file before. */
+      /** True if a fault of this file was reported to the operator before. */
       readonly again: boolean
       readonly tools: number
       /** The reasons why specs of the file were left out. */
@@ -23,7 +23,7 @@ export type FolderNews = { readonly file: string } & (
 
 type Present = MergedModules & {
   readonly files: ReadonlyMap<string, FolderFile>
-  /** The files whose content is not checked yet. Their faults are those of an older content. */
+  /** The files whose present content is not checked yet. Their faults are still those of older content. */
   readonly checking: ReadonlySet<string>
 }
 

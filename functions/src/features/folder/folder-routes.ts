@@ -8,7 +8,7 @@ import { REFRESH } from './folder-actions.ts'
 import { sendJson } from '../../http/send-json.ts'
 import type { FolderLayers } from './folder-layers.ts'
 
-/** Only callers who may read the modules get the folder's path, tracebacks and reports. */
+/** What all routes here have in common. Only callers who may read the modules get the folder's path, tracebacks and reports. */
 const SHARED = {
   isRoot: true,
   ask: refuseParameters,

@@ -43,7 +43,7 @@ const state = {
     ),
   reason: z.string().nullable().describe('The details of the status.'),
 }
-/** A file, or one of its specs. It also has the fields of its fault. */
+/** A file that was skipped, or one of its specs that was. It also has the fields of its fault. */
 const skipped = z
   .object({
     file: z.string(),

@@ -8,15 +8,15 @@ export type WatchPatience = {
   readonly busyMs: number
   /** Milliseconds from one scan to the next if there are no events. Network file systems cause no events. */
   readonly pollMs: number
-  /** Milliseconds from one scan to the next if there is no folder, or no watch on it. */
+  /** Milliseconds from one scan to the next if there is no folder, or if the folder cannot be watched. */
   readonly blindMs: number
 }
 
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
 /**
- * Scans the whole folder, because the content of an event is not used. Never rejects. Before it reads a subfolder whose changes
- * must cause another scan, it calls `watch` with the path of the subfolder.
+ * Scans the whole folder, because an event does not say reliably what has changed. Never rejects. If later changes of a subfolder
+ * must cause another scan, calls `watch` with its path before it reads the subfolder.
  */
 type ScanAll = (watch: (path: string) => void) => Promise<void>
 
@@ -27,7 +27,7 @@ export class FolderWatch {
   readonly #patience: WatchPatience
   readonly #watchPath: typeof watch
   #watchers: FSWatcher[] = []
-  /** True if the folder, and each folder in it that a scan named, has a watch. */
+  /** True if there is a watch on the folder, and on each subfolder for which the last scan has asked. */
   #isWatching = false
   #timer: NodeJS.Timeout | undefined
   #firstEventMs: number | undefined
@@ -45,7 +45,7 @@ export class FolderWatch {
     return this.#isWatching
   }
 
-  /** Resolves at the end of a scan that began after the call. */
+  /** Resolves at the end of a scan that began after this function was called. */
   async scan(): Promise<void> {
     await this.#scanning
     if (this.#closed) return
@@ -88,8 +88,8 @@ export class FolderWatch {
       })
       this.#watchers.push(watcher)
     } catch (error) {
-      // There is no folder, or the system has no free watch. Scans are more frequent without a watch. If a folder inside the
-      // folder has just been removed, the watch on the folder reports it.
+      // There is no folder, or the system has no free watch. Scans are more frequent without a watch. If a subfolder has just
+      // been removed, no watch on it is needed: the watch on the folder above it reports the removal.
       const isGone = path !== this.#path && (error as NodeJS.ErrnoException).code === 'ENOENT'
       if (!isGone) this.#isWatching = false
     }

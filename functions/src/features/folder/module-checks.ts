@@ -2,7 +2,7 @@ import { withinMs } from '../../within-ms.ts'
 import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import type { CheckOutcome, NotChecked } from './check-file.ts'
 
-/** How many files are checked at once. Each check takes a place of the runner, and uploads need places too. */
+/** How many files are checked at once. Each check takes a place in the runner, and the checks of uploads need places too. */
 export const CHECKS_AT_ONCE = 4
 
 /** The pause after the runner refused a check, in milliseconds. It doubles after each refusal, from `least` to `most`. */
@@ -18,11 +18,13 @@ type Waiting = Unchecked & { tries: number }
 
 type Parts = {
   readonly check: (file: string, content: ModuleContent<Uint8Array>) => Promise<CheckOutcome>
-  /** Called with the outcome of a check. Not called if newer content of the file waits, which is then checked next. */
+  /**
+   * Called with the outcome of a check. Not called if newer content of the file is already waiting, because that is checked next.
+   */
   readonly ended: (file: string, content: Unchecked, outcome: Exclude<CheckOutcome, NotChecked>) => void
 }
 
-/** Checks a few files at a time, but never two contents of one file. Repeats a check until the runner does not refuse it. */
+/** Checks a few files at a time, but never two contents of the same file. If the runner refuses a check, it is repeated later. */
 export class ModuleChecks {
   readonly #parts: Parts
   readonly #waiting = new Map<string, Waiting>()
@@ -37,7 +39,7 @@ export class ModuleChecks {
     this.#parts = parts
   }
 
-  /** The files that wait for a check or are being checked, by name. `reason` says why the runner checks nothing. */
+  /** The files that wait for a check or are being checked, by name. If the runner refuses checks now, `reason` says why. */
   get pending(): readonly { readonly file: string; readonly reason: string | null }[] {
     const reason = this.#notChecked?.refusal ?? null
     return [...this.#waiting.keys()].toSorted().map((file) => ({ file, reason }))
@@ -65,7 +67,10 @@ export class ModuleChecks {
     this.#next()
   }
 
-  /** Resolves when nothing waits, when a refusal is lasting (`isLasting`), or after `waitMsMax` milliseconds. */
+  /**
+   * Resolves when nothing waits any more, when no check can succeed until a person acts (`isLasting`), or after `waitMsMax`
+   * milliseconds.
+   */
   async settled(waitMsMax: number): Promise<void> {
     await withinMs(waitMsMax, this.#settled(), () => undefined)
   }
@@ -124,8 +129,8 @@ export class ModuleChecks {
 }
 
 /**
- * The order of checks. Content that the runner has refused to check comes last. Other content is checked newest first, because
- * its author waits.
+ * Sorts the contents that wait for a check. Content that the runner has refused to check comes last. Otherwise the newest content
+ * comes first, because its author waits.
  */
 function byTurn([fileA, a]: readonly [string, Waiting], [fileB, b]: readonly [string, Waiting]): number {
   return a.tries - b.tries || b.changedMs - a.changedMs || (fileA < fileB ? -1 : 1)

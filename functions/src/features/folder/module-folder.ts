@@ -5,7 +5,9 @@ import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, otherFormOf, scanFolder } from './scan-folder.ts'
 
-/** Milliseconds for which the tools of a missing folder remain. A folder that is missing for less time is being replaced. */
+/**
+ * How many milliseconds the tools of a missing folder stay. A folder that is missing for less time is probably being replaced.
+ */
 const GONE_AFTER_MS = 1_000
 
 /** `starting` until the first scan has ended. The reason is a sentence for the operator. */
@@ -55,7 +57,7 @@ export class ModuleFolder {
     })
   }
 
-  /** The files by name. The map is the same object as long as nothing has changed. */
+  /** The files by name. The map is replaced only when something has changed. */
   get files(): ReadonlyMap<string, FolderFile> {
     return this.#files
   }
@@ -134,8 +136,8 @@ export class ModuleFolder {
   }
 
   /**
-   * The file after a read. If a module has become a folder, or the reverse, its loaded content stays until the new content is
-   * checked.
+   * What is known of a file after a read of it. If a module has become a folder, or the reverse, its loaded content stays until
+   * the new content is checked.
    */
   #after(file: string, read: FileRead, retry: boolean, removed: readonly FolderFile[]): FolderFile {
     const { loaded } = removed.find((other) => other.file === otherFormOf(file)) ?? {}
@@ -156,7 +158,7 @@ export class ModuleFolder {
     if (!files.some(({ loaded }) => loaded === known.loaded)) this.#forget(known)
   }
 
-  /** Ends the processes of a file's loaded module, for every user. */
+  /** Ends the processes that have a file's loaded module, for every user. */
   #forget({ loaded }: FolderFile): void {
     if (loaded) void this.#parts.runner.forget({ module: loaded.name, sha256: loaded.sha256 })
   }

@@ -8,12 +8,15 @@ import type { FileFault, FileRead, Stamped } from './folder-file.ts'
 export const FILE_BYTES_MAX = 256 * 1024
 
 /**
- * Milliseconds after a change in which a file gets no stamp, because it may change again in the same tick of the file system's
- * clock.
+ * A file that was changed less than this many milliseconds ago gets no stamp. It may change again within the same tick of the
+ * file system's clock, and the stamp would stay the same.
  */
 const TRUSTED_AFTER_MS = 100
 
-/** A link is refused here, because `realpath` has already followed links. A pipe in place of the file does not block the open. */
+/**
+ * How a file is opened. A link is refused, because `realpath` has already followed all links. If the file is a pipe, opening it
+ * does not block.
+ */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** A file in the watched folder `root`. `path` is relative to `root`, and is the name of the file in messages. */
@@ -23,7 +26,7 @@ type Gone = { readonly found: 'gone' }
 export type InspectedFile = { readonly found: 'file'; readonly real: string; readonly size: number } & Stamped
 export type FileBytes = { readonly found: 'bytes'; readonly bytes: Uint8Array }
 
-/** Reads a module of one file, unless its stamp is still `stamp`. Never rejects. */
+/** Reads a module that is a single file, unless its stamp is still `stamp`. Never rejects. */
 export async function readModuleFile(folder: string, entry: Dirent, stamp = ''): Promise<FileRead> {
   const place = { root: folder, path: entry.name, isLink: entry.isSymbolicLink() }
   const file = await inspectFile(place)
@@ -63,7 +66,7 @@ export function readFileBytes(
   })
 }
 
-/** The path behind a link, or the fault of a link that leads out of the watched folder. */
+/** The real path of a file or link, or the fault of a link that leads out of the watched folder. */
 export async function followed(place: Place): Promise<{ readonly real: string } | FileFault> {
   const { root, path, isLink } = place
   const full = join(root, path)
@@ -72,7 +75,10 @@ export async function followed(place: Place): Promise<{ readonly real: string } 
   return faulty(place, 'file_outside', 'the file is a link out of the folder. Copy it into the folder.')
 }
 
-/** Returns the outcome of `act`. If `act` rejects, returns the fault of a file that cannot be read, or `gone`. */
+/**
+ * Returns the outcome of `act`. If `act` rejects, returns the fault of a file that cannot be read, or `gone` if the file does not
+ * exist.
+ */
 export async function orFault<Outcome>(
   place: Place,
   act: () => Promise<Outcome>,
@@ -100,7 +106,7 @@ async function whyUnreadable(code: string | undefined, place: Place): Promise<Fi
   return faulty(place, 'file_unreadable', 'the file is a link to nothing. Remove it, or mend the link.')
 }
 
-/** The message is the same as that of the runner for an upload. */
+/** The fault of a file that is too large. The message is the same as that of the runner for an upload. */
 function tooLarge(place: Place, bytes: number, stamped: Stamped): FileFault {
   const [size, most] = [bytes, FILE_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
   const sentence = `the file is ${size} bytes; a module may have ${most}. Split it.`

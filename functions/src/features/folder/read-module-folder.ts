@@ -48,7 +48,7 @@ export async function readModuleFolder(
   return readFiles(folder, inspected, now)
 }
 
-/** The files of a module. Names that no file of a module can have are left out, such as temporary files of editors. */
+/** The files of a module. A name that no file of a module can have, such as that of an editor's temporary file, is left out. */
 async function findFiles(
   folder: Place,
   watch: ReadParts['watch'],
@@ -113,7 +113,7 @@ async function isFolder(place: Place, entry: Dirent): Promise<boolean> {
   return found === true
 }
 
-/** The stamp of a module. It changes if a file is added, removed or changed. */
+/** The stamp of a module in several files. It changes if a file is added, removed or changed. */
 function stampOf(inspected: readonly Inspected[]) {
   const changedMs = Math.max(...inspected.map(({ file }) => file.changedMs))
   if (inspected.some(({ file }) => file.stamp === '')) return { stamp: '', changedMs }
@@ -121,7 +121,10 @@ function stampOf(inspected: readonly Inspected[]) {
   return { stamp: hash('sha256', all.join('\n')), changedMs }
 }
 
-/** The messages are those of the runner for an upload, except that not all files are counted. */
+/**
+ * The fault of a module with too many files. The message is that of the runner for an upload, but without the exact number of
+ * files.
+ */
 function tooMany({ path }: Place, most: string): FileFault {
   const sentence = `the module has more than ${most}; at most that many are allowed. Join some, or split the module.`
   return faulty({ path: `${path}/` }, 'files_too_many', sentence)

@@ -12,7 +12,9 @@ export const FILES_MAX = 2_000
 /** How many files are read at the same time, so that not all files of a large folder are open at once. */
 const READS_AT_ONCE = 16
 
-/** Excludes hidden files (`.`), private files (`_`), and the temporary files of editors. */
+/**
+ * The name of a file that can be a module. Names that begin with `.` or `_` cannot, nor can those of editors' temporary files.
+ */
 const MODULE_FILE = /^[^._].*\.py$/su
 const INIT_IN_FOLDER = `/${INIT_FILE}`
 
@@ -25,8 +27,9 @@ export type FolderScan =
 type Listed = { readonly file: string; readonly entry: Dirent; readonly isFolder: boolean }
 
 /**
- * Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Before it reads a
- * subfolder that is a module or can become one, it calls `watch` with the path of the subfolder. Never rejects.
+ * Reads every module of the folder. The result is by file name. A module that still has the stamp that `stampOf` returns is not
+ * read again. Calls `watch` with the path of each subfolder that is a module or can become one, before the subfolder is read.
+ * Never rejects.
  */
 export async function scanFolder(
   folder: string,
@@ -59,8 +62,8 @@ export function isModuleFile(name: string): boolean {
 }
 
 /**
- * A list with the module in an entry of the folder, or an empty list. A folder without `__init__.py` may get it later, so it is
- * watched.
+ * A list with the one module in an entry of the folder, or an empty list. A folder without `__init__.py` is no module, but is
+ * watched, because it may get this file later.
  */
 async function listed(
   folder: string,
@@ -80,12 +83,15 @@ async function listed(
   return init ? [{ file: `${name}${INIT_IN_FOLDER}`, entry, isFolder: true }] : []
 }
 
-/** The name of the module in a file, or in a folder's `__init__.py`. The runner decides whether a module can have this name. */
+/**
+ * The name of the module in a file, or in a folder with `__init__.py`. Whether a module may have this name is decided by the
+ * runner.
+ */
 export function moduleNameOf(file: string): string {
   return file.slice(0, -(file.endsWith(INIT_IN_FOLDER) ? INIT_IN_FOLDER : '.py').length)
 }
 
-/** The file that has a module of the same name in the other form: `weather/__init__.py` for `weather.py`, and the reverse. */
+/** The other file that would make a module of the same name: `weather/__init__.py` for `weather.py`, and the reverse. */
 export function otherFormOf(file: string): string {
   return `${moduleNameOf(file)}${file.endsWith(INIT_IN_FOLDER) ? '.py' : INIT_IN_FOLDER}`
 }

@@ -73,7 +73,7 @@ ${documents.join('\n')}
 `
 }
 
-/** The page has no text from outside, so there is nothing to escape. */
+/** The page as HTML. It contains no text from outside, so nothing must be escaped. */
 function htmlOf(health: PublicHealth): string {
   const documents = DOCUMENTS.map(([path, what]) => `  <li><code>${path}</code>: ${what}</li>`)
   return `<!doctype html>

@@ -13,7 +13,7 @@ import type { Agents } from '../agents/agents.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 
-/** The parts for the facts that everybody may know. */
+/** The parts from which the public facts about the health are made. */
 export type PublicHealthParts = {
   readonly catalog: Catalog
   readonly ruleBook: RuleBook
@@ -30,7 +30,7 @@ type HealthParts = PublicHealthParts & {
 
 /**
  * `GET /health`: says whether the service works. With a token, the answer also has the layers, the queues and the runner. An
- * admin also reads which user's work has delayed other requests.
+ * admin also reads whose work has delayed the requests of others.
  */
 export function healthRoute({
   catalog,
@@ -82,7 +82,7 @@ export function healthRoute({
   }
 }
 
-/** The part of the health that everybody may know. */
+/** The facts about the health that everybody may read. */
 export type PublicHealth = ReturnType<typeof headOf>
 
 export async function publicHealth({ catalog, ruleBook, runner }: PublicHealthParts): Promise<PublicHealth> {
@@ -94,7 +94,7 @@ function headOf(view: CatalogView, runner: RunnerHealth, rules: RulesStatus) {
   return { status: statusOf(view, runner, rules), version: VERSION, isolation }
 }
 
-/** A runner that is absent or still starting is not a fault. */
+/** A runner that is absent or still starting does not make the status `degraded`. */
 function statusOf({ layers }: CatalogView, runner: RunnerHealth, rules: RulesStatus): 'ok' | 'degraded' {
   const isLost = rules !== 'fresh' || layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
   return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'

@@ -88,7 +88,7 @@ const known = head.extend({
     ),
 })
 
-/** Unlike all other routes, the routes of this file ignore a query. */
+/** The query of the routes in this file. They ignore all parameters, while most routes refuse unknown ones. */
 const ignored = z.looseObject({})
 
 export const HEALTH: RouteSchemas = {
@@ -97,7 +97,7 @@ export const HEALTH: RouteSchemas = {
   query: ignored,
   answers: { 200: z.union([head, known]) },
 }
-/** A page or a text for people. */
+/** The front page: HTML for browsers, or plain text. */
 export const FRONT_PAGE: RouteSchemas = {
   summary: 'Shows people what this service is, whether it works, and where the documents are.',
   params: none,

@@ -69,7 +69,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
   ]
 }
 
-/** The call, if the principal may read it. Otherwise the error is the same as for a call that never was. */
+/** The call with this id. If the principal may not read it, the error is the same as for a call that never existed. */
 async function findCall(
   logs: Pick<InvocationLogs, 'find'>,
   principal: Principal,
@@ -81,8 +81,8 @@ async function findCall(
 }
 
 /**
- * True if the principal may read the call. A job token reads calls of its workflow, if it names their tool or if no tool was
- * found.
+ * True if the principal may read the call. The holder of a job token may read a call of the token's workflow, if the token names
+ * the tool of the call or if the call has found no tool.
  */
 function mayRead(principal: Principal, { tool, digest, workflow }: CallFacts): boolean {
   if (!principal.grant) return true
@@ -117,7 +117,7 @@ function isErrorCode(text: string): text is ErrorCode {
 /** A time of RFC 3339. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** The time `since` in the form of a kept call: UTC with milliseconds. */
+/** The parameter `since`, written like the time of a kept call: UTC with milliseconds. */
 function sinceIn(query: Query, nowMs: number): string | undefined {
   const since = query.one('since')
   if (since === undefined) return undefined

@@ -4,16 +4,13 @@ import { invalidParameter, Query } from '../../http/query.ts'
 import { askedNarrowing, type AskedListFilter } from './list-narrowing.ts'
 import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 
-/** The query of a list, parsed. `narrowing` has the session and the scopes that the request names. */
+/** The parsed query of a list. `narrowing` has the session and the scopes that the request names. */
 export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedListFilter | undefined }
 
-/** The most bytes of remembered queries, by an estimate. */
+/** The most bytes of remembered queries. The bytes of a query are estimated. */
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024
 
-/**
- * Reads the queries of lists. A client repeats its query before each call of its model. So each query is parsed once and
- * remembered.
- */
+/** Parses the queries of lists. A client sends the same query before each call of its model, so a parsed query is remembered. */
 export class AskedLists {
   readonly #defaults: ListDefaults
   readonly #known = new LRUCache<string, AskedQuery>({
@@ -25,7 +22,10 @@ export class AskedLists {
     this.#defaults = defaults
   }
 
-  /** `pathSession` is the session that the path of the request names. Throws PARAMETER_INVALID. */
+  /**
+   * Parses the query `search`. `pathSession` is the session in the path of the request, if there is one. Throws
+   * PARAMETER_INVALID.
+   */
   read(search: string, pathSession?: string): AskedQuery {
     const asked = this.#known.get(search) ?? this.#parsed(search)
     if (pathSession === undefined) return asked

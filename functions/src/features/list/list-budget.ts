@@ -12,7 +12,7 @@ import { invalidParameter, type Query } from '../../http/query.ts'
 import type { ListNarrowing } from './list-narrowing.ts'
 import type { ListParts } from './list-parts.ts'
 
-/** No list takes as many tokens, so a larger budget makes no difference. */
+/** The largest budget that is accepted. No list takes as many tokens, so a larger one would make no difference. */
 const BUDGET_MAX = 999_999_999_999_999
 const DIGITS = /^\d{1,15}$/
 
@@ -58,29 +58,29 @@ export async function countedAnswerOf(
 }
 
 /**
- * Explains how much detail a list with this budget shows of a tool. The detail level is `full`, `short`, `deferred` (only the name)
- * or `dropped`.
+ * Explains how much of a tool a list with this budget shows. The detail level is `full`, `short`, `deferred` (only the name) or
+ * `dropped`.
  */
 export type BudgetExplanation = {
   readonly budget: number
   /** The tokens of the whole list. */
   readonly used: number
-  /** Null if the list does not have the tool with any budget, for example because of its dialect. */
+  /**
+   * The detail level of the tool. Null if the tool would not be in the list with any budget, for example because of its dialect.
+   */
   readonly rung: DetailLevel | 'dropped' | null
   readonly because?: PlacedTool['because']
-  /** The place of the tool in the order in which the budget is given to tools. The first place is 1. */
+  /** The position of the tool in the order in which tools get their share of the budget. The first position is 1. */
   readonly place?: number
   readonly of?: number
   /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens?: PlacedTool['tokens']
-  /**
-   * The smallest budget for each detail level: the sum of the tokens that are used before the tool, and the tool's own tokens.
-   */
+  /** The smallest budget for each detail level: the tokens that other tools use before this one, plus the tokens of this tool. */
   readonly needs?: PlacedTool['needs']
   readonly message: string
 }
 
-/** Explains what the budget of a list means for one tool. Undefined if the query has no budget. */
+/** Explains what the budget in the query of a list means for one tool. Undefined if the query has no budget. */
 export async function explainBudget(
   parts: ListParts,
   list: CountedList,

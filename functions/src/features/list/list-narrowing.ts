@@ -16,21 +16,24 @@ import { sessionIn } from '../sessions/asked-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { StoredScopes } from '../scopes/stored-scopes.ts'
 
-/** The parts that keep sessions and stored scopes, which filter lists. */
+/** Where sessions and stored scopes are found, which filter lists. */
 export type ListFilterParts = { readonly sessions: Sessions; readonly scopes: StoredScopes }
 
 /**
- * The session and the scopes that filter a list. A list is made in this order: the principal's view (with rules), the session's
- * selection, the scopes, then the filters of the address, the search and the budget. Each of them only leaves tools out or orders
- * them.
+ * The session and the scopes that filter a list. A list is filtered in this order: the principal's view (with rules), the
+ * session's selection, the scopes, the other parameters of the query, the search and the budget. Each of them can only leave
+ * tools out or order them.
  */
 export type ListNarrowing = {
-  /** Equal for equal contents. It is part of the key under which a list is kept, and of its entity tag. */
+  /**
+   * Equal for an equal session, scopes and pinned tools. It is part of the key under which a list is kept, and of the list's
+   * entity tag.
+   */
   readonly revision: string
   readonly session?: SessionSelection
   /** A tool must be in all scopes, unless it is pinned. */
   readonly scopes: readonly AppliedScope[]
-  /** The names of tools that stay in the list whatever the scopes say. The view and the selection can still leave them out. */
+  /** The names of pinned tools, which no scope leaves out. The view and the session's selection can still leave them out. */
   readonly pinned: ReadonlySet<string>
 }
 
@@ -43,17 +46,14 @@ export type AskedListFilter = {
   readonly scopes: readonly (AppliedScope | ScopeOwner)[]
 }
 
-/** Reads the session and the scopes from a query. Undefined if it names none. */
+/** Reads from a query which session and scopes it names. Undefined if it names none. */
 export function askedNarrowing(query: Query): AskedListFilter | undefined {
   const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
 }
 
-/**
- * The session and the scopes that filter the list of a query. Undefined if it names none. Not a promise if nothing has to be
- * read.
- */
+/** The present session and scopes that a query names. Undefined if it names none. Not a promise if nothing has to be read. */
 export function narrowingOf(
   parts: ListFilterParts,
   { uid }: Principal,
@@ -74,8 +74,8 @@ export function presentNarrowing(
 }
 
 /**
- * Reads the session and the stored scopes. A scope that the query names must exist. The scopes of the session, of its room, of
- * its agent and of its workflow apply if they exist.
+ * Reads the session and the stored scopes. A stored scope that the query names must exist. A session also brings the stored
+ * scopes of itself, of its room, of its agent and of its workflow, if these exist.
  */
 async function readListFilter(
   { sessions, scopes: stored }: ListFilterParts,
@@ -101,7 +101,7 @@ async function readListFilter(
   })
 }
 
-/** The owners of scopes that a session names. An id that no stored scope can have is left out. */
+/** The owners whose stored scopes apply because of a session. An id that no stored scope can have is left out. */
 function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly ScopeOwner[] {
   return Object.entries({ room, session: id, agent, workflow }).flatMap(
     ([kind, owner]) => (owner === undefined ? undefined : scopeOwner(kind, owner)) ?? [],
@@ -116,20 +116,23 @@ export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): 
 }
 
 /**
- * A view without the tools that the session and the scopes leave out. `unmatched` is the text of the header
- * `X-Tools-Scope-Unmatched`: the items of the scopes that match no tool. It is undefined if every item matches a tool.
+ * A view without the tools that the session and the scopes leave out. `unmatched` is the value of the header
+ * `X-Tools-Scope-Unmatched`: the items of the scopes that match no tool. It is undefined if there are none.
  */
 export type FilteredList = {
   readonly view: CatalogView
   readonly revision: string
   readonly unmatched: string | undefined
-  /** The names of the listed tools that have changed since the session was locked, and so cannot be called through it. */
+  /**
+   * The names of tools that are listed, but cannot be called through the session, because they have changed since it was locked.
+   */
   readonly changed: readonly string[]
 }
 
 /**
- * As `narrowedView`, in turns with other requests. Also finds the items of scopes that match no tool, so that a misspelled item
- * is noticed. A job token may use a stored scope, but not read it. So its holder does not see the items of stored scopes.
+ * Filters as `narrowedView` does, in turns with other requests. Also finds the items of scopes that match no tool, so that a
+ * misspelled item is noticed. For a job token, the items of stored scopes are left out: its holder may use a stored scope, but
+ * not read it.
  */
 export function* narrowedList(
   view: CatalogView,
@@ -165,10 +168,12 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
   }
 }
 
-/** Bytes that are counted for a name, and for a character of a scope, because a scope is kept as parsed items. */
+/**
+ * How many bytes are counted for a name, and for a character of a scope. A scope is kept as parsed items, which take much memory.
+ */
 const BYTES = { name: 300, character: 50 } as const
 
-/** The filter of a list as feeds remember it, with the bytes that it takes. */
+/** The filter of a list, as it is remembered for feeds, with the bytes of memory that it takes. */
 export function viewFilter(listFilter: ListNarrowing): ViewFilter {
   const { session, scopes, pinned } = listFilter
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
@@ -194,8 +199,8 @@ function headerOf(items: readonly string[]): string {
 }
 
 /**
- * The text of an item for a header. Categories and tags may have any characters. Characters that a header cannot have are
- * percent-encoded.
+ * Writes an item of a scope for a header. Categories and tags may have any characters, so the characters that a header cannot
+ * have are percent-encoded.
  */
 function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)

@@ -27,8 +27,8 @@ const FILTERS = [
   'strict',
 ] as const
 /**
- * The parameters of a list that explain takes too, because the tool's detail level depends on them. In explain, `name` is the
- * tool.
+ * The parameters of a list that `GET /tools/explain` takes too. They decide how much of the tool the list shows. `name` is left
+ * out, because in this route it is the tool to explain.
  */
 export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
 export const LIST_PARAMETERS = [
@@ -41,7 +41,7 @@ export const LIST_PARAMETERS = [
   'explain',
 ]
 
-/** The parameters that name the tools of a list. */
+/** The parameters with the names of the tools that a list is to have. */
 export const LIST_NAMES = ['names', 'name', 'only'] as const
 
 /** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
@@ -49,7 +49,7 @@ export function parseListQuery(search: string, defaults: ListDefaults): ListQuer
   return listQueryIn(new Query(search, LIST_PARAMETERS), LIST_NAMES, defaults)
 }
 
-/** Reads the query of a list whose names are in these parameters. */
+/** Reads the query of a list. `nameParameters` are the parameters with names of tools. */
 export function listQueryIn(
   query: Query,
   nameParameters: readonly string[],
@@ -90,7 +90,7 @@ export function listQueryIn(
 /** The values of `with`: parts that a list has only if they are asked for. */
 const WITH = ['search'] as const
 
-/** True if the query asks for the tools by which a model finds others. Throws PARAMETER_INVALID. */
+/** True if the query asks that the list also has the tools for searching other tools. Throws PARAMETER_INVALID. */
 export function parseWithSearch(query: Query): boolean {
   return query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search'
 }
@@ -122,7 +122,7 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   return envelope
 }
 
-/** The names that a query asks for. Throws PARAMETER_INVALID. */
+/** The names of tools in a query. Throws PARAMETER_INVALID. */
 export function parseNames(query: Query, parameters: readonly string[] = LIST_NAMES): ListQuery['names'] {
   const names = parseNameFilter(parameters.flatMap((parameter) => query.all(parameter)))
   if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)

@@ -15,14 +15,14 @@ export type ListParts = ItemWorkflows &
     readonly listed: ListedCatalog
     readonly search: ToolSearch
     readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
-    /** Remembers the filter of a list, so that a change feed can go on from that list. */
+    /** Remembers the filter of a list, so that a change feed can continue from that list. */
     readonly changes: {
       readonly views: {
         readonly know: (uid: string, revision: string, listFilter: () => ViewFilter) => void
       }
     }
-    /** The envelope of a list whose query names none. */
+    /** The envelope of a list if its query does not name one. */
     readonly envelope: Envelope
-    /** The kind of names that the items of a list have. By default, the canonical names. */
+    /** The kind of names that the items of a list have if the query does not name one. The default is the canonical names. */
     readonly itemNames?: ItemNames | undefined
   }

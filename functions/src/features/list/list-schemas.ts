@@ -23,7 +23,7 @@ import {
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 import type { BudgetExplanation } from './list-budget.ts'
 
-/** The dialects whose lists may have items. */
+/** The dialects in which the envelope of a list can be `items`. */
 const WITH_ITEMS = DIALECTS.filter((dialect) => dialectRules(dialect).allowsItems)
   .map((dialect) => `\`${dialect}\``)
   .join(' and ')
@@ -32,7 +32,7 @@ const note = z.strictObject({
   score: z.number(),
   twins: z.array(toolName),
 }) satisfies z.ZodType<FoundNote>
-/** A tool as a list without a dialect shows it, and as the dialects of OpenAI's chat completions do. */
+/** A tool in a list without a dialect, or in a dialect of OpenAI's chat completions. */
 const listed = z.strictObject({
   type: z.literal('function'),
   function: z.strictObject({
@@ -118,7 +118,7 @@ const listQuery = z.strictObject({
   limit: whole(1, 1_000).optional().describe('The most tools of a page. Default: the whole list.'),
 })
 
-/** The headers of lists, and of answers that are made from lists, with facts beside the tools. */
+/** The headers of lists, and of answers that are made from lists. They have facts that are not in the body. */
 export const listHeaders = {
   'X-Tools-Revision': 'The revision of the list, for a change feed.',
   'X-Tools-Layers':
@@ -148,7 +148,7 @@ export const LIST_TOOLS: RouteSchemas = {
   answerHeaders: ofLists,
   answers: { 200: list },
 }
-/** The same parameters, whose descriptions refer to the list. */
+/** The same parameters as in a list. Their descriptions only refer to the list. */
 function asInList<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape): Shape {
   const described = Object.entries(shape).map(([name, field]) => [name, field.describe('As in the list.')])
   return Object.fromEntries(described) as Shape

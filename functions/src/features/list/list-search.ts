@@ -14,8 +14,8 @@ export type FoundList = {
 }
 
 /**
- * The tools of the view that the query's search finds. If another filter of the query leaves a tool out, near-identical tools are
- * not joined under that tool. Undefined for a query without a search. Ends if the signal is aborted.
+ * The tools that the search in the query finds. Near-identical tools are joined under one of them, but never under a tool that
+ * another filter of the query leaves out. Undefined for a query without a search. Ends when the signal is aborted.
  */
 export async function foundList(
   { search }: { readonly search: ToolSearch },
@@ -33,7 +33,10 @@ export async function foundList(
   return { entries: listOrder(found), notes: query.explainsScores ? notesOf(found) : undefined }
 }
 
-/** Reads `explain` of a list. Throws PARAMETER_INVALID for a list whose tools cannot have a score. */
+/**
+ * True if the parameter `explain` asks for the scores of a search. Throws PARAMETER_INVALID if the tools of the list cannot have
+ * scores.
+ */
 export function explainsScoresIn(query: Query, { q, dialect, envelope, countsTokens }: ScoredList): boolean {
   if (query.optional('explain', ['scores']) === undefined) return false
   if (q === undefined) throw invalidParameter('explain', 'needs q, because only a search has scores')

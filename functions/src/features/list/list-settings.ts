@@ -1,7 +1,7 @@
 import { ENVELOPES, ITEM_NAMES } from '../../catalog/views/list-query.ts'
 import { choice, matching, text } from '../../settings/variables.ts'
 
-/** The form of a list whose request does not choose one. */
+/** The variables that set the form of a list whose request does not choose it. */
 export const LIST_SETTINGS = {
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   LIST_ITEM_NAMES: choice(ITEM_NAMES, 'canonical'),

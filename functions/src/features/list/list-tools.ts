@@ -39,7 +39,7 @@ import { EXPLAINED_LIST, listQueryIn } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { ListParts } from './list-parts.ts'
 
-/** A list as it is sent. It is made once for each revision and address. */
+/** A list, ready to be sent. It is made once for each revision and address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -51,8 +51,8 @@ type SentList = {
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * How many lists are made at the same time, each in turns. So many long lists delay a short list only a little. Each list may
- * hold an answer of 25 MB and the definitions of its user.
+ * How many lists are made at the same time, in turns. Because of the turns, many long lists delay a short one only a little. Each
+ * list may hold an answer of 25 MB and the definitions of its user in memory.
  */
 const LISTS_AT_ONCE = 32
 /** The most lists of one user that may wait to be made, so that the queue cannot grow without end. */
@@ -60,8 +60,8 @@ const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 /**
- * `GET /tools/list`: the definitions for the caller's model. `GET /sessions/{id}/tools`: the definitions of a session. Callers
- * without their own definitions share lists. A ready list is found by its address.
+ * `GET /tools/list`: the tools for the caller's model. `GET /sessions/{id}/tools`: the tools of a session. Callers without
+ * definitions of their own share the kept lists. A kept list is found by its address.
  */
 export function listRoutes(parts: ListParts): readonly Route[] {
   const asked = new AskedLists(parts)
@@ -71,7 +71,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     { places: LISTS_AT_ONCE, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
-  /** By user and key: a user who asks twice for a list that is not ready waits for the same work. */
+  /** Lists that are being made, by user and key. If a user asks again for such a list, both requests wait for the same work. */
   const making = new SharedWork<string, SentList>()
 
   function respond(request: KnownRequest, session?: string): void | Promise<void> {
@@ -200,7 +200,10 @@ export function explainRoute(parts: ListParts): Route {
   })
 }
 
-/** Why a selected tool cannot be called through the session: its definition has changed since the lock. */
+/**
+ * Says why a selected tool cannot be called through a locked session: its definition has changed since the lock. Otherwise
+ * undefined.
+ */
 function whyRefused(entry: CatalogEntry | undefined, session: SessionSelection | undefined) {
   const why = entry && session && whyNotInSession(session, entry)
   return why?.reason === 'DIGEST_CHANGED' ? why : undefined
@@ -213,13 +216,16 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
 
-/** The bytes that a list takes in memory. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
+/**
+ * How many bytes a list takes in memory. V8 may store a header's text twice. Each header also takes memory for its entry in an
+ * array.
+ */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
 }
 
-/** A request for a list that is not ready. */
+/** A request for a list that must still be made. */
 type NewList = {
   readonly view: CatalogView
   readonly query: ListQuery
@@ -228,7 +234,7 @@ type NewList = {
   readonly rank: UsageRank
 }
 
-/** A list that is to be made. */
+/** What a list is made from. */
 type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
   readonly view: CatalogView
   readonly query: ListQuery
@@ -308,7 +314,7 @@ function sentList(
   }
 }
 
-/** The longest address in a `Link` header. HTTP clients may refuse headers above 16 KB. */
+/** The most characters of an address in a `Link` header. HTTP clients may refuse headers above 16 KB. */
 const LINK_LENGTH_MAX = 8_192
 
 function nextLink(path: string, search: string, cursor: string): string {

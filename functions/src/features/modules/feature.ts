@@ -15,7 +15,7 @@ type Needs = {
   readonly compilers: SchemaCompilers
   readonly runner: Runner
   readonly folder: FolderLayers | undefined
-  /** Replaces the lookup of sources in the store and the folder. */
+  /** Finds the source of a module. The default looks in the store and in the watched folders. */
   readonly sourceOf?: SourceOf | undefined
 }
 

@@ -5,16 +5,18 @@ import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { BODY_BYTES_MAX, bodyTooLarge } from '../../http/body-kinds.ts'
 import { bodyInvalid, readBytes, readObject, type Sent } from '../../http/read-body.ts'
 
-/** The content types with which clients send files. `curl --data-binary` sends the type of a form. */
+/** The content types with which clients send a Python file. `curl --data-binary` sends the type of an HTML form. */
 const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
 
-/** A JSON body that was sent with the Content-Type of Python. No Python module begins like this. */
+/** Finds a JSON body that was sent with the Content-Type of Python. No Python module begins like this. */
 const JSON_MODULE = /^\s*\{\s*"(?:source|files)"\s*:/
 
 const SHAPES = '{"source": "…"} or {"files": {"__init__.py": "…"}}'
 const FIELDS = ['source', 'files']
 
-/** The content of the module `name` in a body. The Content-Type tells whether the body is JSON, or the bytes of one Python file. */
+/**
+ * The content of the module `name` in a body. The Content-Type says whether the body is JSON, or the bytes of one Python file.
+ */
 export async function readModule(sent: Sent, name: string): Promise<ModuleContent<Uint8Array>> {
   const [head = ''] = (sent.req.headers['content-type'] ?? '').toLowerCase().split(';', 1)
   const type = head.trim()
@@ -30,7 +32,7 @@ export async function readModule(sent: Sent, name: string): Promise<ModuleConten
   return { source }
 }
 
-/** JSON may take more bytes than the files in it, so a bulk body is allowed. */
+/** The module in a JSON body. The limit is that of a bulk body, because JSON may take more bytes than the files in it. */
 async function moduleInJson(sent: Sent, name: string): Promise<ModuleContent<Uint8Array>> {
   const { source, files, ...rest } = await readObject(sent, 'files')
   refuseUnknown(Object.keys(rest))
@@ -68,7 +70,10 @@ function filesIn(name: string, sent: JsonValue): ModuleContent<Uint8Array> {
 /** How many characters of a path a message repeats. */
 const PATH_SHOWN = 80
 
-/** JSON can contain a lone surrogate, but UTF-8 cannot. So the bytes of the file would differ from the text. */
+/**
+ * The bytes of a file in a JSON body. Refuses a lone surrogate. JSON can contain one, but UTF-8 cannot, so the bytes would differ
+ * from the text that was sent.
+ */
 function bytesOf(text: JsonValue | undefined, place: string): Uint8Array {
   if (typeof text !== 'string') throw bodyInvalid(`The field ${place} must be the text of a file.`)
   if (!text.isWellFormed())

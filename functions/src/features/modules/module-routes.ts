@@ -21,7 +21,7 @@ import { readModule } from './module-body.ts'
 import type { ModuleReader } from '../../catalog/definitions/module-reader.ts'
 import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
 
-/** Modules that a caller may not read are hidden, as if there were none. */
+/** What the routes use. A module that the caller may not read is hidden, as if it did not exist. */
 type Parts = { readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter } }
 
 export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly Route[] {
@@ -129,7 +129,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
 
 type Written = Awaited<ReturnType<ModuleWriter['put']>>
 
-/** Adds the module, its tools that have changed, and the new revision of its layer to the record of the write. */
+/** Adds the module, its tools that have changed, and the new revision of its layer to the audit record of the request. */
 function noteWrite({ note }: FoundRequest, { outcome, sha256, revision, tools }: Written): void {
   const { added, changed, removed } = tools
   note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })

@@ -15,18 +15,18 @@ export type OnceParts = Pick<RunParts, 'callLimits' | 'deadlineMsMax'> & {
 }
 
 /**
- * How much longer than the deadline of its call a lease is, in milliseconds. A runner that starts may take 10 s, its answer 3 s
- * more, and each of several accesses to the store 2 s. If a call takes longer nevertheless, it does not run twice, because an
- * ended lease frees no key.
+ * How much longer than the deadline of its call a lease is, in milliseconds. It covers 10 s for a runner that starts, 3 s more
+ * for its answer, and 2 s for each of several accesses to the store. If a call takes longer nevertheless, it does not run twice,
+ * because a key stays claimed after its lease has ended.
  */
 const LEASE_GRACE_MS = 30_000
 
-/** The pause, in seconds, after which a caller may ask again while its call runs. */
+/** How many seconds a caller should wait before asking again for the result of a call that still runs. */
 const IN_FLIGHT_SECONDS = 1
 
 /**
- * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin, and the outcome is kept
- * for the next call with the key. Calls without a key pass, and so do calls that the service does not run.
+ * Runs a call with an `Idempotency-Key` at most once. The key is claimed before the inner steps begin. The outcome is kept, and
+ * answers later calls with the key. Calls without a key pass this step, and so do calls that the service does not run.
  */
 export function atMostOnce<Call extends Resolved>(parts: OnceParts): Step<Call> {
   return (call, next) =>
@@ -72,7 +72,7 @@ function opened(kept: KeptCall, place: ResultPlace, sealing: Sealing | undefined
   return kept.state === 'ended' ? { ...kept, outcome: outcomeIn(kept.outcome, place, sealing) } : kept
 }
 
-/** The answer to a call whose key is not free. Nothing is run. */
+/** The answer to a call whose key is already claimed. Nothing is run. */
 function answerKept(call: Resolved, hash: string, kept: KeptCall): CallOutcome {
   if (kept.hash !== hash) throw new ToolrackError('IDEMPOTENCY_CONFLICT', OTHER_CALL)
   if (kept.state === 'ended') {

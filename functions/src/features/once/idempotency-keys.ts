@@ -3,23 +3,30 @@ import { put, remove, type Collection, type Planned, type Ref } from '../../docu
 import type { Documents, Kept } from '../../documents/documents.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 
-/** The time for which a result is promised. */
+/** How long the result of a call is promised to be kept. */
 const REPLAYED_MS = 24 * 60 * 60 * 1_000
-/** The most milliseconds by which the clocks of two instances may differ. A key is still remembered for REPLAYED_MS. */
+/**
+ * The most milliseconds by which the clocks of two instances may differ. Keys are kept so much longer that they last for
+ * REPLAYED_MS on every clock.
+ */
 const CLOCKS_DIFFER_MS = 60 * 60 * 1_000
 
 /** The time for which a key is remembered after its claim. */
 export const KEY_KEPT_MS = REPLAYED_MS + CLOCKS_DIFFER_MS
 
 /**
- * Limits for each user. If results exceed them, the oldest are dropped, but never a key: without its key, a call could run twice.
+ * Limits for each user. Above the limits for results, the oldest results are dropped. A key is never dropped: without it, a call
+ * could run twice.
  */
 export type KeyBounds = {
-  /** Bytes of the results of one user. */
+  /** The most bytes of the results of one user. */
   readonly userBytes: number
-  /** For all users together. Above it, the user with the most bytes loses the oldest results. Not used with Firestore. */
+  /**
+   * The most bytes of the results of all users together. If there are more, the oldest results of the user with the most bytes
+   * are dropped. Not used with Firestore.
+   */
   readonly allBytes: number
-  /** The most keys of one user. Above it, a new key is refused. Not used with Firestore. */
+  /** The most keys of one user. If a user has as many, a new key is refused. Not used with Firestore. */
   readonly userKeys: number
 }
 
@@ -33,13 +40,13 @@ export const KEY_BOUNDS: KeyBounds = {
   userKeys: 100_000,
 }
 
-/** A call with a key. Its result is the body, as long as it is not dropped. */
+/** What a document keeps about a call with a key. The body of the document is the result, until it is dropped. */
 type KeyedCall = {
   readonly hash: string
   readonly owner: string
   readonly leaseUntil: number
   readonly keptUntil: number
-  /** The process that runs the call, if only one process uses the store. */
+  /** The id of the process that runs the call. Only set if no other process uses the store. */
   readonly process?: string | undefined
   /** How the call has ended. */
   readonly kind?: StoredOutcome['kind']
@@ -63,21 +70,21 @@ function keysWithin({ userBytes, allBytes, userKeys }: KeyBounds): Collection<Ke
   }
 }
 
-/** A key of one user. `id` is a hash of the key, so that no store has the key itself. */
+/** An idempotency key of a user. `id` is a hash of the key, so the key itself is in no store. */
 export type CallKey = { readonly uid: string; readonly id: string }
 
 export type Claim = {
   /** A hash of the call: its tool, its arguments and its session. */
   readonly hash: string
-  /** The id of the call that claims the key. Only this call can end the claim. */
+  /** The id of the call that claims the key. Only this call can complete or release the key. */
   readonly owner: string
-  /** The milliseconds after which the claim of a call that has not ended counts as lost. */
+  /** How many milliseconds the call has to end. After this time, it counts as lost. */
   readonly leaseMs: number
 }
 
 /**
- * The state that is kept for a key. `lost`: the lease is over, and the call has not ended. `dropped`: the result is no longer
- * kept.
+ * What is kept for a key. `lost`: the lease is over, and the call has not ended. `dropped`: the call has ended, but its result is
+ * no longer kept.
  */
 export type KeptCall = { readonly hash: string } & (
   | { readonly state: 'running' | 'lost' | 'dropped' }
@@ -87,7 +94,10 @@ export type KeptCall = { readonly hash: string } & (
 type Options = {
   readonly now: () => number
   readonly bounds?: KeyBounds
-  /** An id of this process, if no other process uses the store. Calls of earlier processes that have not ended are lost. */
+  /**
+   * An id of this process. Only set if no other process uses the store: then calls that earlier processes have not ended are
+   * lost.
+   */
   readonly process?: string | undefined
 }
 
@@ -111,8 +121,8 @@ export class IdempotencyKeys {
   /**
    * Claims a key for a call that begins now, in one transaction. If the key was free, the call has it now, and the result is
    * undefined. Otherwise changes nothing and resolves to what is kept for the key. Rejects with STORE_FAILED, STORE_BUSY or
-   * STORE_FULL, or with SERVICE_BUSY if the user has too many keys. Then the caller must not run the call. It must release the
-   * key, because the store may have claimed it nevertheless.
+   * STORE_FULL, or with SERVICE_BUSY if the user has too many keys. After such an error, do not run the call, but release the
+   * key: the store may have claimed it nevertheless.
    */
   claim = async ({ uid, id }: CallKey, { hash, owner, leaseMs }: Claim): Promise<KeptCall | undefined> => {
     const nowMs = this.#now()

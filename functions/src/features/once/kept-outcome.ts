@@ -4,10 +4,10 @@ import type { Resolved } from '../../calls/call.ts'
 import { isSealed, type SealedPlace, type Sealing } from '../../calls/sealing.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 
-/** The call whose result is kept: its user, the id of its key, and the hash of the call. */
+/** The call to which a kept result belongs: its user, the id of its key, and the hash of the call. */
 export type ResultPlace = { readonly uid: string; readonly id: string; readonly hash: string }
 
-/** The outcome as the store keeps it. Without a key to seal it, a result in which a secret is recognized is not kept. */
+/** The outcome as the store keeps it. Without `sealing`, a result in which a secret is recognized is not kept. */
 export function outcomeToKeep(
   stored: StoredOutcome,
   { request, entry }: Pick<Resolved, 'request' | 'entry'>,
@@ -21,8 +21,8 @@ export function outcomeToKeep(
 }
 
 /**
- * The outcome that was kept. With a sealing key, a text that is not sealed is refused, because somebody else may have written it
- * into the store.
+ * The outcome that the store has kept. With `sealing`, a text that is not sealed is refused, because somebody else may have
+ * written it into the store.
  */
 export function outcomeIn(
   kept: StoredOutcome,

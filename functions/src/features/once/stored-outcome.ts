@@ -3,7 +3,9 @@ import { toolResultOfJson } from '../../json/json-text.ts'
 import type { CallOutcome, ResultData } from '../../calls/call.ts'
 import { hasRunNothing } from '../../calls/nothing-run.ts'
 
-/** A result as it is kept for its key. The JSON text of a value is kept unchanged, and never parsed. */
+/**
+ * The result of a call, as it is kept for the call's key. If the result is JSON, its text is kept unchanged, and never parsed.
+ */
 export type StoredOutcome =
   | { readonly kind: 'text' | 'json'; readonly text: string }
   | { readonly kind: 'failure'; readonly text: string; readonly code: ErrorCode }
@@ -14,7 +16,7 @@ const LOST: ReadonlySet<ErrorCode> = new Set(['WORKER_DIED', 'INTERNAL'])
 const LOST_TEXT =
   'The process of the call with this Idempotency-Key was lost, so its outcome is not known; the tool may have run. Look before you repeat it with a new key.'
 
-/** The outcome to keep for the call's key, or undefined if nothing was run and the key is free again. */
+/** The outcome that is kept for the key of a call. Undefined if nothing was run: then the key is free again. */
 export function storedOutcome(outcome: CallOutcome): StoredOutcome | undefined {
   const { result } = outcome
   if (result.resultType === 'success')

@@ -20,7 +20,7 @@ export function authoriseCall({ ruleBook }: AuthoriseParts): Step<Resolved, Auth
   }
 }
 
-/** The sentence for the model. It says which rule denied the call, and whether other arguments could make a difference. */
+/** Says to the model which rule has denied the call, and whether other arguments could make a difference. */
 function refusal(rules: RulesInForce, entry: CatalogEntry, { reason }: RuleDecision): string {
   const how = rules.hides(entry) ? '' : ' with these arguments'
   return `${entry.name} may not be called${how}; nothing was run. ${reason}`

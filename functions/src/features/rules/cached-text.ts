@@ -3,7 +3,7 @@ import { READ_DEADLINE_MS, REVISION_CHECK_MS } from '../../catalog/views/layer-c
 import { asPart } from '../../running-work.ts'
 import { withinMs } from '../../within-ms.ts'
 
-/** Milliseconds that a call waits for its rules if none are in memory. After this time, the call is refused. */
+/** How many milliseconds a call waits for its rules if none are in memory. If they are not read by then, the call is refused. */
 export const FIRST_READ_DEADLINE_MS = 5_000
 
 type Options = { readonly now: () => number; readonly log: Log }
@@ -19,8 +19,9 @@ export type TextSource<Value> = {
 }
 
 /**
- * Keeps one text of a store in memory, with the value that was parsed from it. Reads the store once a second at most. If a read
- * fails, the last good value remains. If no read ever succeeded, there is no value, which is not the same as an empty value.
+ * Keeps one text of a store in memory, with the value that was parsed from it. Reads the store at most once a second. If a read
+ * fails, the last good value stays. If no read has ever succeeded, `value` is undefined, which does not mean that the text is
+ * empty.
  */
 export class CachedText<Value> {
   readonly #source: TextSource<Value>
@@ -30,7 +31,7 @@ export class CachedText<Value> {
   #checkedAt = -Infinity
   #written = 0
   #reading: Promise<void> | undefined
-  /** The longest time that somebody has waited for the read under way, in milliseconds. */
+  /** The longest time that a caller has already waited for the read that is running, in milliseconds. */
   #waitedMs = 0
   #isLost = false
 
@@ -39,7 +40,7 @@ export class CachedText<Value> {
     this.#options = options
   }
 
-  /** The last known value. The same object as long as the text is the same. Undefined if it could never be read. */
+  /** The last known value. It stays the same object as long as the text is the same. Undefined if it could never be read. */
   get value(): Value | undefined {
     return this.#value
   }
@@ -49,20 +50,20 @@ export class CachedText<Value> {
   }
 
   /**
-   * True if `value` may be used as it is: the last check is recent, and waiting does not help. Waiting helps only if there is no
-   * value, a read is under way, and nobody has waited for it as long as `firstMs`. A call waits longer than a list.
+   * True if the last check is recent, and waiting for a read would not help. It would help only if there is no value yet, a read
+   * is running, and no caller has waited `firstMs` for it. Calls have a longer `firstMs` than lists.
    */
   isReady(firstMs: number): boolean {
     if (this.#options.now() - this.#checkedAt >= REVISION_CHECK_MS) return false
     return this.#value !== undefined || !this.#reading || this.#waitedMs >= firstMs
   }
 
-  /** False if the last check has failed, also if the last good value is there. */
+  /** False if the last check has failed, even if an earlier good value is there. */
   get isFresh(): boolean {
     return this.#value !== undefined && !this.#isLost
   }
 
-  /** Reads the text if the last check is too old. If there is no value yet, waits for it as long as `firstMs`. Never rejects. */
+  /** Reads the text if the last check is too old. Without a value, waits up to `firstMs` for the read. Never rejects. */
   async current(firstMs: number): Promise<void> {
     if (this.isReady(firstMs)) return
     if (!this.#reading) this.#waitedMs = 0
@@ -75,13 +76,18 @@ export class CachedText<Value> {
     })
   }
 
-  /** Takes the text that was just written. A read that is under way may be older, so it is repeated. */
+  /**
+   * Takes a text that this instance has just written. If a read is running, it is repeated, because it may have read an older
+   * text.
+   */
   put(text: string | undefined): void {
     this.#written += 1
     this.#take(text)
   }
 
-  /** A text for everybody is read as work of the service, and not of the user who has asked for it. */
+  /**
+   * Reads the text. The time for a text of everybody counts as work of the service, and not of the user whose request needs it.
+   */
   #readAsOwner(): Promise<void> {
     const { what, scope } = this.#source
     return scope === 'user' ? this.#read() : asPart(`${what} for ${scope}`, () => this.#read())

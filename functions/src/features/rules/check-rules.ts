@@ -13,7 +13,10 @@ import { metTools, ReadSchemas, type MetTool } from './met-tools.ts'
 import { SCHEMAS_READ_MAX, targetsOf, type RuleTargets } from './rule-targets.ts'
 import { writtenRule } from './written-rule.ts'
 
-/** The most rules for which a tool is suggested. A suggestion compares the names of all tools, which takes up to 0.1 s. */
+/**
+ * The most rules with an unknown tool for which a similar name is suggested. Each suggestion compares the names of all tools,
+ * which takes up to 0.1 s.
+ */
 const SUGGESTED_MAX = 3
 
 type Fault = RuleFault & { readonly suggestion?: string | undefined }
@@ -26,8 +29,8 @@ export function parsedRules(value: JsonValue): RuleSet {
 }
 
 /**
- * Rules as they are stored, and how the tools to which they apply read their arguments. `more` counts the tools that are not
- * listed.
+ * A checked rule set, as it is stored, and the tools to which its rules apply, with the kinds by which they read the arguments.
+ * `more` counts the tools that are not listed.
  */
 export type CheckedRules = {
   readonly set: RuleSet
@@ -36,8 +39,8 @@ export type CheckedRules = {
 }
 
 /**
- * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match, and for a rule that
- * applies to nothing in the view, because a misspelled `deny` would protect nobody. A rule with `future: true` may apply to
+ * Writes the globs of rules in their normal form. Throws RULE_INVALID for a glob that can never match. Throws it also for a rule
+ * that applies to nothing in the view, because a misspelled `deny` would protect nobody. A rule with `future: true` may apply to
  * nothing. Throws LAYER_UNAVAILABLE if a missing layer may have the tools. Other requests get turns, because there can be many
  * tools.
  */
@@ -94,7 +97,7 @@ const NO_TOOL = 'matches no tool that you can list; correct it, or say "future":
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
-/** The faults. The first faults that name no tool also name the tool that was probably meant. */
+/** The faults, with suggestions. For the first rules that name no known tool, suggests the tool that was probably meant. */
 async function suggested(
   faults: readonly Fault[],
   rules: readonly Rule[],

@@ -25,7 +25,7 @@ type Needs = {
   readonly signals: { readonly written: Signal }
 }
 
-/** The rules that decide about calls, and the catalog without the tools that these rules hide. */
+/** The rules about calls, and the catalog without the tools that these rules hide. */
 export const rules = {
   name: 'rules',
   create({ documents, agentStore, catalog, operatorRules, relinked, log, now, signals }: Needs) {

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import { CachedText } from './cached-text.ts'
 
-/** The most sessions whose agents are in memory. The sessions that were used last stay. */
+/** The most sessions whose linked agents are in memory. The sessions that were used last stay. */
 const SESSIONS_MAX = 10_000
 
 type Parts = {
@@ -13,12 +13,12 @@ type Parts = {
   readonly now: () => number
 }
 
-/** The agents of one session. `value` is undefined if they could never be read. */
+/** The agents of one session. `value` is undefined as long as they could not be read. */
 export type AgentsOfSession = CachedText<readonly string[]>
 
 /**
- * The agents to which the routes of the original service have linked sessions, in any project. They are read once a second at
- * most.
+ * The agents to which sessions are linked, in any project. The routes of agents make these links. They are read at most once a
+ * second.
  */
 export class LinkedAgents {
   readonly #parts: Parts
@@ -48,8 +48,8 @@ export class LinkedAgents {
   }
 
   /**
-   * To be called after a change of a link, so that the next call reads the link. A read that is under way may be older, and is
-   * not used.
+   * To be called after a change of a link, so that the next call reads the link again. If a read is running, its result is not
+   * used, because it may be older.
    */
   changed(uid: string, sessionId: string): void {
     this.#sessions.delete(keyOf(uid, sessionId))

@@ -10,8 +10,8 @@ import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
 /**
- * A tool to which rules apply, and the kind by which the rules read each of its arguments. `also` has the other kinds of an
- * argument that may be read in several ways. `more` counts the arguments that are not listed.
+ * A tool to which rules apply, and for each of its arguments the kind by which rules read it. An argument that can be read in
+ * several ways has its other kinds in `also`. `more` counts the arguments that are not listed.
  */
 export type MetTool = {
   readonly tool: string
@@ -20,10 +20,10 @@ export type MetTool = {
   readonly more?: number
 }
 
-/** The most arguments of one tool that are listed. Arguments that rules name come first. */
+/** The most arguments of one tool that are listed. Those that the rules name come first. */
 export const ARGUMENTS_SHOWN_MAX = 100
 
-/** Reads the schema of each tool once, while rules are checked. */
+/** Keeps the schema of each tool while rules are checked, so that each schema is read only once. */
 export class ReadSchemas {
   readonly #known = new Map<CatalogEntry, RuledTool>()
 
@@ -38,7 +38,7 @@ export class ReadSchemas {
   }
 }
 
-/** Says for each tool by which kinds rules read its arguments. */
+/** Says for each tool by which kinds rules read the arguments of the tool. */
 export async function metTools(
   entries: readonly CatalogEntry[],
   { rules }: RuleSet,

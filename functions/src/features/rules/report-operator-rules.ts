@@ -5,13 +5,13 @@ import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 import { SCHEMAS_READ_MAX, targetsOf } from './rule-targets.ts'
 
-/** The most arguments that one line of the log names. The line only counts the others, so that people can read it. */
+/** The most arguments that one line of the log names. The others are only counted, so that people can read the line. */
 const TOLD_MAX = 20
 
 /**
- * Returns a function that warns the operator once about each argument in the rules of the operator's file whose kind is `other`.
- * No `allow` ever matches such an argument. A `deny` compares the value that arrives, and not the value that the tool makes of
- * it.
+ * Returns a function that warns the operator about arguments in the rules of the operator's file whose kind is `other`, once
+ * about each. No `allow` ever matches such an argument. A `deny` compares the value that the caller sends, even if the tool reads
+ * it differently.
  */
 export function operatorRulesReport(owned: OwnedRules | undefined, log: Log) {
   const told = new Set<string>()

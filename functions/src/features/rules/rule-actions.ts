@@ -1,7 +1,7 @@
 import type { RuleOwner } from '@toolrack/contract'
 import { ALLOWED, deny, NOT_AN_APPROVER, type Action } from '../../access/action.ts'
 
-/** The kinds of owners whose rules are kept with the user who writes them. Their rules apply to that user's calls only. */
+/** The kinds of owners that belong to the user who writes their rules. These rules apply only to this user's calls. */
 const OWN_KINDS = new Set<RuleOwner['kind']>(['workflow', 'session', 'agent'])
 
 const WHY_NOT_BY_JOB_TOKEN = {
@@ -9,7 +9,7 @@ const WHY_NOT_BY_JOB_TOKEN = {
   'write-rules': 'A job token may not write rules.',
 } as const
 
-/** Reads or writes the rules of the owner of this kind and `id`. To write them, the token must be one that may approve. */
+/** The action of reading or writing the rules of an owner. To write rules, the token must be one that may approve. */
 export function onRules(
   verb: keyof typeof WHY_NOT_BY_JOB_TOKEN,
   owner: RuleOwner['kind'],

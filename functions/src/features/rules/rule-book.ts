@@ -13,18 +13,18 @@ import { NO_RULES, RulesInForce } from './rules-in-force.ts'
 
 /** The most users whose rules are in memory. The users who called last stay. */
 const USERS_MAX = 10_000
-/** The most bytes of users' rules in memory. Rules that were dropped are read again. */
+/** The most bytes of users' rules in memory. Rules that no longer fit are read again when they are needed. */
 export const USER_RULES_BYTES_MAX = 32 * 1024 * 1024
 
 /**
- * The most combinations of a user's workflow, session and agent whose joined rules are kept. For further combinations, the rules
+ * The most combinations of workflow, session and agent for which a user's joined rules are kept. For more combinations, the rules
  * are joined at each call.
  */
 const JOINED_MAX = 100
 
 export type RuleBookParts = {
   readonly store: Pick<RuleStore, 'open' | 'read'>
-  /** The store of links from sessions to agents. Undefined where there are no links. */
+  /** Finds which agents sessions are linked to. Undefined where there are no links. */
   readonly agents?: Pick<AgentStore, 'open' | 'linkedAgents'> | undefined
   readonly log: Log
   /** The operator's rules for everybody. They come before all other rules. */
@@ -39,12 +39,15 @@ type CachedRules = CachedText<RuleSets>
 
 type UserRules = {
   readonly cached: CachedRules
-  /** The joined rules, by their owners without the user. They are valid as long as `shared` and `own` are the present sets. */
+  /**
+   * The joined rules of the user. The key in `by` has the owners other than the user. They are valid as long as `shared` and
+   * `own` are the present rule sets.
+   */
   joined:
     | {
         readonly shared: RuleSets | undefined
         readonly own: RuleSets | undefined
-        /** True if any of the user's rules are those of an agent. */
+        /** True if the user has rules for any agent. */
         readonly hasAgents: boolean
         readonly by: Map<string, RulesInForce>
       }
@@ -64,9 +67,9 @@ const EVERYBODY: RuleOwner = { kind: 'everybody', id: 'all' }
  * - the rules for everybody,
  * - the rules of the user,
  * - the rules of the workflow that the job token names,
- * - the rules of the session, of its parents, and of their agents and linked agents.
+ * - the rules of the session, of its parents, and of the agents of these sessions.
  *
- * The rules are in memory, and the store is read once a second at most.
+ * An agent can be named by a session or linked to it. All rules are in memory. The store is read at most once a second.
  */
 export class RuleBook {
   readonly #parts: RuleBookParts
@@ -86,21 +89,25 @@ export class RuleBook {
     })
   }
 
-  /** The rules that apply to the caller. Rejects with STORE_FAILED if they could never be read, because nothing may run without them. */
+  /**
+   * The rules that apply to the calls of a caller. Rejects with STORE_FAILED if they could never be read, because no call may run
+   * without its rules.
+   */
   async of(caller: Caller, session?: CallingSession): Promise<RulesInForce> {
     return whole(await this.#known(caller, session, FIRST_READ_DEADLINE_MS))
   }
 
   /**
-   * The rules by which tools are listed. If some could never be read, the others are returned, and `isWhole` is false. This is
-   * safe, because a list runs nothing and each call is refused.
+   * The rules by which the tools of a list are hidden. If some rules could never be read, returns the others, and `isWhole` is
+   * false. This is safe: a list runs nothing, and every call is refused.
    */
   forList(caller: Caller, session?: CallingSession): RulesInForce | Promise<RulesInForce> {
     return this.#known(caller, session, READ_DEADLINE_MS.without)
   }
 
   /**
-   * Says whether the rules for everybody are fresh, the last good ones, or unknown. With a caller, also the rules of this user.
+   * Says whether the rules for everybody are fresh, stale or unknown. With `caller`, the answer is also about the rules of this
+   * user.
    */
   async status(caller?: { readonly uid: string }): Promise<RulesStatus> {
     const scopes = [this.#shared, ...(caller ? [this.#user(caller.uid).cached] : [])]
@@ -134,7 +141,7 @@ export class RuleBook {
     return this.#join(user, caller, session, links)
   }
 
-  /** The linked agents of the session and its parents. They are not read as long as the user has no rules of an agent. */
+  /** The agents that are linked to the session and its parents. If the user has no rules for agents, the links are not read. */
   #linksOf(user: UserRules, { uid }: Caller, session: CallingSession | undefined): Links {
     const links = this.#links
     if (!links || !session || !this.#joined(user, uid).hasAgents) return []
@@ -147,7 +154,7 @@ export class RuleBook {
     this.#parts.written?.()
   }
 
-  /** To be called after a change, with the new sets, so that the next list and the next call use them. */
+  /** To be called after a change of rules, with the new text, so that the next list and the next call use it. */
   written(scope: RuleScope, text: string | undefined): void {
     if (scope.kind === 'everybody') this.#shared.put(text)
     else {
@@ -158,7 +165,7 @@ export class RuleBook {
     this.#parts.written?.()
   }
 
-  /** The joined rules of the present sets. Empty after a change of a set. */
+  /** The joined rules of a user that are kept for the present rule sets. Empty after a change of a set. */
   #joined(user: UserRules, uid: string): NonNullable<UserRules['joined']> {
     const shared = this.#shared.value
     const own = user.cached.value
@@ -204,7 +211,10 @@ export class RuleBook {
     return user
   }
 
-  /** Measures the user's rules again. The cache measures a value only when it is new, so the entry is removed first. */
+  /**
+   * Puts the user into the cache again, with the new size of the user's rules. The cache measures only new entries, so the entry
+   * is removed first.
+   */
   #remember(uid: string, user: UserRules): void {
     this.#users.delete(uid)
     this.#users.set(uid, user)
@@ -218,16 +228,16 @@ export class RuleBook {
   }
 }
 
-/** The linked agents of each session of a lineage. */
+/** For each session and parent, the agents that are linked to it. */
 type Links = readonly (readonly [sessionId: string, agents: AgentsOfSession])[]
 
-/** Stands in the key of joined rules for linked agents that could not be read. No owner has this key. */
+/** In the key of joined rules, stands for linked agents that could not be read. No owner has this key. */
 const LINKS_LOST = '?'
 
-/** The beginning of the key of an agent's rules. */
+/** The prefix of an owner's key if the owner is an agent. */
 const OF_AGENT = 'agent/'
 
-/** The sets of a scope that could not be read. */
+/** Stands for the rule sets of a scope that could not be read. */
 const NONE: RuleSets = new Map()
 
 const UNREADABLE = 'The rules that decide about this could not be read, so nothing was run; try again.'

@@ -2,13 +2,13 @@ import { canonicalJson, type OwnedRules, type Rule, type RuleSet } from '@toolra
 import { randomBytes } from 'node:crypto'
 
 /**
- * A random text, called the mark, for each rule of a set that asks. The key is the rule's index, or `default` for a default that
- * asks. A mark is made when the rule comes into the set. A rule that was removed and is written again gets another mark. So an
- * `always` that answers a rule ends for good when the rule changes. Rules that are older than marks have none.
+ * A random text, called the mark, for each rule of a set that asks. The key is the index of the rule, or `default` for a default
+ * that asks. A rule gets its mark when it is added to the set. If it is removed and added again, it gets another mark. So an
+ * `always` for a rule ends for good when the rule is changed. Rules from the time before marks have none.
  */
 export type RuleMarks = Readonly<Record<string, string>>
 
-/** The rules of an owner with their marks, if they are kept in a store. */
+/** The rules of an owner, with their marks if they are in a store. */
 export type MarkedRules = OwnedRules & { readonly marks?: RuleMarks | undefined }
 
 type Kept = { readonly set: RuleSet; readonly marks?: RuleMarks | undefined }
@@ -19,8 +19,8 @@ export function newMark(): string {
 }
 
 /**
- * The marks of a set that replaces `before`. A rule that was in `before` keeps its mark, whatever its index is now. Undefined if
- * no rule has a mark.
+ * The marks of a set that replaces the set `before`. A rule that was in `before` keeps its mark, even if its index has changed.
+ * Undefined if no rule has a mark.
  */
 export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | undefined {
   const fresh = newMark()
@@ -33,12 +33,15 @@ export function marksAfter(before: Kept | undefined, set: RuleSet): RuleMarks | 
   return Object.keys(marks).length === 0 ? undefined : marks
 }
 
-/** The text of a rule. Equal for equal rules. */
+/** A text for a rule. Equal rules have equal texts. */
 export function ruleText(rule: Rule): string {
   return canonicalJson(rule)
 }
 
-/** The text of a rule with its mark, for the key of an answer to the rule. `at` is the rule's index, or `default`. */
+/**
+ * The text of a rule together with its mark, from which the key of an answer to the rule is made. `at` is the rule's index, or
+ * `default`.
+ */
 export function markedText(marks: RuleMarks | undefined, at: number | 'default', text: string): string {
   const mark = marks?.[at]
   return mark === undefined ? text : `${mark} ${text}`

@@ -23,7 +23,10 @@ const PATH = '/rules/:kind/:id'
 type Parts = { readonly catalog: Catalog; readonly ruleBook: RuleBook; readonly ruleWriter: RuleWriter }
 
 export function ruleRoutes({ catalog, ruleBook, ruleWriter }: Parts): readonly Route[] {
-  /** Adds to the record of the write the written rules, and the revision of the rules that now apply to the writer. */
+  /**
+   * Adds the digest of the written rules to the audit record of the request, and the revision of the rules that now apply to the
+   * writer.
+   */
   async function noteWrite(
     { note, principal }: KnownRequest,
     { outcome, digest }: { readonly outcome: string; readonly digest: string },

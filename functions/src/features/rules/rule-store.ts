@@ -5,11 +5,12 @@ import type { Test } from '../../value-shape.ts'
 import type { RuleVersion } from './kept-rules.ts'
 
 /**
- * The rule sets that are kept together: those for everybody, or those of one user with the user's workflows, sessions and agents.
+ * The rule sets that are kept in one text: those for everybody, or those of one user and of the user's workflows, sessions and
+ * agents.
  */
 export type RuleScope = { readonly kind: 'everybody' } | { readonly kind: 'user'; readonly uid: string }
 
-/** The scope of the marks of definitions and rules that come from files. It has no rules. */
+/** The scope in which the marks of definitions and rules from files are kept. There are no rules in it. */
 export const MARKS = { kind: 'marks' } as const
 
 /** A scope of rules, or the scope of the marks. */
@@ -17,7 +18,7 @@ export type TextScope = RuleScope | typeof MARKS
 
 /**
  * The text of a scope after a change. If `text` is the text that was read, nothing is written. `version` is added to the history
- * of the owner whose rules change; null erases that history.
+ * of the owner whose rules are changed. If it is null, that history is erased.
  */
 export type PlannedText<Result> = {
   readonly text: string | undefined
@@ -25,7 +26,10 @@ export type PlannedText<Result> = {
   readonly version?: RuleVersion | null
 }
 
-/** The rule sets of a scope, by owner. Calls must not go on without their rules, so a document of another form is an error. */
+/**
+ * The rule sets of a scope, by owner. If the document is damaged, reading it is an error, because no call may run without its
+ * rules.
+ */
 const RULES: Collection = {
   name: 'rules',
   owner: 'both',
@@ -41,11 +45,11 @@ const FILE_MARKS: Collection = {
 }
 
 /**
- * The most bytes of the versions of all rules of a scope. If there are more, the rules that are written lose their older
+ * The most bytes of all versions of rules in a scope. If a write would exceed them, the rules that it writes lose their older
  * versions.
  */
 const HISTORY_BYTES_MAX = 4 * 1024 * 1024
-/** The most versions of the rules of one owner: as many as a stored scope has. */
+/** The most versions of the rules of one owner. A stored scope has as many. */
 export const RULE_VERSIONS_MAX = 20
 
 const HISTORY: Collection<RuleVersion> = {
@@ -59,7 +63,7 @@ const HISTORY: Collection<RuleVersion> = {
 /** Keeps the rule sets of each scope as one text, of at most RULES_BYTES_MAX bytes, and the versions of each rule set. */
 export class RuleStore {
   readonly #documents: Documents
-  /** Prepares all reads. Does not count against the deadline of a read. Never rejects. */
+  /** Prepares all reads. The time for this does not count for the deadline of a read. Never rejects. */
   readonly open: Documents['open']
 
   constructor(documents: Documents) {
@@ -74,8 +78,8 @@ export class RuleStore {
   }
 
   /**
-   * Changes the text in one transaction, which may run `plan` several times. If `plan` throws, nothing is written. `of` is the owner whose
-   * rules are changed.
+   * Changes the text of a scope in one transaction, which may run `plan` several times. If `plan` throws, nothing is written.
+   * `of` is the owner whose rules are changed.
    */
   change = <Result>(
     scope: TextScope,

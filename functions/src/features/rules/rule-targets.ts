@@ -3,22 +3,29 @@ import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 
-/** The most tools of one rule whose schemas are read. If a rule applies to more tools, its arguments are not checked. */
+/**
+ * The most tools of one rule whose schemas are read. If the rule applies to more tools, its arguments are checked only by their
+ * names.
+ */
 export const SCHEMAS_READ_MAX = 2_000
 
-/** The most tools that an answer lists. The others are counted. */
+/** The most tools that an answer names. Further tools are only counted. */
 export const TOOLS_SHOWN_MAX = 200
 
 /** The tools to which one rule applies. */
 export type RuleTargets = {
-  /** All tools, but at most one more than SCHEMAS_READ_MAX. For a rule without arguments, only the first tool. */
+  /**
+   * The tools, but at most one more than SCHEMAS_READ_MAX. If the rule has no arguments, only the first tool, because no more are
+   * needed.
+   */
   readonly tools: CatalogEntry[]
-  /** True if there is a tool of that name, even if it does not have the class of the rule. */
+  /** True if the rule names a tool that exists, even if the tool does not have the class that the rule requires. */
   isNamed: boolean
 }
 
 /**
- * The tools of a view to which rules apply: for each rule, and for all of them. `more` counts the tools that are not in `shown`.
+ * The tools of a view to which the rules of a set apply. `byRule` has the tools of each rule, and `shown` tools of any rule.
+ * `more` counts the tools that are not in `shown`.
  */
 export type Targets = {
   readonly byRule: readonly RuleTargets[]
@@ -26,7 +33,7 @@ export type Targets = {
   readonly more: number
 }
 
-/** Compares each tool with each rule. Other requests get turns, because there can be many tools and many rules. */
+/** Finds the tools of each rule. Compares each tool with each rule, so other requests get turns. */
 export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
   const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
   const met = new Set<CatalogEntry>()

@@ -13,7 +13,7 @@ type Parts = {
   readonly now: () => number
 }
 
-/** The user who writes, the owner of the rules, and the state in which the rules must be. */
+/** Which rules a user reads or writes. `precondition` says in which state the rules must be. */
 export type RuleTarget = {
   readonly uid: string
   readonly owner: RuleOwner
@@ -36,8 +36,8 @@ export class RuleWriter {
   }
 
   /**
-   * The versions of an owner's rules that are kept, the newest first. The number of a version is in `version`, from 1. Throws
-   * RULES_NOT_FOUND if there are no rules and no versions of deleted rules.
+   * The versions of an owner's rules that are kept, the newest first. `version` is the number of a version, beginning with 1.
+   * Throws RULES_NOT_FOUND if there are no rules, and no versions of deleted rules.
    */
   async history({ uid, owner }: Omit<RuleTarget, 'precondition'>) {
     const versions = await this.#parts.store.history(scopeOf(owner, uid), owner)
@@ -94,8 +94,8 @@ export class RuleWriter {
   }
 
   /**
-   * The version that says that rules were deleted. For workflows, sessions and agents it is null, which erases the history,
-   * because the number of these owners over time has no limit.
+   * The version that is added when rules are deleted. For workflows, sessions and agents it is null, which erases the history.
+   * Over time there can be any number of these owners, so their histories would grow without limit.
    */
   #deletion(uid: string, { kind }: RuleOwner): RuleVersion | null {
     if (kind !== 'everybody' && kind !== 'user') return null

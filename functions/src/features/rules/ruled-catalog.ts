@@ -15,9 +15,9 @@ export class RuledCatalog {
   }
 
   /**
-   * The tools that the principal may list, through a session or without one. Not a promise if nothing has to be read. If rules
-   * could never be read, the view is not whole: it may have tools that these rules hide. Then the step that authorizes refuses
-   * each call.
+   * The tools that the principal may list, through a session or without one. Not a promise if nothing has to be read. If some
+   * rules could never be read, the view is not whole: it may have tools that these rules would hide. But no call of them can run,
+   * because the step that authorizes refuses every call.
    */
   view(principal: Principal, session?: CallingSession): CatalogView | Promise<CatalogView> {
     const view = this.#catalog.view(principal)

@@ -14,12 +14,15 @@ import { sha256 } from './kept-rules.ts'
 import { markedText, ruleText, type MarkedRules } from './rule-marks.ts'
 import { ruledTool } from '../../catalog/views/ruled-tool.ts'
 
-/** The rules that apply to the calls of one principal. They never change: after a change of rules, there is another object. */
+/**
+ * The rules that apply to the calls of one principal. An object of this class never changes: when rules change, there is a new
+ * one.
+ */
 export class RulesInForce implements HidingRules {
   readonly owned: readonly MarkedRules[]
-  /** False if there may be more rules, which could not be read. Then no call is allowed. */
+  /** False if some rules could not be read. Then no call is allowed. */
   readonly isWhole: boolean
-  /** Equal for equal rules of the same owners. */
+  /** Equal for the same owners with equal rules. */
   readonly revision: string
   readonly #known = new WeakMap<CatalogEntry, RuleDecision | null>()
 
@@ -38,7 +41,7 @@ export class RulesInForce implements HidingRules {
     return decision
   }
 
-  /** Every rule that asks about a call, in the order of the owners. The call must be one that no rule denies. */
+  /** Every rule that asks about a call, in the order of the owners. Only for a call that no rule denies. */
   asks(entry: CatalogEntry, args: JsonObject): readonly AskingRule[] {
     const tool = ruledTool(entry)
     return this.owned.flatMap((one) => asksOfOwner(one, tool, args))
@@ -49,10 +52,10 @@ export class RulesInForce implements HidingRules {
   }
 }
 
-/** The rules of callers who have none. Every call is allowed, and a view of the catalog stays as it is. */
+/** The rules of a caller who has none: they allow every call, and hide no tool. */
 export const NO_RULES = new RulesInForce([])
 
-/** A book without any rules, for calls outside of a service. */
+/** A rule book without rules, for calls outside of a service. */
 export const EMPTY_BOOK = { of: () => Promise.resolve(NO_RULES) }
 
 function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {

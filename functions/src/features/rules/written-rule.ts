@@ -11,10 +11,10 @@ import {
 import type { Turns } from '../../loop-turn.ts'
 import { SCHEMAS_READ_MAX, type RuleTargets } from './rule-targets.ts'
 
-/** The tools of a rule, and their schemas if they have been read. */
+/** The tools to which a rule applies, and their schemas if these have been read. */
 type Read = { readonly targets: RuleTargets; readonly tools: readonly RuledTool[] }
 
-/** A rule with its globs in their normal form, and a fault for each glob that can never match. */
+/** The rule with its globs in their normal form, and a fault for each glob that can never match. */
 export async function writtenRule(
   rule: Rule,
   index: number,
@@ -39,8 +39,8 @@ export async function writtenRule(
 type Readings = ReadonlyMap<string, ReadonlyMap<string, Reading>>
 
 /**
- * The ways in which the tools of a rule read these arguments. If there are no tools yet or too many, only the names of the
- * arguments tell the ways.
+ * How the tools of a rule read the arguments with these names. If the rule has no tools yet, or too many, this is decided only by
+ * the names of the arguments.
  */
 async function readingsFor(
   names: readonly string[],

@@ -9,8 +9,8 @@ type Needs = {
 }
 
 /**
- * The compilers of schemas, the validator of arguments, and the store of definitions, which compiles schemas that others have
- * written.
+ * The compilers of schemas, the validator of arguments, and the store of definitions. The store needs a compiler for schemas that
+ * other programs have written.
  */
 export const schemas = {
   name: 'schemas',

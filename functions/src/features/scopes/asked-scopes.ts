@@ -3,7 +3,10 @@ import type { AppliedScope } from './scope-filter.ts'
 import { SCOPE_KINDS, type ScopeOwner } from './kept-scope.ts'
 import { invalidParameter } from '../../http/query.ts'
 
-/** Printable ASCII without blanks. A leading dot is refused, because `..` in an address leads to another folder. */
+/**
+ * The id of an owner: printable ASCII without blanks. It must not begin with a dot, because `..` in an address leads to another
+ * folder.
+ */
 const ID = /^(?!\.)[\x21-\x7E]{1,256}$/
 
 export const SCOPE_OWNER_RULE = `KIND is ${SCOPE_KINDS.join(', ')}, and ID is 1 to 256 printable ASCII characters without blanks, not a dot first`
@@ -17,10 +20,10 @@ export function scopeOwner(kind: string, id: string): ScopeOwner | undefined {
 /** The most scopes in one query, because each scope is compared with every tool. */
 const SCOPES_MAX = 8
 
-/** The beginning of a reference to a stored scope: `ref:KIND/ID`. */
+/** The prefix of a reference to a stored scope: `ref:KIND/ID`. */
 export const REF = 'ref:'
 
-/** Reads the values of the parameter `scope` in a query. Throws PARAMETER_INVALID with the place of the fault. */
+/** Reads the values of the query parameter `scope`. Throws PARAMETER_INVALID, which says where the fault is. */
 export function askedScopes(texts: readonly string[]): readonly (AppliedScope | ScopeOwner)[] {
   if (texts.length > SCOPES_MAX)
     throw invalidParameter('scope', `is given ${texts.length} times; at most ${SCOPES_MAX} are allowed`)
@@ -41,7 +44,7 @@ function askedScope(text: string): AppliedScope | ScopeOwner {
   throw new ToolrackError('PARAMETER_INVALID', `The parameter scope ${scopeFaultText(scope)}`, { details })
 }
 
-/** The error for a scope in a body. */
+/** The error for a scope in a body that cannot be parsed. */
 export function scopeFaultAt(pointer: string, fault: ScopeFault): ToolrackError {
   const details = [{ reason: 'BODY_INVALID', pointer, position: fault.position }] as const
   return new ToolrackError('BODY_INVALID', `The body at ${pointer}: it ${scopeFaultText(fault)}`, { details })

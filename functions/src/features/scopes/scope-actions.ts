@@ -1,6 +1,6 @@
 import { notByJobTokens } from '../../access/action.ts'
 
-/** Reads the stored scopes of the principal's user. To list by a stored scope, `READ` is enough. */
+/** The action of reading the user's stored scopes. To get a list with a stored scope, `READ` is enough. */
 export const READ_SCOPES = notByJobTokens(
   'read-scopes',
   'A job token may list by a stored scope (scope=ref:KIND/ID), but not read the scope.',

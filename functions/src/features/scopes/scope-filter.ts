@@ -3,10 +3,12 @@ import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { LeftOut } from '../../catalog/views/catalog-view.ts'
 
-/** A scope of a list. `from` is its text as it is shown, or `ref:KIND/ID` of a stored scope. */
+/** A scope that filters a list. `from` names it in answers: its own text, or `ref:KIND/ID` for a stored scope. */
 export type AppliedScope = { readonly from: string; readonly scope: Scope }
 
-/** Returns a function that finds the scope that leaves a tool out, if there is one. No scope leaves out a pinned tool. */
+/**
+ * Returns a function that says which scope leaves a tool out. It returns undefined if the tool stays. A pinned tool always stays.
+ */
 export function scopeFilter(
   scopes: readonly AppliedScope[],
   pinned: ReadonlySet<string>,
@@ -19,7 +21,7 @@ export function scopeFilter(
   }
 }
 
-/** The tools that the filter does not leave out. */
+/** Those tools in `entries` that the filter does not leave out. */
 export function* leftIn(
   entries: readonly CatalogEntry[],
   leavesOut: (entry: CatalogEntry) => LeftOut | undefined,
@@ -32,7 +34,7 @@ export function* leftIn(
   return left
 }
 
-/** The items that match none of these tools, written as in a scope, without `!`. */
+/** The items of the scopes that match none of these tools. They are written as in a scope, but without `!`. */
 export function* unmatchedItems(
   entries: readonly CatalogEntry[],
   scopes: readonly Scope[],

@@ -28,10 +28,10 @@ import { SCOPE_OWNER_RULE, scopeFaultAt, scopeOwner } from './asked-scopes.ts'
 
 const PATH = '/scopes/:kind/:id'
 
-/** The most names of tools in an answer to a command, because a person reads the answer. The list has all tools. */
+/** The most names of tools in the answer to a command, which a person reads. A list has all tools. */
 const NAMES_SHOWN_MAX = 1_000
 
-/** The stored scopes of the caller's user. */
+/** What the routes use. Each caller has the stored scopes of their user. */
 type Parts = {
   readonly scopes: StoredScopes
   /** The catalog without the tools that rules hide. */
@@ -39,7 +39,10 @@ type Parts = {
 }
 
 export function scopeRoutes({ scopes, listed }: Parts): readonly Route[] {
-  /** The items of a scope that match no tool of the user. They may be misspelled, or for tools that will come later. */
+  /**
+   * Finds the items of a scope that match no tool of the user. These items may be misspelled, or be for tools that do not exist
+   * yet.
+   */
   async function unmatched(principal: Principal, scope: Scope, turns: Turns) {
     return { unmatched: await turns.run(unmatchedIn(await listed.view(principal), scope)) }
   }
@@ -159,7 +162,7 @@ export function* unmatchedIn(view: CatalogView, scope: Scope): Pieces<readonly s
   return yield* unmatchedItems(yield* view.shown(), [scope])
 }
 
-/** The tools of the view that a stored scope leaves in. */
+/** The tools of the view that are in a list with this stored scope. */
 export function* entriesIn(
   view: CatalogView,
   { scope, pinned }: ScopeContent,
@@ -169,7 +172,7 @@ export function* entriesIn(
   return yield* leftIn(yield* view.shown(), leavesOut)
 }
 
-/** Adds to the record of the write the digests of the new and of the earlier content. */
+/** Adds the digests of the new and of the earlier content to the audit record of the request. */
 function noted({ note }: Pick<FoundRequest, 'note'>, written: WrittenScope): WrittenScope {
   const { outcome, present, before = null } = written
   note?.({ digest: present.digest, subject: { outcome, before } })

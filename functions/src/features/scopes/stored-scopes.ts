@@ -13,7 +13,7 @@ export const USER_SCOPES_MAX = 1_000
 /** The most bytes of one user's scopes with all their versions. */
 export const USER_SCOPES_BYTES_MAX = 4 * 1024 * 1024
 
-/** A version with its owner, as it is kept. */
+/** One version of a stored scope with its owner: the fields of its document. */
 type KeptFields = ScopeOwner & ScopeContent & { readonly digest: Digest; readonly updatedAt: string }
 
 const SCOPES: Collection<KeptFields> = {
@@ -35,9 +35,9 @@ const SCOPES: Collection<KeptFields> = {
 const TOO_MANY = `You have ${USER_SCOPES_MAX} stored scopes, as many as you may; delete some first.`
 const TOO_LARGE = `Your stored scopes would have more than ${USER_SCOPES_BYTES_MAX} bytes; delete some first.`
 
-/** The most owners whose scopes are in memory, so that lists do not read them each time. */
+/** The most stored scopes in memory, so that lists do not read them from the store each time. */
 const REMEMBERED_MAX = 10_000
-/** The most UTF-16 code units of the scopes in memory. */
+/** The most UTF-16 code units of the stored scopes in memory. */
 const REMEMBERED_LENGTH_MAX = 16 * 1024 * 1024
 
 type Parts = {
@@ -56,18 +56,18 @@ export type ScopeTarget = {
 export type WrittenScope = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly present: ScopeVersion
-  /** The digest of the scope before the write. Undefined for a new scope. */
+  /** The digest of the content before the write. Undefined for a new scope. */
   readonly before: Digest | undefined
 }
 
-/** The stored scopes of users: their reads for lists, and their writes. The caller has been authorized. */
+/** Reads the stored scopes of users for lists, and writes them. The caller has been authorized. */
 export class StoredScopes {
   readonly #documents: Documents
   readonly #now: () => number
   readonly #written: () => void
   /**
-   * The scopes in memory. A list may need four scopes, and a model's client asks for the list before each call. So a scope is
-   * read at most once a second.
+   * The stored scopes in memory. A list may need four of them, and clients ask for a list before each call of their model. So
+   * each scope is read from the store at most once a second.
    */
   readonly #remembered = new LRUCache<
     string,
@@ -86,7 +86,7 @@ export class StoredScopes {
     this.#written = written
   }
 
-  /** Finds the scope of an owner. Undefined if there is none. A write of another instance is seen after a second. */
+  /** Finds the stored scope of an owner. Undefined if there is none. A write of another instance is seen after a second. */
   async find(uid: string, owner: ScopeOwner): Promise<KeptScope | undefined> {
     const key = `${uid} ${ownerText(owner)}`
     const known = this.#remembered.get(key)
@@ -114,8 +114,8 @@ export class StoredScopes {
   }
 
   /**
-   * Writes the content that `decide` returns for the present content, which is undefined if there is none. Throws
-   * PRECONDITION_FAILED, or SCOPES_FULL if the scopes do not fit into their bounds.
+   * Writes the content that `decide` makes of the present content. The present content is undefined if there is no scope yet.
+   * Throws PRECONDITION_FAILED, or SCOPES_FULL if the user's scopes would exceed their limits.
    */
   write(
     { uid, owner, precondition }: ScopeTarget,

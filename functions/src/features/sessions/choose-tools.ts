@@ -13,8 +13,8 @@ const SUGGESTED_MAX = 3
 type Outer = Pick<SessionSelection, 'id' | 'names'> | undefined
 
 /**
- * The selection with the canonical names of its tools, sorted by code unit. Throws SELECTION_INVALID for names of no tool in the
- * view, and SELECTION_WIDER for tools that the parent does not have.
+ * The selection with the canonical names of its tools, sorted by code unit. Throws SELECTION_INVALID if the view has no tool with
+ * one of the names, and SELECTION_WIDER if the parent session does not have one of the tools.
  */
 export function chosenNames(view: CatalogView, asked: AskedSelection, parent: Outer): AskedSelection {
   if (typeof asked === 'string') return asked
@@ -25,7 +25,10 @@ export function chosenNames(view: CatalogView, asked: AskedSelection, parent: Ou
   return names.length === 0 ? 'none' : names
 }
 
-/** The tools of a selection in the view as it is now. Throws as `chosenNames` does, and LAYER_UNAVAILABLE if some may be missing. */
+/**
+ * The tools that the view has now for a selection. Throws as `chosenNames` does, and LAYER_UNAVAILABLE if some tools may be
+ * missing from the view.
+ */
 export function lockedTools(
   view: CatalogView,
   asked: AskedSelection,
@@ -68,7 +71,10 @@ function entriesOf(view: CatalogView, asked: readonly string[]): readonly Catalo
 
 type Fault = { readonly pointer: string; readonly message: string; readonly suggestion?: string }
 
-/** A text that is no name of a tool is not repeated. The pointer says where it is. */
+/**
+ * The fault of a name for which there is no tool. A text that cannot be the name of a tool is not repeated. The pointer says
+ * where it is.
+ */
 function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
   const denied = view.hiddenBy(name)
@@ -99,7 +105,7 @@ function refuseTooMany(count: number): void {
   throw new ToolrackError('SELECTION_INVALID', message)
 }
 
-/** Throws SELECTION_WIDER with the tools that the parent does not have. */
+/** Throws SELECTION_WIDER if the parent session does not have all of these tools. The error names those that it does not have. */
 function refuseWider(names: readonly string[], parent: Outer): void {
   if (!parent || parent.names === 'all') return
   const allowed = parent.names

@@ -1,6 +1,6 @@
 import { notByJobTokens } from '../../access/action.ts'
 
-/** Reads the user's sessions. To list and call through a session, `READ` and `CALL` are enough. */
+/** The action of reading the user's sessions. To list and call tools through a session, `READ` and `CALL` are enough. */
 export const READ_SESSIONS = notByJobTokens(
   'read-sessions',
   'A job token may list and call through a session, but not read it: it may have tools that the token does not name.',

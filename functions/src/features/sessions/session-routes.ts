@@ -24,7 +24,7 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The most sessions of one page, so that an answer stays small. */
 const SESSIONS_PAGE_MAX = 200
 
-/** The parts of the routes of sessions. `GET /sessions/{id}/tools` is in `features/list/`, because it is a list. */
+/** What the routes of sessions use. The route `GET /sessions/{id}/tools` is in `features/list/`, because its answer is a list. */
 type Parts = {
   readonly sessions: Sessions
   readonly sessionStore: SessionStore
@@ -152,10 +152,10 @@ const DEFAULTS: AskedSession = {
   selection: 'all',
 }
 
-/** The most names of tools in a record. If a selection is longer, its record has the number of tools too. */
+/** The most names of tools in an audit record. If a selection has more, the record also has the number of its tools. */
 const NAMES_NOTED_MAX = 100
 
-/** The selection of a session as a record has it. */
+/** The selection of a session, as an audit record has it. */
 function notedSelection(session: Session): JsonObject {
   const selection = namesOf(session)
   if (typeof selection === 'string') return { selection }
@@ -169,9 +169,7 @@ function sendWritten({ res, note }: Pick<FoundRequest, 'res' | 'note'>, written:
   sendJson(res, outcome === 'created' ? 201 : 200, { outcome, ...shown(session) }, headers)
 }
 
-/**
- * A session as it is answered. Facts that change with each use are left out, so that the entity tag stands for the whole answer.
- */
+/** A session, as it is answered. Fields that change with each use are left out, so that equal answers have equal entity tags. */
 function shown(session: Session) {
   const { id, model, agent, workflow, room, parent, lockDigests, createdAt, lockedAt, digest } = session
   const selection = lockedAt === null ? namesOf(session) : session.selection
@@ -219,7 +217,7 @@ function askedPage({ search }: FoundRequest) {
 
 const FIELDS = 'model, agent, workflow, room, parent, selection and lockDigests'
 
-/** The fields of a session that the body has. Throws BODY_INVALID. A value is never repeated. */
+/** The fields of a session that are in the body. Throws BODY_INVALID. The message never repeats a value. */
 function sessionInBody(body: JsonObject): Partial<AskedSession> {
   const { model, agent, workflow, room, parent, selection, lockDigests, ...rest } = body
   if (Object.keys(rest).length > 0) throw bodyInvalid(`The body takes ${FIELDS}, and nothing else.`)
@@ -242,13 +240,16 @@ function isSaid(value: JsonValue | undefined): value is Exclude<JsonValue, null>
   return value !== undefined && value !== null
 }
 
-/** The id of an agent, a workflow or a room. They can own rules or scopes, so the rule for their ids is the same. */
+/**
+ * Reads the id of an agent, a workflow or a room. The rule for these ids is the same, because all of them can own rules or
+ * scopes.
+ */
 function nameIn(field: string, value: JsonValue): string | null {
   if (value === null || isWorkflowId(value)) return value
   throw bodyInvalid(`The body at /${field}: it ${WORKFLOW_ID_RULE}.`)
 }
 
-/** The most characters of the name of a model. A longer text is no name. */
+/** The most characters of the name of a model. No real name is longer. */
 const MODEL_LENGTH_MAX = 256
 const MODEL_RULE = `must be a text of 1 to ${MODEL_LENGTH_MAX} characters`
 

@@ -3,10 +3,10 @@ import { put, remove, type Collection, type Ref, type Sums } from '../../documen
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { endOf, type Session, type SessionHead } from './session.ts'
 
-/** The session after a change. `null` deletes it, and undefined leaves it as it was. */
+/** What a change does to a session. `null` deletes the session. Undefined leaves it as it was. */
 export type PlannedSession<Result> = { readonly result: Result; readonly session?: Session | null }
 
-/** The most sessions of one user, because a program that makes sessions again and again must not fill the store. */
+/** The most sessions of one user, so that a program that makes more and more sessions cannot fill the store. */
 export const SESSIONS_MAX = 10_000
 
 /** The most bytes of one user's sessions. Enough for 10,000 sessions of 80 chosen tools. */
@@ -14,7 +14,9 @@ export const SESSIONS_BYTES_MAX = 64 * 1024 * 1024
 
 export const SESSION_BOUNDS: Sums = { count: SESSIONS_MAX, bytes: SESSIONS_BYTES_MAX }
 
-/** The collection of sessions. The fields of a document are a session without its tools. The body has the tools. */
+/**
+ * The collection of sessions. The fields of a document are the session without its tools. The body of the document has the tools.
+ */
 function sessionsWithin(bounds: Sums): Collection<SessionHead> {
   return {
     name: 'sessions',
@@ -32,7 +34,10 @@ function fullText(sums: Sums, bounds: Sums): string {
     : `Your sessions would have ${sums.bytes} bytes, and ${bounds.bytes} are allowed; delete some, or choose fewer tools.`
 }
 
-/** A tool as it is kept: its name, and the hex digits of its digest. 5,000 of the longest fit into a document of Firestore. */
+/**
+ * A tool as the store keeps it: its name, and the hex digits of its digest. A document of Firestore has room for 5,000 tools with
+ * the longest names.
+ */
 type KeptTool = readonly [name: string, hex?: string]
 
 const PREFIX = 'sha256:' as const
@@ -60,8 +65,8 @@ export class SessionStore {
     (await this.#documents.list(uid, this.#of, { after, limit })).map(({ fields }) => fields)
 
   /**
-   * Changes a session in one transaction, which may run `plan` several times. Rejects with SESSIONS_FULL if a new or larger session does
-   * not fit into the user's bounds.
+   * Changes a session in one transaction, which may run `plan` several times. Rejects with SESSIONS_FULL if a new or larger
+   * session would exceed the user's limits.
    */
   change = <Result>(
     uid: string,
@@ -88,7 +93,7 @@ function toolsText(tools: Session['tools']): string {
   return JSON.stringify(kept)
 }
 
-/** Throws if the body with the tools is missing, because nothing may be called without the session's selection. */
+/** Throws if the body with the tools is missing, because no call may run without the selection of its session. */
 function sessionIn({ fields, body }: Kept<SessionHead>): Session {
   if (body === undefined) throw new ToolrackError('STORE_FAILED')
   const kept = JSON.parse(body) as readonly KeptTool[]

@@ -27,22 +27,22 @@ type Parts = {
   readonly changed?: () => void
 }
 
-/** The catalog as the caller lists it through a session. */
+/** The catalog as the caller sees it in a list through a session. */
 export type ViewOf = (session: Pick<SessionSelection, 'lineage'>) => CatalogView | Promise<CatalogView>
 
 export type AskedSession = SessionFacts & { readonly selection: AskedSelection }
 
-/** A session that is written, its user, and the caller's catalog. */
+/** The session that is written, its user, and the caller's catalog. */
 export type SessionTarget = { readonly uid: string; readonly id: string; readonly viewOf: ViewOf }
 
 export type WrittenSession = {
   readonly outcome: 'created' | 'updated' | 'unchanged'
   readonly session: Session
-  /** The digest of the session before the write. Undefined for a new one. */
+  /** The digest of the session before the write. Undefined for a new session. */
   readonly before: string | undefined
 }
 
-/** The most attempts to lock a session that is changed meanwhile. */
+/** How often locking a session is tried, if other requests change the session in between. */
 const LOCK_ATTEMPTS_MAX = 5
 
 /** Writes sessions. The caller has been authorized. */
@@ -54,8 +54,8 @@ export class SessionWriter {
   }
 
   /**
-   * Creates or changes a session. Of a locked session only the model, the workflow and the room can change. Throws
-   * PRECONDITION_FAILED, SESSION_LOCKED, SESSION_NOT_FOUND (of the parent), SELECTION_INVALID, SELECTION_WIDER or SESSIONS_FULL.
+   * Creates or changes a session. If it is locked, only its model, workflow and room can be changed. Throws PRECONDITION_FAILED,
+   * SESSION_LOCKED, SESSION_NOT_FOUND (for the parent), SELECTION_INVALID, SELECTION_WIDER or SESSIONS_FULL.
    */
   async put(target: SessionTarget, asked: AskedSession, precondition: Precondition): Promise<WrittenSession> {
     const { uid, id, viewOf } = target
@@ -75,8 +75,8 @@ export class SessionWriter {
   }
 
   /**
-   * Makes an unlocked session with the facts and the selection of another session. The fields of `asked` replace them. A repeated
-   * request changes nothing. Throws NAME_TAKEN if there is another session with the id, and as `put` does.
+   * Makes an unlocked session with the facts and the selection of another session. Fields of `asked` replace these. If the same
+   * request is repeated, nothing changes. Throws NAME_TAKEN if the id belongs to a different session, and the errors of `put`.
    */
   async fork(target: SessionTarget, source: string, asked: Partial<AskedSession>): Promise<WrittenSession> {
     const { uid, id, viewOf } = target
@@ -96,8 +96,8 @@ export class SessionWriter {
   }
 
   /**
-   * Locks the selection, with the digests that its tools have now. A repeated lock changes nothing. Throws SESSION_LOCKED if the
-   * session is locked with another selection, SESSION_NOT_FOUND, SELECTION_INVALID or SELECTION_WIDER.
+   * Locks the selection of a session, with the digests that its tools have now. If the lock is repeated, nothing changes. Throws
+   * SESSION_LOCKED if the session is locked with another selection, SESSION_NOT_FOUND, SELECTION_INVALID or SELECTION_WIDER.
    */
   async lock({ uid, id, viewOf }: SessionTarget, asked: AskedSelection | undefined): Promise<Session> {
     const { sessions, now } = this.#parts
@@ -152,7 +152,7 @@ export class SessionWriter {
     return deleted
   }
 
-  /** Changes a session. A session that is over counts as missing. */
+  /** Changes a session in the store. A session that has expired counts as missing. */
   async #change<Result extends { readonly session: Session | undefined }>(
     uid: string,
     id: string,
@@ -171,8 +171,8 @@ export class SessionWriter {
   }
 
   /**
-   * The selection that the parent allows now. Undefined if there is no parent. Throws SESSION_NOT_FOUND, or BODY_INVALID if the
-   * session would be its own parent.
+   * The selection of the parent session as it is now. Undefined if there is no parent. Throws SESSION_NOT_FOUND for the parent,
+   * or BODY_INVALID if the session would be its own parent.
    */
   async #parent(uid: string, id: string, parent: string | null): Promise<SessionSelection | undefined> {
     if (parent === null) return undefined
@@ -240,7 +240,7 @@ function unlocked(
   })
 }
 
-/** The result of a write. If the session equals the present one, the present object stays. */
+/** The result of a write of `session`. If it is equal to the present session, the result has the present object. */
 function written(present: Session | undefined, session: Session, nowMs: number): WrittenSession {
   const next = tagged(session)
   const before = present?.digest

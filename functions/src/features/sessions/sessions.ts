@@ -9,10 +9,10 @@ import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 
 /** The most sessions in memory. The sessions that were used last stay. */
 const SESSIONS_CACHED_MAX = 10_000
-/** The most bytes of the sessions in memory. A session that was dropped is read again. */
+/** The most bytes of the sessions in memory. A session that no longer fits is read again when it is needed. */
 const SESSIONS_CACHED_BYTES_MAX = 32 * 1024 * 1024
 
-/** Bytes that are counted for a tool in memory: its name, its digest, and its places in a map. */
+/** How many bytes are counted for a tool in memory: for its name, its digest, and its entries in maps. */
 const TOOL_BYTES = 300
 
 export type SessionsParts = {
@@ -24,20 +24,22 @@ export type SessionsParts = {
   readonly clock?: () => number
 }
 
-/** A session in memory. `session` is undefined as long as it was not read. */
+/** A session in memory. `session` is undefined as long as it has not been read. */
 type Cached = {
   session: Session | undefined
   checkedAt: number
-  /** Counts the writes of this instance, because a read that began before a write may be older. */
+  /**
+   * How many writes of this instance there were. If it grows during a read, the result of the read may be older than the write.
+   */
   written: number
   reading: Promise<void> | undefined
-  /** The selection of the session with its parents. It is valid as long as these sessions are the ones in `chain`. */
+  /** The joined selection of the session and its parents. It is valid as long as these sessions are the ones in `chain`. */
   joined: { readonly chain: readonly Session[]; readonly selection: SessionSelection } | undefined
 }
 
 /**
- * Finds what each session allows. Sessions are in memory, and each is read from the store at most once a second. If a read fails,
- * the last known state remains.
+ * Finds which tools each session allows. Sessions are in memory. Each is read from the store at most once a second. If a read
+ * fails, the last known state stays.
  */
 export class Sessions {
   readonly #parts: SessionsParts
@@ -54,8 +56,8 @@ export class Sessions {
   }
 
   /**
-   * The selection that the session and its parents allow together. Not a promise if nothing has to be read or written. Throws
-   * SESSION_NOT_FOUND if the session does not exist or is over, or if one of its parents is gone.
+   * The tools that the session and its parents allow together. Not a promise if nothing has to be read or written. Throws
+   * SESSION_NOT_FOUND if the session does not exist or has expired, or if one of its parents is gone.
    */
   selectionOf(uid: string, id: string): SessionSelection | Promise<SessionSelection> {
     const known = this.#knownChain(uid, id)
@@ -63,7 +65,7 @@ export class Sessions {
     return this.#use(uid, known)
   }
 
-  /** Reads the session from the store. The next list and the next call use what was read. Throws SESSION_NOT_FOUND. */
+  /** Reads a session from the store, and puts it into memory for the next list and call. Throws SESSION_NOT_FOUND. */
   async find(uid: string, id: string): Promise<Session> {
     const cached = this.#cached(uid, id)
     const { written } = cached
@@ -74,14 +76,14 @@ export class Sessions {
     return session
   }
 
-  /** To be called after a change, with the new session, so that the next list and the next call use it. */
+  /** To be called after a write, with the new session, so that the next list and the next call use it. */
   written(uid: string, id: string, session: Session | undefined): void {
     const cached = this.#cached(uid, id)
     cached.written += 1
     this.#take(uid, id, cached, session)
   }
 
-  /** The session and its parents, if all of them were checked within the last second. Otherwise undefined. */
+  /** The session and its parents, the session first. Undefined if one of them was not checked within the last second. */
   #knownChain(uid: string, id: string): readonly Session[] | undefined {
     const chain: Session[] = []
     const since = this.#now() - REVISION_CHECK_MS
@@ -109,7 +111,9 @@ export class Sessions {
     return chain
   }
 
-  /** The selection of a session and its parents. If the use of one of them was not written for an hour, writes that use first. */
+  /**
+   * The joined selection of a session and its parents. If a use of one of them was not written for an hour, writes its use first.
+   */
   #use(uid: string, chain: readonly Session[]): SessionSelection | Promise<SessionSelection> {
     const nowMs = this.#parts.now()
     const over = chain.findIndex((session) => isOver(session, nowMs))
@@ -133,7 +137,9 @@ export class Sessions {
     return selection
   }
 
-  /** Writes the use of a session. If this fails, a use after the next hour is written. The session lasts much longer. */
+  /**
+   * Writes that a session is used now. If this fails, the next attempt is an hour later. A session expires much later than that.
+   */
   async #writeUse(uid: string, session: Session, nowMs: number): Promise<void> {
     const { id, key } = session
     const cached = this.#cached(uid, id)
@@ -163,7 +169,7 @@ export class Sessions {
     return cached.session
   }
 
-  /** Rejects only if the session was never read. */
+  /** Reads a session into memory. Rejects only if it was never read before. */
   async #read(uid: string, id: string, cached: Cached): Promise<void> {
     const { store, log } = this.#parts
     try {
@@ -221,7 +227,7 @@ function keyOf(uid: string, id: string): string {
   return `${uid} ${id}`
 }
 
-/** The names that all sessions of a chain allow, and the digests that any of them has locked. */
+/** The names that all sessions of a chain allow, and the digests of the tools that some of them have locked. */
 function selectionOfChain(session: Session, chain: readonly Session[]): SessionSelection {
   let names: SessionSelection['names'] = 'all'
   const digests = new Map<string, Digest>()
@@ -263,7 +269,9 @@ export function noParent(): ToolrackError {
   )
 }
 
-/** The error for too many parents. This can happen only if several sessions of a chain are written at once. */
+/**
+ * The error for a chain of too many sessions. It can happen only if several sessions of the chain are written at the same time.
+ */
 function tooDeep(): ToolrackError {
   return new ToolrackError('SESSION_NOT_FOUND', `The parents of the session ${PARENTS_RULE}.`)
 }

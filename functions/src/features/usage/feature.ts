@@ -11,7 +11,7 @@ type Needs = {
   readonly log: Log
 }
 
-/** The order of a user's tools by their calls, for lists with a budget. */
+/** Sorts the tools of a user by how often they are called, for lists with a budget. */
 export const usage = {
   name: 'usage',
   create({ documents, logs, now, log }: Needs) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
 import { byUse, type UsageCount } from './usage-count.ts'
 
-/** The places of tools by their use. Leaves out tools that fail in more than half of their runs. */
+/** The order of tools by their use. Leaves out tools that have failed in more than half of their runs. */
 export function rankOf({ tools }: UsageCount): UsageRank {
   const names = tools
     .filter(({ calls, failures }) => 2 * failures <= calls)

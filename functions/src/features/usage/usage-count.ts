@@ -2,7 +2,7 @@ import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
 import { parseObject } from '../../parse-object.ts'
 import { isText, listOf, object, type Test } from '../../value-shape.ts'
 
-/** The facts of an ended call that count for the use of tools. */
+/** What is read of an ended call to count the use of its tool. */
 export type EndedCall = {
   readonly tool: string | null
   readonly code: ErrorCode | null
@@ -10,21 +10,24 @@ export type EndedCall = {
   readonly dryRun: boolean
 }
 
-/** How often the tool was run, and how often it failed then. */
+/** How often a tool was run, and how often these runs failed. */
 export type ToolUse = { readonly name: string; readonly calls: number; readonly failures: number }
 
-/** The use of a user's tools. `until` is the time up to which calls are counted: ISO 8601, UTC. */
+/** How often a user's tools were run. `until` is the time up to which calls are counted: ISO 8601, UTC. */
 export type UsageCount = { readonly until: string; readonly tools: readonly ToolUse[] }
 
-/** The most tools of one user that are counted. The tools that were called most stay. A budget never has room for more. */
+/**
+ * The most tools of one user that are counted. The tools that were called most stay. A list with a budget never has room for more
+ * tools.
+ */
 const USED_TOOLS_MAX = 200
 
-/** Failures that are no refusal: the tool was run. */
+/** Codes of failures that mean that the tool was run, and not refused. */
 const RAN: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'WORKER_DIED'])
 
 /**
- * Counts the runs in `calls`, and adds half of the earlier count. So a tool that was used on Friday is still known on Monday, and
- * a tool that is no longer used is forgotten after some days.
+ * Counts the runs of tools in `calls`, and adds half of each earlier count. So a tool that was used on Friday still counts on
+ * Monday, and a tool that is no longer used is forgotten after some days.
  */
 export function countUsage(
   calls: readonly EndedCall[],
@@ -47,7 +50,10 @@ export function countUsage(
   return { until, tools }
 }
 
-/** Sorts the most called tools first. Among equals, the tools that failed least come first, and then the order is by name. */
+/**
+ * Sorts the tools that were called most first. Of tools with equally many calls, those that failed least come first. Tools that
+ * are still equal are sorted by name.
+ */
 export function byUse(a: ToolUse, b: ToolUse): number {
   return b.calls - a.calls || a.failures - b.failures || (a.name < b.name ? -1 : 1)
 }
@@ -66,7 +72,7 @@ const isUsage = object({
   tools: listOf(object({ name: isText, calls: isCount, failures: isCount })),
 })
 
-/** Undefined for a text that this version does not read. */
+/** Parses the text of a `UsageCount`. Undefined for a text in the format of another version. */
 export function readUsage(text: string): UsageCount | undefined {
   const value = parseObject(text)
   return isUsage(value) ? (value as UsageCount) : undefined

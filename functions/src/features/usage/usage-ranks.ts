@@ -8,11 +8,13 @@ import type { UsageStore } from './usage-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** The most calls of one user that are read for a day, the newest first. In Firestore, each call is one read. */
+/** The most calls of one user that are read once a day, the newest first. In Firestore, each call is one read. */
 const CALLS_READ_MAX = 1_000
-/** The most users whose ranks are in memory. The users who listed last stay. The rank of another user is read again. */
+/**
+ * The most users whose ranks are in memory. The users who asked for a list last stay. The rank of any other user is read again.
+ */
 const USERS_MAX = 10_000
-/** Milliseconds that a list waits for the rank. After this time, the list is ordered by name. */
+/** How many milliseconds a list waits for the rank. If it is not there by then, the list is ordered by name. */
 const READ_DEADLINE_MS = 1_500
 /** Milliseconds after which a rank that could not be read is read again. */
 const RETRY_MS = 60_000
@@ -29,8 +31,8 @@ type Parts = {
 type Known = { readonly rank: UsageRank; readonly day: string; readonly untilMs: number }
 
 /**
- * The ranks of users by the use of their tools. On each UTC day, the first list that needs the rank of a user counts it and keeps
- * it in the store. Then the rank stays the same until the day ends, on every instance. So equal lists stay equal for a day.
+ * Ranks the tools of each user by their use. On each UTC day, the first list that needs the rank of a user computes it and keeps
+ * it in the store. Then every instance uses this rank until the day ends. So the rank never changes a list during a day.
  */
 export class UsageRanks {
   readonly #parts: Parts
@@ -41,7 +43,10 @@ export class UsageRanks {
     this.#parts = parts
   }
 
-  /** Not a promise if the rank of the day is in memory. Never rejects: without a rank, tools are ordered by name. */
+  /**
+   * The rank of a user's tools. Not a promise if the rank of the day is in memory. Never rejects: without a rank, tools are
+   * ordered by name.
+   */
   of(uid: string): UsageRank | Promise<UsageRank> {
     const nowMs = this.#parts.now()
     const known = this.#known.get(uid)

@@ -2,9 +2,9 @@ import { put, type Collection, type Ref } from '../../documents/collection.ts'
 import type { Documents } from '../../documents/documents.ts'
 import { isText, object } from '../../value-shape.ts'
 
-/** The use of one user's tools, as it is kept. `text` is what `usageText` writes. */
+/** The use of one user's tools on a day, as the store keeps it. `text` is made by `usageText`. */
 export type KeptUsage = {
-  /** The UTC day for which the use is kept, such as `2026-03-31`. */
+  /** The UTC day on which the use was computed, such as `2026-03-31`. */
   readonly day: string
   readonly text: string
 }
@@ -30,8 +30,8 @@ export class UsageStore {
   }
 
   /**
-   * Keeps the use, unless the use of the same or a later day is already kept. Returns the use that is kept. So all instances
-   * agree on the use of a day, whichever of them counts first.
+   * Keeps the use, unless that of the same or a later day is already kept. Returns the use that is kept. So if several instances
+   * compute the use of a day, all of them use the first result.
    */
   keepFirst = (uid: string, usage: KeptUsage): Promise<KeptUsage> =>
     this.#documents.change(uid, [NEWEST], ([kept]) =>

@@ -1,5 +1,5 @@
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapRoute } from './wrap-route.ts'
 
-/** Prompts with tools within a number of tokens. */
+/** Composes prompts with tools that fit within a number of tokens. */
 export const wrap = { name: 'wrap', routes: (parts: ListParts) => [wrapRoute(parts)] }

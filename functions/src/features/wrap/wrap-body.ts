@@ -15,7 +15,7 @@ export type AskedWrap = {
   readonly guide: boolean
   /** The parameters `with` and `loaded` of the list. */
   readonly more: Readonly<Record<string, string>>
-  /** The parameters of a list that name the scopes and the session. */
+  /** The parameters that name the scopes and the session, as in the query of a list. */
   readonly filterQuery: Query
   readonly session: string | undefined
   readonly layers: readonly WrapLayer[]
@@ -35,11 +35,11 @@ const FIELDS = [
   'loaded',
 ]
 
-/** The largest number of tokens that is accepted. No prompt takes as many, so a larger number would make no difference. */
+/** The largest number of tokens that a body may ask for. No prompt takes as many, so a larger number would make no difference. */
 const TOKENS_MAX = 999_999_999_999_999
 /** The most layers of a prompt. Real prompts have fewer than ten. */
 const LAYERS_MAX = 100
-/** The largest priority of a layer. A prompt has at most 100 layers, so each can have a priority of its own. */
+/** The largest priority of a layer. A prompt has at most 100 layers, so there are enough priorities for all of them. */
 const PRIORITY_MAX = 1_000
 /** The most characters of the name of a model, as in a session. */
 const MODEL_LENGTH_MAX = 256
@@ -47,7 +47,10 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ . : or -, not . : or - first'
 const RESERVED: ReadonlySet<JsonValue | undefined> = new Set(WRAP_LAYERS)
 
-/** Reads the body of a wrap. Throws BODY_INVALID with the place of the fault. A value is never repeated. */
+/**
+ * Reads the body of a request for a prompt. Throws BODY_INVALID, which says where the fault is. The message never repeats a
+ * value.
+ */
 export function wrapInBody(body: JsonObject): AskedWrap {
   const unknown = Object.keys(body).some((key) => !FIELDS.includes(key))
   if (unknown) throw bodyInvalid(`The body takes ${FIELDS.join(', ')}, and nothing else.`)

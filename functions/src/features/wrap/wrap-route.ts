@@ -21,17 +21,23 @@ import { parseListQuery } from '../list/list-parameters.ts'
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
 
-/** How many prompts are composed at the same time, each in turns. So many long prompts delay a short prompt only a little. */
+/**
+ * How many prompts are composed at the same time, in turns. Because of the turns, many long prompts delay a short one only a
+ * little.
+ */
 const WRAPS_AT_ONCE = 32
-/** The most wraps of one user that may wait. Each of them may hold a body of a megabyte. */
+/** The most requests for prompts of one user that may wait. Each of them may hold a body of a megabyte in memory. */
 const WAITING_MAX = 20
-/** The most bytes of tools of prompts that a server keeps, so that the next prompt of a conversation does not make them again. */
+/**
+ * The most bytes of ready lists of tools that a server keeps for prompts. So the next prompt of a conversation can use the same
+ * list.
+ */
 const TOOLS_BYTES_MAX = 8 * 1024 * 1024
 const TOO_MANY = 'Too many of your prompts are being composed; ask for fewer at a time.'
 
 /**
- * `POST /tools/wrap`: the text and the tools of a prompt within a number of tokens, and what each of its layers takes. The tools are those
- * of a list with the same scope, session, dialect and budget.
+ * `POST /tools/wrap`: composes the text and the tools of a prompt within a number of tokens, and says how many tokens each layer
+ * of the prompt takes. The tools are those of a list with the same scope, session, dialect and budget.
  */
 export function wrapRoute(parts: ListParts): Route {
   const composing = new FairQueue(
@@ -61,10 +67,10 @@ export function wrapRoute(parts: ListParts): Route {
   })
 }
 
-/** The tools of a prompt. `counts` says how many are listed in full, short or deferred, and how many are dropped. */
+/** The tools of a prompt. `counts` says how many tools are in the list in full, short or deferred, and how many are dropped. */
 type WrappedTools = { readonly list: JsonText; readonly counts: Omit<TokenBill, 'used' | 'budget'> }
 
-/** Ready lists of tools. The key has everything on which a list depends. */
+/** Ready lists of tools. The key has everything on which the list depends. */
 type Answers = LRUCache<string, CountedAnswer>
 
 async function wrapped(
@@ -120,7 +126,7 @@ function answerOf({ tools: { list, counts }, bill: { total, layers }, ...texts }
   return { ...texts, tools: list, bill: { total, layers, tools: counts } }
 }
 
-/** The profile of the model that the request names, or of the session's model. */
+/** The profile of the model that the request names, or else of the session's model. Undefined if neither names one. */
 async function profileOf(
   { sessions }: ListParts,
   { model, session }: AskedWrap,
@@ -148,7 +154,10 @@ function fitted({ body, bill }: CountedAnswer, guide: string | undefined): Fitte
   }
 }
 
-/** The guide to the listed tools, in the order of the list. It also describes tools of which the list has only the name. */
+/**
+ * A text for the model that describes the listed tools, in the order of the list. It also describes tools of which the list has
+ * only the name.
+ */
 function guideOf({ placed }: CountedAnswer, dialect: Dialect | undefined): string | undefined {
   const listed = placed.filter(({ level }) => level !== undefined).map(({ entry }) => entry)
   return guideText(

@@ -2,11 +2,11 @@ import type { z } from 'zod'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** The most values that are listed. For more values, the type is shown. */
+/** The most values of a field that are listed. If there are more, only the type is shown. */
 const VALUES_SHOWN_MAX = 10
-/** The largest bound that is shown. Larger bounds are only those of the number type. */
+/** The largest bound of a number that is shown. Larger bounds only come from the type of the number, and not from a rule. */
 const BOUND_SHOWN_MAX = 1e12
-/** The most fields of an object whose fields are shown with their own fields. */
+/** If an object has at most this many fields, the fields of its fields are shown too. */
 const FIELDS_WITH_THEIR_OWN = 3
 
 /** The type of a parameter in words, as Markdown. */
@@ -45,7 +45,7 @@ function code(value: unknown): string {
   return `\`${String(value)}\``
 }
 
-/** The form of a JSON value as Markdown: the names of its fields, such as `{items: [{id, name?}]}`. */
+/** The shape of a JSON value as Markdown: the names of its fields, such as `{items: [{id, name?}]}`. */
 export function shapeText(schema: JsonSchema): string {
   if ('const' in schema && schema.const === '') return 'no body'
   const choices = schema.anyOf ?? schema.oneOf
@@ -54,7 +54,7 @@ export function shapeText(schema: JsonSchema): string {
   return shape === undefined ? typeText(schema) : `\`${shape}\``
 }
 
-/** The form of a value that has fields. Undefined for a value without fields. */
+/** The shape of a value that has fields. Undefined for a value without fields. */
 function shapeOf(schema: JsonSchema, depth: number): string | undefined {
   const { type, properties, items, required = [], anyOf } = schema
   if (anyOf) {

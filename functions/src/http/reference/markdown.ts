@@ -5,9 +5,9 @@ const MADE = /(<!-- made by npm run http-reference: (.+) -->\n)[^]*?(?=<!-- end 
 const ALL = 'routes'
 
 /**
- * The page with its generated parts made again. Each part stands between two comments. The first comment names the routes of the
- * part, as in `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. Routes that the page does not
- * name get a section at its end. Throws for a route that does not exist.
+ * The text of the page, with its generated parts made again. Each part stands between two comments. The first comment names the
+ * routes of the part, as in `GET /tools/list, POST /tools/invoke`, or is `routes` for the table of all routes. For routes that
+ * the page does not name, sections are added at its end. Throws if the page names a route that does not exist.
  */
 export function withMadeParts(before: string, routes: readonly RouteFacts[]): string {
   const byTitle = new Map(routes.map((route) => [titleOf(route), route]))
@@ -32,7 +32,8 @@ export function routesOf(page: string): readonly string[] {
 }
 
 /**
- * Sections for the routes that the page does not name, one for each first part of a path. Their generated parts are still empty.
+ * Sections for the routes that the page does not name. Routes whose paths begin with the same segment share a section. The
+ * generated parts of the sections are still empty.
  */
 function newSections(page: string, routes: readonly RouteFacts[]): string {
   const named = new Set(routesOf(page))
@@ -52,7 +53,7 @@ function titleOf({ method, path }: RouteFacts): string {
   return `${method} ${path}`
 }
 
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor that GitHub gives to a heading. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -110,7 +111,7 @@ function tableOfParameters(parameters: readonly Parameter[]): string {
   return [row(['parameter', 'in', 'type', 'meaning']), row(['---', '---', '---', '---']), ...rows].join('\n')
 }
 
-/** A table of names and their meanings. Empty if there are no names. */
+/** A Markdown table of names and their meanings. Empty if there are no names. */
 function meanings(heading: string, texts: Readonly<Record<string, string>>): readonly string[] {
   const rows = Object.entries(texts).map(([name, text]) => row([`\`${name}\``, text]))
   return rows.length === 0 ? [] : [[row([heading, 'meaning']), row(['---', '---']), ...rows].join('\n')]
@@ -134,7 +135,7 @@ function answersText(answers: readonly AnswerFacts[]): string {
   return `Answers:\n\n${lines.map((line) => `- ${line}`).join('\n')}`
 }
 
-/** The most statuses that are listed. A route with more statuses gives its own form to all errors. */
+/** The most statuses that are listed for one answer. Only a route that answers every error in a format of its own has more. */
 const STATUSES_SHOWN_MAX = 8
 
 function statusesText(statuses: readonly number[]): string {

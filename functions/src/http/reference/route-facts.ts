@@ -14,24 +14,27 @@ export type Parameter = {
   readonly description: string | undefined
 }
 
-/** The statuses whose answers have this schema. It is undefined if these answers have no body. */
+/** The statuses whose answers have the same schema. `schema` is undefined if these answers have no body. */
 export type AnswerFacts = { readonly statuses: readonly number[]; readonly schema: JsonSchema | undefined }
 
-/** The facts about a route for programs and pages, from the table of routes and the schemas. */
+/** What programs and pages can know about a route. It is made from the table of routes and the schemas. */
 export type RouteFacts = {
   readonly method: Method
   readonly path: string
   readonly summary: string
-  /** The addresses that at least one kind of sender may use. */
+  /** The addresses of the route that at least one kind of sender may use. */
   readonly addresses: readonly string[]
   readonly allowed: readonly Allowed[]
-  /** The senders who get more in the answer. Undefined if all answers are the same. */
+  /** The kinds of senders whose answer has more than that of others. Undefined if all get the same answer. */
   readonly inFull: readonly string[] | undefined
-  /** True if other senders get an answer as if there were nothing. */
+  /** True if other senders get an answer as if there were nothing to read. */
   readonly isHidden: boolean
   readonly parameters: readonly Parameter[]
   readonly answers: readonly AnswerFacts[]
-  /** The meanings of headers of answers, and of fields of their bodies, by name or by path such as `items[].id`. */
+  /**
+   * What the headers of answers mean, by name. `answerFields` says the same about fields of bodies, by a path such as
+   * `items[].id`.
+   */
   readonly answerHeaders: Readonly<Record<string, string>>
   readonly answerFields: Readonly<Record<string, string>>
   readonly events: Readonly<Record<string, JsonSchema>> | undefined
@@ -93,7 +96,7 @@ function bodyOf(body: z.ZodType): readonly Parameter[] {
   return [whole, ...fields.map((field) => ({ ...field, isRequired: false }))]
 }
 
-/** The fields of an object. After each field come the fields of the objects in it. */
+/** The fields of an object. If a field is an object too, its own fields come after it. */
 function fieldsOf(object: z.ZodObject, place: Parameter['in'], before = ''): readonly Parameter[] {
   return Object.entries(object.shape as Readonly<Record<string, z.ZodType>>).flatMap(([key, field]) => {
     const inner = unwrapped(field)
@@ -112,7 +115,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema
 }
 
-/** The answers of a route. Statuses with equal schemas stand together. */
+/** The answers of a route. Statuses whose schemas are equal are joined. */
 function answersOf(method: Method, { answers, headers }: RouteSchemas): readonly AnswerFacts[] {
   const found = new Map<string, { readonly statuses: number[]; readonly schema: JsonSchema | undefined }>()
   for (const [status, answer] of Object.entries(answers)) {
@@ -126,7 +129,7 @@ function answersOf(method: Method, { answers, headers }: RouteSchemas): readonly
   return [...found.values(), ...(isCached ? [{ statuses: [304], schema: undefined }] : [])]
 }
 
-/** The fields of an answer that have a description, with their paths. */
+/** Those fields of an answer that have a description, with their paths. */
 function describedFields(schema: JsonSchema, before: string): readonly (readonly [string, string])[] {
   const { properties = {}, items, anyOf = [] } = schema
   const inItems = items ? describedFields(items as JsonSchema, `${before}[]`) : []

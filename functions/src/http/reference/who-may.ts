@@ -4,13 +4,13 @@ import { grantOf, type Principal } from '../../access/principal.ts'
 import type { RouteSchemas } from '../route-schemas.ts'
 import type { Family, FoundRequest, Route, TableRow } from '../route.ts'
 
-/** The senders who may make some requests of a route. */
+/** The kinds of senders who may make some or all requests of a route. */
 export type Allowed = {
-  /** What these requests have in common, in Markdown. Undefined if these are all requests of the route. */
+  /** Which requests of the route these are, in Markdown. Undefined if these are all requests. */
   readonly if: string | undefined
-  /** The senders, such as `users` and `job tokens`. */
+  /** The kinds of senders, such as `users` and `job tokens`. */
   readonly who: readonly string[]
-  /** The families whose tokens these senders have. */
+  /** The route families in which the tokens of these senders are valid. */
   readonly families: readonly Family[]
 }
 
@@ -27,7 +27,10 @@ const SENDERS = {
   jobToken: { ...job, isAdmin: false, grant: grantOf([]), workflowId: 'nightly' },
 } as const satisfies Record<string, Principal>
 
-/** The senders who may make requests of the route. The action of the route is tried with one sender of each kind. */
+/**
+ * The kinds of senders who may make requests of the route. To find them, the action of the route is tried with one sender of each
+ * kind.
+ */
 export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[] {
   const { action } = row
   if (action === 'anybody')
@@ -48,7 +51,7 @@ export function whoMay(row: TableRow, schemas: RouteSchemas): readonly Allowed[]
   })
 }
 
-/** The senders who get the full answer. Undefined if all answers are the same. */
+/** The kinds of senders who get the full answer. Undefined if all get the same answer. */
 export function whoInFull({ inFull, isRoot }: Route): readonly string[] | undefined {
   return inFull && allowedTo(inFull, isRoot === true).who
 }
@@ -76,7 +79,7 @@ type Case = {
   readonly search?: string
 }
 
-/** Requests that try each way in which an action can depend on the request. */
+/** Example requests of a route, one for each way in which its action can depend on the request. */
 function casesOf({ params, query }: RouteSchemas): readonly Case[] {
   const { layer, uid } = query.shape as Readonly<Record<string, z.core.$ZodType>>
   const { kind: ownerKind } = params.shape as Readonly<Record<string, z.core.$ZodType>>
@@ -97,7 +100,7 @@ function casesOf({ params, query }: RouteSchemas): readonly Case[] {
   })
 }
 
-/** The values of a parameter that has a list of them. */
+/** The allowed values of a parameter, if its schema lists them. */
 function valuesOf(parameter: z.core.$ZodType | undefined): readonly string[] {
   const inner = parameter instanceof z.ZodOptional ? parameter.unwrap() : parameter
   return inner instanceof z.ZodEnum ? inner.options.map(String) : []
