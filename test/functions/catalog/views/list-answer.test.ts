@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import type { ToolDefinition } from '@toolrack/contract'
+import { isToolrackError, type ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
 import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { inOrder, readCursor, writeCursor } from '../../../../functions/src/catalog/views/list-query.ts'
 import { listAnswer } from '../../../../functions/src/catalog/views/list-answer.ts'
-import type { ListQuery } from '../../../../functions/src/catalog/views/list-query.ts'
+import { ENVELOPES, type ListQuery } from '../../../../functions/src/catalog/views/list-query.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'
@@ -100,6 +100,8 @@ test('tags and categories narrow together; within one of them any value is enoug
   expect(names(list(view, { categories: new Set(['one', 'two']) }).value)).toEqual(['a', 'b', 'c'])
   expect(names(list(view, { tags: new Set(['y']), categories: new Set(['two']) }).value)).toEqual(['b'])
   expect(names(list(view, { names: new Set(['a', 'c']), tags: new Set(['y']) }).value)).toEqual(['a'])
+  expect(list(view, { tags: new Set(['X']) }).value).toEqual([])
+  expect(list(view, { categories: new Set(['nothing']) }).value).toEqual([])
 })
 
 test('unknown names are told, twenty valid ones and the number of the rest', () => {
@@ -112,14 +114,29 @@ test('a list above 25 MB is refused by name of its cure, and its pages are not',
   const view = catalogView({
     file: Array.from({ length: 140 }, (_, index) => large(`t${String(index).padStart(3, '0')}`)),
   })
-  expect(() => list(view)).toThrow(/limit/)
+  for (const envelope of ENVELOPES)
+    expect(refusalOf(() => list(view, { envelope }))).toEqual({
+      code: 'ANSWER_TOO_LARGE',
+      message: expect.stringMatching(/page it with limit \(at most 1000\) and cursor\.$/),
+    })
+  expect(names(list(view, { names: new Set(['t000', 't139']) }).value)).toEqual(['t000', 't139'])
   const first = list(view, { limit: 1_000 })
   expect(first.value.length).toBeLessThan(140)
+  expect(first.body.length).toBeLessThanOrEqual(25 * 1024 * 1024)
   const after = readCursor(first.nextCursor ?? '')
   const second = list(view, { limit: 1_000, after })
   expect(names(first.value).concat(names(second.value))).toHaveLength(140)
   expect(second.nextCursor).toBeUndefined()
 })
+
+function refusalOf(action: () => unknown): unknown {
+  try {
+    return action()
+  } catch (error) {
+    if (isToolrackError(error)) return { code: error.code, message: error.message }
+    throw error
+  }
+}
 
 const name = fc.stringMatching(/^[a-f]{1,2}$/)
 const tools = fc.uniqueArray(name).map((all) => all.map((each) => tool(each)))
@@ -138,6 +155,36 @@ test('pages of any size, joined, are the whole list', () => {
         expect(after).toBeDefined()
       }
       expect(paged).toEqual(names(list(view).value))
+    }),
+  )
+})
+
+test('pages of a list that is changed between them have each tool that stayed exactly once', () => {
+  const changed = fc.uniqueArray(name, { maxLength: 4 })
+  const changes = fc.array(fc.tuple(changed, changed), { minLength: 100, maxLength: 100 })
+  fc.assert(
+    fc.property(tools, tools, changes, fc.integer({ min: 1, max: 7 }), (user, file, between, limit) => {
+      const present = new Map(user.map((each) => [each.function.name, each]))
+      const touched = new Set<string>()
+      const paged: string[] = []
+      let after: ListQuery['after']
+      for (const [added, removed] of between) {
+        const page = list(catalogView({ user: [...present.values()], file }), { limit, after })
+        paged.push(...names(page.value))
+        if (page.nextCursor === undefined) break
+        after = readCursor(page.nextCursor)
+        // The tool at the cursor goes too, so the next page begins after one that is no more.
+        for (const gone of [...removed, ...names(page.value).slice(-1)]) {
+          touched.add(gone)
+          present.delete(gone)
+        }
+        for (const one of added) {
+          touched.add(one)
+          present.set(one, tool(one))
+        }
+      }
+      const stayed = [...new Set(names(user.concat(file)))].filter((each) => !touched.has(each))
+      expect(paged.filter((each) => stayed.includes(each)).toSorted()).toEqual(stayed.toSorted())
     }),
   )
 })
