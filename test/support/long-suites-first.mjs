@@ -38,7 +38,6 @@ const LONG = [
   'architecture/stranger-texts',
   'e2e/route-access',
   'contract/rules',
-  'e2e/list-size',
   'hosts/cloud/lazy',
   'e2e/users',
   'scripts/python-environment',
