@@ -357,6 +357,7 @@ describe('a name', () => {
     expect(single).toMatchObject({ httpStatus: 400, reason: 'NAME_INVALID', details: [{ layer: 'global' }] })
     expect(single?.message).toContain('the name reads like Ship of the global layer')
     expect(bulk).toMatchObject({ httpStatus: 422, details: [{ reason: 'NAME_INVALID', layer: 'global' }] })
+    expect(await listedNames(server)).not.toContain('Sh\u0456p')
   })
 
   test.each([['__x__'], ['constructor'], ['a/b'], ['a\nb'], ['名前'], ['a'.repeat(129)]])(

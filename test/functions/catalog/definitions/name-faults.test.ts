@@ -24,6 +24,7 @@ test.each(['READ_FILE', 'update_task', 'brand_new', 'a:b'])(
 
 test.each([
   ['Cyrillic', 'RE\u0410D_FILE'],
+  ['several Cyrillic letters', 'R\u0415\u0410D_FILE'],
   ['full-width', '\uFF32EAD_FILE'],
   ['zero-width', 'READ\u200B_FILE'],
   ['a direction mark', 'READ_FILE\u202E'],

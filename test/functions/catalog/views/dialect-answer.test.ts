@@ -76,55 +76,6 @@ test('a list that is too large is refused before more of it is made than an answ
   expect(made).toBeLessThan(140)
 })
 
-test('a list of no tools is an empty list in every dialect', () => {
-  const view = catalogView({ file: [tool('a')] })
-  for (const dialect of DIALECTS) expect(list(view, dialect, { names: new Set() }).body.toString()).toBe('[]')
-})
-
-test('at most 20 tools that are left out are named, and how many more there are', () => {
-  const many = Array.from({ length: 23 }, (_, index) => `many_${String(index).padStart(2, '0')}`)
-  const { quarantined, names } = list(catalogView({ user: many.map(unsayable) }), 'anthropic')
-  expect([quarantined, names]).toEqual([`${many.slice(0, 20).join(',')},+3`, []])
-})
-
-test('of two tools of one alias the one that a call by it runs is listed, and explain says which', () => {
-  const user = [
-    tool('a_:b', 'Comes second.'),
-    tool('a:_b', 'Comes first.'),
-    tool('x:y', 'Has the alias.'),
-    tool('x__y', 'Has the name.'),
-  ]
-  const view = catalogView({ user })
-  for (const dialect of DIALECTS.filter((one) => one !== 'gemini')) {
-    const { body, quarantined } = list(view, dialect)
-    expect(quarantined).toBe('a_:b,x:y')
-    expect(body.toString().match(/(?<="description":")(?:Comes|Has)[^"]*/g)).toEqual([
-      'Comes first.',
-      'Has the name.',
-    ])
-    const alone = list(view, dialect, { names: new Set(['a_:b']) })
-    expect([alone.quarantined, alone.names]).toEqual(['a_:b', []])
-  }
-  const gemini = list(view, 'gemini')
-  expect([gemini.quarantined, gemini.names]).toEqual([undefined, ['a:_b', 'a_:b', 'x:y', 'x__y']])
-  const explained = atOnce(explainName(view, 'a_:b')).dialects
-  expect(explained?.openai).toEqual({
-    alias: 'a___b',
-    conversion: 'quarantined',
-    obstacle: {
-      pointer: '/function/name',
-      reason: 'its alias is also the alias of a:_b, which a call by it runs',
-    },
-  })
-  expect(explained?.gemini).toEqual({ alias: 'a_:b', conversion: 'full', obstacle: null })
-  expect(atOnce(explainName(view, 'x:y')).dialects?.mcp?.obstacle?.reason).toBe(
-    'its alias is the name of x__y, which a call by it runs',
-  )
-  expect(view.resolve('a___b')?.name).toBe('a:_b')
-  const without = catalogView({ user: user.filter((one) => one.function.name !== 'a:_b') })
-  expect(list(without, 'openai', { names: new Set(['a_:b']) }).quarantined).toBeUndefined()
-})
-
 test("a job's token decides by its own tools which alias is whose", () => {
   const view = catalogView({ global: [tool('a:b'), tool('a__b')] })
   const [first] = [...view.entries()]

@@ -122,19 +122,8 @@ test('an explanation says which definition wins', async () => {
 test.each<RefusedRow>([
   ['a list without a valid token', 'nobody', 'GET /tools/list', {}, '401 TOKEN_INVALID'],
   ['an unknown parameter of a list', 'bob', 'GET /tools/list?bogus=1', {}, '400 PARAMETER_UNKNOWN'],
-  ['an unknown dialect', 'bob', 'GET /tools/list?dialect=latin', {}, '400 PARAMETER_INVALID'],
-  [
-    'items in a dialect that has none',
-    'bob',
-    'GET /tools/list?dialect=gemini&envelope=items',
-    {},
-    '400 PARAMETER_INVALID',
-  ],
   ['a limit of nothing', 'bob', 'GET /tools/list?limit=0', {}, '400 PARAMETER_INVALID'],
-  ['a cursor of nobody', 'bob', 'GET /tools/list?cursor=x', {}, '400 PARAMETER_INVALID'],
-  ['a parameter twice', 'bob', 'GET /tools/list?limit=1&limit=2', {}, '400 PARAMETER_INVALID'],
   ['an explanation without a valid token', 'nobody', 'GET /tools/explain?name=a', {}, '401 TOKEN_INVALID'],
-  ['an explanation of no name', 'bob', 'GET /tools/explain', {}, '400 PARAMETER_INVALID'],
   ['an explanation of two names', 'bob', 'GET /tools/explain?name=a,b', {}, '400 PARAMETER_INVALID'],
   ['another method of the list', 'bob', 'POST /tools/list', {}, '405 METHOD_NOT_ALLOWED'],
 ])('%s is refused', async (_what, who, request, asked, expected) => {
