@@ -1,9 +1,11 @@
-import { dialectRules, DIALECTS, inDialect } from '@toolrack/contract'
-import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
+import type { Dialect, InvocationResult, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { aiSdk, anthropic, chat, gemini, langchain, responses } from '../client/calls.ts'
+import { MESSAGES, SAID } from '../support/answered-messages.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
-import { post, put, remove, tool } from '../support/tool.ts'
+import { post, put, tool } from '../support/tool.ts'
 
 const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
@@ -30,7 +32,18 @@ const LOOSE = {
   },
   annotations: { readOnlyHint: true },
 }
-const MINE = [tool('ns:plain'), LOOSE, UNSAYABLE]
+const MINE = [
+  tool('ns:plain'),
+  LOOSE,
+  UNSAYABLE,
+  tool('ns:git_pull', undefined, { category: 'vcs', tags: ['safe'] }),
+  tool('ns:git_push', undefined, { category: 'vcs', tags: ['slow'] }),
+  tool('ns:web.search', undefined, { category: 'web', tags: ['safe'] }),
+  tool('ns:own_time', undefined, { category: 'web', runner: { kind: 'builtin', builtin: 'time' } }),
+  // The calls of these are completed by their caller.
+  tool('ns:flow', undefined, { runner: { kind: 'workflow', workflowName: 'tools-Notes' } }),
+  tool('MINE'),
+]
 
 beforeAll(async () => {
   expect((await post(server, MINE)).status).toBe(200)
@@ -84,18 +97,30 @@ test('the list without a dialect knows nothing of quarantine', async () => {
   expect(names).toEqual(['ns:plain', 'unsayable'])
 })
 
-test('names may be canonical or aliases, and a version may be asked for', async () => {
-  for (const query of ['names=ns:plain', 'names=ns__plain', 'names[]=ns__plain&name=ns:plain']) {
-    const [item] = await itemsOf(await get(`?dialect=anthropic&${query}`), 'anthropic')
-    expect(item?.['name']).toBe('ns__plain')
-  }
-  const none = await get(`?dialect=anthropic&names=ns:plain@sha256:${'0'.repeat(64)},nowhere`)
-  expect([none.headers.get('x-tools-unknown'), await none.text()]).toEqual(['nowhere', '[]'])
-})
+test.each(DIALECTS)(
+  'in %s a list by a scope has the same tools, whole, by name and in pages',
+  async (dialect) => {
+    const expected = ['ns:git_pull', 'ns:web.search'].map((name) => nameIn(dialectRules(dialect), name))
+    const query = `scope=@vcs,@web&scope=!ns:own_*&scope=!ns:git_push&dialect=${dialect}`
+    expect(await namesIn(await get(`?${query}`))).toEqual(expected)
+    const names = 'names=ns__git_pull,ns:git_push,ns:web.search,ns:own_time'
+    expect(await namesIn(await get(`?${query}&${names}`))).toEqual(expected)
+    const paged: string[] = []
+    let next: string | undefined = `/workflows/tools/list?${query}&limit=1`
+    while (next !== undefined) {
+      const answer: Response = await server.fetch(next)
+      paged.push(...(await namesIn(answer)))
+      next = /<(.*)>/.exec(answer.headers.get('link') ?? '')?.[1]
+    }
+    expect(paged).toEqual(expected)
+  },
+)
 
-test('a list of no tools is an empty list in every dialect', async () => {
-  for (const dialect of DIALECTS) expect(await (await get(`?dialect=${dialect}&names=[]`)).text()).toBe('[]')
-})
+/** The names in a list of any dialect, of which none of these tools has another text that looks like one. */
+async function namesIn(answer: Response): Promise<readonly string[]> {
+  expect(answer.status).toBe(200)
+  return Array.from((await answer.text()).matchAll(/"name":"([^"]+)"/g), ([, name = '']) => name)
+}
 
 test('each dialect has an entity tag of its own, which gives a 304 with the same headers', async () => {
   const tags = new Map<string, string>()
@@ -113,92 +138,6 @@ test('each dialect has an entity tag of its own, which gives a 304 with the same
     const other = dialect === '?dialect=mcp' ? '?dialect=gemini' : '?dialect=mcp'
     expect((await get(other, { 'If-None-Match': etag })).status).toBe(200)
   }
-})
-
-test('items go with the OpenAI shape only', async () => {
-  for (const dialect of ['openai', 'openai-strict']) {
-    const answer = await get(`?dialect=${dialect}&envelope=items&names=ns:plain`)
-    const { items } = (await answer.json()) as { items: JsonObject[] }
-    expect(items).toEqual([expect.objectContaining({ type: 'function', workflowName: 'tools-CliTools' })])
-  }
-  for (const dialect of ['openai-responses', 'anthropic', 'gemini', 'mcp']) {
-    const refused = await errorAnswer(await get(`?dialect=${dialect}&envelope=items`))
-    expect(refused).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_INVALID' })
-    expect(refused.message).toBe(
-      'The parameter envelope must be array in this dialect; items go with openai and openai-strict.',
-    )
-  }
-})
-
-test('LIST_ENVELOPE=items does not reach a list that is asked for in a dialect', async () => {
-  await using items = await Server.start({ env: { LIST_ENVELOPE: 'items' } })
-  for (const dialect of DIALECTS) {
-    const answer = await items.fetch(`/workflows/tools/list?dialect=${dialect}`)
-    expect([answer.status, Array.isArray(await answer.json())]).toEqual([200, true])
-  }
-})
-
-test('pages, joined, are the whole list, and name each quarantined tool once', async () => {
-  const whole = await itemsOf(await get('?dialect=gemini'), 'gemini')
-  const paged: JsonObject[] = []
-  const left: string[] = []
-  for (let path = '/workflows/tools/list?dialect=gemini&limit=2'; path !== '';) {
-    const answer = await server.fetch(path)
-    const items = await itemsOf(answer, 'gemini')
-    expect(items.length).toBeLessThanOrEqual(2)
-    paged.push(...items)
-    left.push(...(quarantined(answer)?.split(',') ?? []))
-    path = /<([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? ''
-  }
-  expect(paged).toEqual(whole)
-  expect(left).toEqual(['unsayable'])
-})
-
-test('a header names at most 20 quarantined tools and how many more there are', async () => {
-  const many = Array.from({ length: 23 }, (_, index) => ({
-    ...UNSAYABLE,
-    function: { ...UNSAYABLE.function, name: `many_${String(index).padStart(2, '0')}` },
-  }))
-  expect((await post(server, many)).status).toBe(200)
-  const names = many.map((one) => one.function.name)
-  const answer = await get(`?dialect=anthropic&names=${names.join(',')}`)
-  expect([quarantined(answer), await answer.text()]).toEqual([`${names.slice(0, 20).join(',')},+3`, '[]'])
-  for (const name of names) expect((await remove(server, name)).status).toBe(200)
-})
-
-test('of two tools of one alias the one that a call by it runs is listed, in every answer', async () => {
-  const both = [tool('a_:b', 'Comes second.'), tool('a:_b', 'Comes first.')]
-  const named = [tool('x:y', 'Has the alias.'), tool('x__y', 'Has the name.')]
-  expect((await post(server, [...both, ...named])).status).toBe(200)
-  for (const dialect of DIALECTS.filter((one) => one !== 'gemini')) {
-    const answer = await get(`?dialect=${dialect}&names=a_:b,a:_b,x:y,x__y`)
-    expect(quarantined(answer)).toBe('a_:b,x:y')
-    expect((await itemsOf(answer, dialect)).map(describedBy)).toEqual(['Comes first.', 'Has the name.'])
-    const alone = await get(`?dialect=${dialect}&names=a_:b`)
-    expect([quarantined(alone), await alone.text()]).toEqual(['a_:b', '[]'])
-  }
-  const gemini = await get('?dialect=gemini&names=a_:b,a:_b,x:y,x__y')
-  expect([quarantined(gemini), (await itemsOf(gemini, 'gemini')).map((one) => one['name'])]).toEqual([
-    null,
-    ['a:_b', 'a_:b', 'x:y', 'x__y'],
-  ])
-  const explained = await explain('a_:b')
-  expect(explained.dialects['openai']).toEqual({
-    alias: 'a___b',
-    conversion: 'quarantined',
-    obstacle: {
-      pointer: '/function/name',
-      reason: 'its alias is also the alias of a:_b, which a call by it runs',
-    },
-  })
-  expect((await explain('x:y')).dialects['mcp']?.obstacle?.reason).toBe(
-    'its alias is the name of x__y, which a call by it runs',
-  )
-  expect(explained.dialects['gemini']).toEqual({ alias: 'a_:b', conversion: 'full', obstacle: null })
-
-  expect((await remove(server, 'a:_b')).status).toBe(200)
-  expect(quarantined(await get('?dialect=openai&names=a_:b'))).toBeNull()
-  for (const name of ['a_:b', 'x:y', 'x__y']) expect((await remove(server, name)).status).toBe(200)
 })
 
 function describedBy(item: JsonObject): unknown {
@@ -254,8 +193,9 @@ test('what is listed in a dialect can be called by the name that it has there', 
 })
 
 test('a change of a definition is in every dialect at once', async () => {
+  expect((await put(server, 'ns:changed', tool('ns:changed'))).status).toBe(201)
   const before = await Promise.all(DIALECTS.map((dialect) => get(`?dialect=${dialect}`)))
-  expect((await put(server, 'ns:plain', tool('ns:plain', 'Changed.'))).status).toBe(200)
+  expect((await put(server, 'ns:changed', tool('ns:changed', 'Changed.'))).status).toBe(200)
   for (const [index, dialect] of DIALECTS.entries()) {
     const after = await get(`?dialect=${dialect}`)
     expect(after.headers.get('etag')).not.toBe(before[index]?.headers.get('etag'))
@@ -283,4 +223,261 @@ test('null leaves out what a strict model has to write, in the calls of OpenAI a
     return results.map(({ result }) => result.resultType).join()
   })
   expect(await Promise.all(types)).toEqual(['success', 'success', 'failure', 'failure'])
+})
+
+type Dispatched = {
+  readonly format: string
+  readonly messages: readonly unknown[]
+  readonly results: readonly { readonly index: number; readonly result: InvocationResult | null }[]
+  readonly pending: readonly { readonly index: number; readonly workflowName?: string }[]
+}
+
+function send(path: string, body: unknown): Promise<Response> {
+  return server.fetch(`/workflows/tools/${path}`, { method: 'POST', body: JSON.stringify(body) })
+}
+
+async function answered(path: string, body: unknown): Promise<unknown> {
+  const answer = await send(path, body)
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.text()}`)
+  return answer.json()
+}
+
+const FORMATS = [
+  ['openai', chat, 'tool_calls', { role: 'assistant', content: null }],
+  ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
+  ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
+  ['gemini', gemini, 'parts', { role: 'model' }],
+  ['langchain', langchain, 'tool_calls', { content: [] }],
+  ['ai-sdk', aiSdk, 'content', { role: 'assistant' }],
+] as const
+
+test.each(FORMATS)(
+  '%s: calls of workflows are pending, and complete answers all calls as dispatch would have',
+  async (format, make, wrapper, around) => {
+    const flow = make('c1', 'ns__flow', { text: 'one' })
+    const mine = make('c3', 'MINE', { text: 'two' })
+    const calls = [make('c0', 'ECHO', { text: 'zero' }), flow, make('c2', 'NOPE', {}), mine]
+    for (const body of [calls, { ...around, [wrapper]: calls }]) {
+      const { results, pending, ...rest } = (await answered('dispatch', body)) as Dispatched
+      expect(rest.format).toBe(format)
+      expect(pending).toEqual([
+        {
+          index: 1,
+          id: 'c1',
+          name: 'ns:flow',
+          layer: 'user',
+          kind: 'workflow',
+          workflowName: 'tools-Notes',
+          arguments: { text: 'one' },
+          call: flow,
+        },
+        {
+          index: 3,
+          id: 'c3',
+          name: 'MINE',
+          layer: 'user',
+          kind: 'client',
+          arguments: { text: 'two' },
+          call: mine,
+        },
+      ])
+      const reported = pending.map(({ index }) => ({
+        index,
+        result: { encoded: `ran ${index}`, cost: 0.5 },
+      }))
+      const completed = { format, calls: body, results: [...results, ...reported] }
+      const all = (await answered('dispatch/complete', completed)) as Dispatched
+      expect(all.format).toBe(format)
+      const texts = ['zero', 'ran 1', 'Unsupported tool: NOPE', 'ran 3']
+      const places = texts.map((text) => JSON.stringify(all.messages).indexOf(JSON.stringify(text)))
+      expect(places).toEqual(places.toSorted((a, b) => a - b))
+      expect(places[0]).toBeGreaterThan(0)
+      // The same results, run by the service itself, make the same messages.
+      const echoed = texts.map((text, index) =>
+        index === 2 ? calls[2] : make(`c${index}`, 'ECHO', { text }),
+      )
+      const { messages } = (await answered('dispatch', echoed)) as Dispatched
+      expect(named(all.messages)).toEqual(named(messages))
+    }
+  },
+)
+
+/** The messages without the names of tools, which only some vendors' messages have. */
+function named(messages: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(messages), (key, value: unknown) =>
+    key === 'name' || key === 'toolName' ? undefined : value,
+  )
+}
+
+test.each(FORMATS)(
+  '%s: a ToolResult, a text and an encoded text are the same to the model',
+  async (format, make, ..._rest) => {
+    const calls = [make('c0', 'ECHO', {}), make('c1', 'NOPE', {}), make('c2', 'ECHO', {})]
+    const failure = {
+      resultType: 'failure',
+      textResultForLlm: SAID[1],
+      error: SAID[1],
+      code: 'OWN',
+      meta: {},
+    }
+    const results = [
+      { index: 2, result: { resultType: 'success', textResultForLlm: SAID[2] } },
+      { index: 0, result: SAID[0] },
+      { index: 1, result: failure },
+    ]
+    expect(await answered('dispatch/complete', { format, calls, results })).toEqual({
+      format,
+      messages: MESSAGES[format],
+    })
+  },
+)
+
+test('a value of a ToolResult reaches Gemini as a value, and texts of the answer are passed over', async () => {
+  const result = { resultType: 'success', textResultForLlm: '{"a":[1]}', data: { a: [1] } }
+  const calls = { role: 'model', parts: [{ text: 'Hm.' }, gemini(undefined, 'flow', {})] }
+  const results = [{ index: 1, id: null, result }]
+  expect(await answered('dispatch/complete', { format: 'gemini', calls, results })).toEqual({
+    format: 'gemini',
+    messages: [
+      { role: 'user', parts: [{ functionResponse: { name: 'flow', response: { output: { a: [1] } } } }] },
+    ],
+  })
+})
+
+test('results that are too large are completed without data, or without the calls that dispatch has answered', async () => {
+  const calls = [0, 1, 2].map((index) => chat(`c${index}`, index < 2 ? 'ECHO' : 'MINE', { text: 'a' }))
+  const textResultForLlm = 'x'.repeat(250 * 1024)
+  const ran = [0, 1].map((index) => ({
+    index,
+    id: `c${index}`,
+    result: { resultType: 'success', textResultForLlm, data: [textResultForLlm, textResultForLlm] },
+  }))
+  const mine = { index: 2, result: 'mine' }
+  const refused = await send('dispatch/complete', { format: 'openai', calls, results: [...ran, mine] })
+  expect(await errorAnswer(refused)).toMatchObject({
+    httpStatus: 413,
+    reason: 'BODY_TOO_LARGE',
+    message: expect.stringMatching(/Leave out the data of the results, or complete only some of the calls/),
+  })
+  const results = [...ran.map((one) => ({ ...one, result: { ...one.result, data: undefined } })), mine]
+  const whole = (await answered('dispatch/complete', { format: 'openai', calls, results })) as Dispatched
+  expect(whole.messages).toHaveLength(3)
+  const rest = { format: 'openai', calls: [calls[2]], results: [{ ...mine, index: 0 }] }
+  const { messages } = (await answered('dispatch/complete', rest)) as Dispatched
+  expect(messages).toEqual([{ role: 'tool', tool_call_id: 'c2', content: 'mine' }])
+  expect(whole.messages[2]).toEqual(messages[0])
+})
+
+test('a failure needs no more than its text', async () => {
+  const result = { resultType: 'failure', textResultForLlm: 'The ledger is closed.' }
+  const body = { format: 'gemini', calls: [gemini(undefined, 'flow', {})], results: [{ index: 0, result }] }
+  expect(await answered('dispatch/complete', body)).toMatchObject({
+    messages: [{ parts: [{ functionResponse: { response: { error: 'The ledger is closed.' } } }] }],
+  })
+})
+
+test('complete runs nothing, and the same request has the same answer', async () => {
+  const body = {
+    format: 'openai',
+    calls: [chat('c0', 'GET_TIME', {}), chat('c1', 'ECHO', '{"broken"')],
+    results: [
+      { index: 0, result: 'long ago' },
+      { index: 1, result: '' },
+    ],
+  }
+  const texts = await Promise.all([1, 2].map(async () => (await send('dispatch/complete', body)).text()))
+  expect(texts[0]).toBe(texts[1])
+  expect(JSON.parse(texts[0] ?? '')).toEqual({
+    format: 'openai',
+    messages: [
+      { role: 'tool', tool_call_id: 'c0', content: 'long ago' },
+      { role: 'tool', tool_call_id: 'c1', content: '' },
+    ],
+  })
+})
+
+test('null for an omitted parameter is no argument of a workflow, and broken arguments are for the model to correct', async () => {
+  const body = [chat('c0', 'ns:flow', { text: 'a' }), chat('c1', 'ns:flow', '{"text"')]
+  const { results, pending } = (await answered('dispatch', body)) as Dispatched
+  expect(pending).toMatchObject([{ index: 0 }])
+  expect(results).toMatchObject([{ result: null }, { result: { code: 'ARGUMENTS_INVALID' } }])
+  const optional = { properties: { note: { type: 'string' } } }
+  const runner = { kind: 'workflow', workflowName: 'w' }
+  const definition = { name: 'OPTIONAL', description: 'D.', parameters: optional }
+  await put(server, 'OPTIONAL', { type: 'function', function: definition, runner })
+  expect(await answered('dispatch', [chat('c0', 'OPTIONAL', { note: null })])).toMatchObject({
+    pending: [{ arguments: {} }],
+  })
+})
+
+test('invoke of a workflow is refused with its name, and explain says that the client calls it', async () => {
+  const answer = await send('invoke', { name: 'ns:flow', arguments: { text: 'a' } })
+  expect(answer.status).toBe(409)
+  expect(await answer.json()).toMatchObject({
+    code: 'RUNS_AT_CLIENT',
+    error: 'ns:flow is run by the workflow tools-Notes, which the caller starts, not by the service.',
+  })
+  const explained = await server.fetch('/workflows/tools/explain?name=ns:flow')
+  expect(await explained.json()).toMatchObject({ callable: 'client' })
+})
+
+const CALLS = [chat('c0', 'A', {}), chat('c1', 'B', {})]
+const one = { index: 0, result: 'a' }
+const two = { index: 1, result: 'b' }
+const about = (results: unknown): JsonObject => ({ format: 'openai', calls: CALLS, results }) as JsonObject
+
+test.each<[title: string, body: unknown, message: RegExp, reason?: string]>([
+  ['a list', [], /must be a JSON object with the fields format, calls and results/],
+  ['no format', { calls: CALLS, results: [one, two] }, /must be a JSON object with the fields format/],
+  ['an unknown field', { ...about([one, two]), messages: [] }, /and no others/],
+  ['another format', { ...about([one, two]), format: 'anthropic' }, /calls have the format openai/],
+  [
+    'no calls',
+    { format: 'openai', results: [] },
+    /field calls must be a list of tool calls/,
+    'CALLS_INVALID',
+  ],
+  [
+    'an empty list of calls',
+    { format: 'openai', calls: [], results: [] },
+    /field calls holds no tool call/,
+    'CALLS_INVALID',
+  ],
+  [
+    'one id twice',
+    { ...about([one, two]), calls: [CALLS[0], CALLS[0]] },
+    /two calls with one id/,
+    'CALLS_INVALID',
+  ],
+  ['results that are no list', about({ 0: 'a' }), /list of results is not an array/],
+  ['no results', { format: 'openai', calls: CALLS }, /has no result for the call with the index 0/],
+  ['one result too few', about([one]), /has no result for the call with the index 1/],
+  ['two results of one call', about([one, two, one]), /has two results for the call with the index 0/],
+  ['a result of no call', about([one, two, { index: 2, result: 'c' }]), /item 2 without the index of a call/],
+  [
+    'an index that is a text',
+    about([one, { index: '1', result: 'b' }]),
+    /item 1 without the index of a call/,
+  ],
+  ['an item that is no object', about(['SECRET', two]), /item 0 without the index of a call/],
+  ['the id of another call', about([one, { ...two, id: 'c0' }]), /item 1 that has the id of another call/],
+  [
+    'a result that is null',
+    about([one, { index: 1, result: null }]),
+    /has no result for the call with the index 1/,
+  ],
+  [
+    'an encoded value',
+    about([one, { index: 1, result: { encoded: { a: 'SECRET' } } }]),
+    /item 1 whose result/,
+  ],
+  ['half a ToolResult', about([one, { index: 1, result: { resultType: 'success' } }]), /item 1 whose result/],
+])('%s is refused', async (_title, body, message, reason = 'BODY_INVALID') => {
+  const answer = await errorAnswer(await send('dispatch/complete', body))
+  expect(answer).toMatchObject({
+    httpStatus: 400,
+    reason,
+    message: expect.stringMatching(message),
+  })
+  expect(answer.message).not.toContain('SECRET')
 })

@@ -32,6 +32,18 @@ test('2,000 definitions with names of 120 characters are listed in every dialect
   }
 })
 
+test('a user layer takes 2,000 definitions and refuses the one after with LAYER_FULL', async () => {
+  using user = new User(server.url, tokens.tokenOf('full'))
+  await defineLongNames(user)
+  const note = { description: 'One more.' }
+  const { status, text } = await user.ask('PUT', '/defs/note', note)
+  expect([status, JSON.parse(text)]).toMatchObject([409, { error: { details: [{ reason: 'LAYER_FULL' }] } }])
+  const first = `/defs/${encodeURIComponent('tool:0:'.padEnd(120, 'n'))}`
+  expect((await user.ask('PUT', first, note)).status).toBe(200)
+  expect((await user.ask('DELETE', first)).status).toBe(200)
+  expect((await user.ask('PUT', '/defs/note', note)).status).toBe(201)
+})
+
 /** The attacks of other suites are those by texts (`hostile-texts.test.ts`). */
 const BY_MANY_TOOLS = LOOP_ATTACKS.filter(({ isByText }) => !isByText)
 

@@ -36,7 +36,6 @@ const LONG = [
   'architecture/stranger-texts',
   'e2e/route-access',
   'contract/rules',
-  'e2e/list-size',
   'hosts/cloud/lazy',
   'e2e/calls',
   'e2e/calls-under-way',

@@ -34,6 +34,7 @@ test.each([
   ['a text that ends too early', '{"a":[1', 'is not valid JSON (it ends too early)'],
   ['a comma too many', '{"a":1,}', 'is not valid JSON (line 1, column 8)'],
   ['text after the value', '{}\n\n  x', 'is not valid JSON (line 3, column 3)'],
+  ['a form', 'name=x&description=y', 'is not valid JSON (line 1, column 2)'],
   ['single quotes', "{'a':1}", 'is not valid JSON (line 1, column 2)'],
   ['a comment', '// x\n{}', 'is not valid JSON (line 1, column 1)'],
   ['a raw line feed in a string', '"a\nb"', 'is not valid JSON (line 1, column 3)'],

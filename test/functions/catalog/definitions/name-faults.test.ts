@@ -24,9 +24,14 @@ test.each(['READ_FILE', 'update_task', 'brand_new', 'a:b'])(
 
 test.each([
   ['Cyrillic', 'RE\u0410D_FILE'],
+  ['several Cyrillic letters', 'R\u0415\u0410D_FILE'],
   ['full-width', '\uFF32EAD_FILE'],
   ['zero-width', 'READ\u200B_FILE'],
   ['a direction mark', 'READ_FILE\u202E'],
+  ['a direction mark first', '\u202EREAD_FILE'],
+  ['a byte order mark', 'READ_FILE\uFEFF'],
+  ['a soft hyphen', 'RE\u00ADAD_FILE'],
+  ['mathematical letters', '\u{1D5B1}\u{1D5A4}\u{1D5A0}\u{1D5A3}_FILE'],
 ])(
   'a name that reads like a sealed tool is refused as sealed, with the layer of the other: %s',
   (_title, name) => {

@@ -75,6 +75,20 @@ test.each<RefusedRow>([
   ['a cursor of nobody', 'ann', 'GET /tools/defs?cursor=x', {}, '400 PARAMETER_INVALID'],
   ['an unknown parameter', 'ann', 'GET /tools/defs/a?a=1', {}, '400 PARAMETER_UNKNOWN'],
   ['a body that is no object', 'ann', 'PUT /tools/defs/a', json([]), '400 BODY_INVALID'],
+  ...['5', '"text"', 'null', 'true', '[1]'].map((text): RefusedRow => [
+    `the body ${text}`,
+    'ann',
+    'PUT /tools/defs/a',
+    json(text),
+    '400 BODY_INVALID',
+  ]),
+  ...['"text"', 'null', 'true'].map((text): RefusedRow => [
+    `the list ${text}`,
+    'ann',
+    'POST /tools/defs',
+    json(text),
+    '400 BODY_INVALID',
+  ]),
   ['an empty list', 'ann', 'POST /tools/defs', json([]), '400 BODY_INVALID'],
   ['a list that is none', 'ann', 'POST /tools/defs', json(1), '400 BODY_INVALID'],
   ['a file with an unknown field', 'ann', 'POST /tools/defs', json({ tools: [], a: 1 }), '400 BODY_INVALID'],
@@ -99,7 +113,26 @@ test.each<RefusedRow>([
     { body, headers: { 'If-Match': '*' } },
     '412 PRECONDITION_FAILED',
   ],
+  ...['PUT', 'DELETE'].flatMap((method) =>
+    ['If-Match', 'If-None-Match'].map((name): RefusedRow => [
+      `${method} with an ${name} that is not valid`,
+      'ann',
+      `${method} /tools/defs/a`,
+      { ...(method === 'PUT' && { body }), headers: { [name]: 'W/' } },
+      '400 HEADER_INVALID',
+    ]),
+  ),
   ['another name in the body', 'ann', 'PUT /tools/defs/a', json({ ...body, name: 'b' }), '400 NAME_MISMATCH'],
+  ['another name in a function', 'ann', 'PUT /tools/defs/a', json(tool('b')), '400 NAME_MISMATCH'],
+  ['an empty name', 'ann', 'PUT /tools/defs/a', json({ ...body, name: '' }), '400 NAME_MISMATCH'],
+  ['another name in an id', 'ann', 'PUT /tools/defs/a', json({ id: 'b', desc: 'X.' }), '400 NAME_MISMATCH'],
+  [
+    'another name in defs',
+    'ann',
+    'PUT /tools/defs/a',
+    json({ name: 'a', defs: tool('b') }),
+    '400 NAME_MISMATCH',
+  ],
   [
     'a description that is no text',
     'ann',
@@ -110,7 +143,24 @@ test.each<RefusedRow>([
   ['a definition that is not there', 'ann', 'GET /tools/defs/none', {}, '404 TOOL_NOT_FOUND'],
   ['versions of nothing', 'ann', 'GET /tools/defs/none/versions', {}, '404 TOOL_NOT_FOUND'],
   ['the removal of nothing', 'ann', 'DELETE /tools/defs/none', {}, '404 TOOL_NOT_FOUND'],
-  ['a rollback to no version', 'ann', 'POST /tools/defs/a/rollback', json({}), '400 BODY_INVALID'],
+  ...[
+    {},
+    { digest: 1 },
+    { digest: 'a', revision: 'b' },
+    { revision: null },
+    { version: 'a' },
+    [],
+    '"x"',
+    5,
+    'null',
+  ].map((choice): RefusedRow => [
+    `a rollback with the body ${JSON.stringify(choice)}`,
+    'ann',
+    'POST /tools/defs/a/rollback',
+    json(choice),
+    '400 BODY_INVALID',
+  ]),
+  ['versions of the file layer', 'ann', 'GET /tools/defs/a/versions?layer=file', {}, '400 PARAMETER_INVALID'],
 ])('%s is refused', async (_what, who, request, asked, expected) => {
   const { status, code } = await ask(who, request, asked)
   expect(`${status} ${code}`).toBe(expected)
@@ -120,4 +170,24 @@ test('a name that is there already is refused where conflicts are errors', async
   await ask('ann', 'PUT /tools/defs/taken', { body })
   const again = await ask('ann', 'POST /tools/defs?onConflict=error', { body: [tool('taken')] })
   expect(again).toMatchObject({ status: 409, code: 'NAME_TAKEN' })
+})
+
+test.each([
+  { digest: `sha256:${'0'.repeat(64)}` },
+  { revision: '999-000000000000' },
+  { revision: '' },
+  { digest: 'x' },
+])('a rollback to %j, which is no version, is refused', async (choice) => {
+  await ask('ann', 'PUT /tools/defs/steady', { body })
+  const answer = await ask('ann', 'POST /tools/defs/steady/rollback', { body: choice })
+  expect(answer).toMatchObject({ status: 404, code: 'VERSION_NOT_FOUND' })
+})
+
+test.each([
+  ['GET /tools/defs?layer=all', 'The parameter layer must be user or global or file.'],
+  ['GET /tools/defs?limit=0', 'The parameter limit must be a whole number from 1 to 1000.'],
+  ['GET /tools/defs/a/versions?layer=file', 'The parameter layer must be user or global.'],
+])('%s is a 400 that says what is allowed: %s', async (request, message) => {
+  const { status, body: answer } = await ask('ann', request)
+  expect([status, answer['error']]).toEqual([400, expect.objectContaining({ message })])
 })

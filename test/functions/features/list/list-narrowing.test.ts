@@ -223,3 +223,35 @@ test.each([
 ])('?%s narrows: %s', (search, expected) =>
   expect(new AskedLists({ envelope: 'array' }).read(search).narrowing !== undefined).toBe(expected),
 )
+
+const SCOPED = catalogView({
+  user: [
+    { ...plain('git_pull'), category: 'vcs', tags: ['safe'] },
+    { ...plain('git_push'), category: 'vcs', tags: ['slow'] },
+    { ...plain('web.search'), category: 'web', tags: ['safe'] },
+    { ...plain('own_time'), category: 'web', runner: { kind: 'builtin', builtin: 'time' } },
+  ],
+})
+
+function plain(name: string): ToolDefinition {
+  return { type: 'function', function: { name, description: '', parameters: { type: 'object' } } }
+}
+
+test.each([
+  ['scope=all', ['git_pull', 'git_push', 'own_time', 'web.search']],
+  ['scope=none', []],
+  ['scope=git_*', ['git_pull', 'git_push']],
+  ['scope=web__search', []],
+  ['scope=@vcs', ['git_pull', 'git_push']],
+  ['scope=@vcs,@none_such&dialect=openai', ['git_pull', 'git_push']],
+  ['scope=@vcs,!tag:slow', ['git_pull']],
+  ['scope=%40web&scope=*search', ['web.search']],
+  ['scope=tag%3Asafe', ['git_pull', 'web.search']],
+  ['s%63ope=git_push', ['git_push']],
+  ['scope[]=git_push', ['git_push']],
+  ['scope%5B%5D=git_*&scope=!git_push', ['git_pull']],
+  ['scope=@internal', ['own_time']],
+])('?%s lists exactly what is in each of the scopes', async (search, expected) => {
+  const narrowing = await narrowingOf({} as never, ANN, new Query(search, ['scope', 'dialect']))
+  expect(shown(narrowedView(SCOPED, narrowing))).toEqual(expected.map((name) => `user/${name}`))
+})

@@ -1,11 +1,19 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { DIALECTS } from '@toolrack/contract'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { BulkAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
+import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 import { listedNames, post, put, remove, tool } from '../support/tool.ts'
 
 const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
+/** The 753 definitions of which lists within a budget are made. */
+beforeAll(async () => {
+  for (const definitions of inBulks(bfclDefinitions('definitions')))
+    expect((await post(server, definitions)).status).toBe(200)
+})
 
 const tools = (count: number, prefix: string) =>
   Array.from({ length: count }, (_, index) => tool(`${prefix}_${index}`))
@@ -151,13 +159,69 @@ test('three bulks at once on the same names leave one whole bulk, never a mixtur
   }
 })
 
-test('a user layer takes 2,000 definitions and refuses the one after with LAYER_FULL', async () => {
-  await using full = await Server.start()
-  for (let count = 0; count < 10; count += 1)
-    expect((await post(full, tools(200, `n${count}`))).status).toBe(200)
-  const answer = await errorAnswer(await put(full, 'one_more', tool('one_more')))
-  expect(answer).toMatchObject({ httpStatus: 409, reason: 'LAYER_FULL' })
-  expect((await put(full, 'n0_0', tool('n0_0', 'Changed.'))).status).toBe(200)
-  expect((await remove(full, 'n0_0')).status).toBe(200)
-  expect((await put(full, 'one_more', tool('one_more'))).status).toBe(201)
+const BILL = /^(\d+)\/(\d+|-); full=(\d+); short=(\d+); deferred=(\d+); dropped=(\d+)$/
+
+async function counted(query: string, init: RequestInit = {}) {
+  const answer = await server.fetch(`/workflows/tools/list?${query}`, init)
+  const text = await answer.text()
+  const [, used, budget, ...counts] = BILL.exec(answer.headers.get('x-tools-tokens') ?? '') ?? []
+  const [full = 0, short = 0, deferred = 0, dropped = 0] = counts.map(Number)
+  return { answer, text, used: Number(used), budget, full, short, deferred, dropped }
+}
+const tokensOf = (text: string): number =>
+  encode(text, { allowedSpecial: new Set(), disallowedSpecial: new Set() }).length
+
+const SHAPES = ['envelope=array', 'envelope=items', ...DIALECTS.map((dialect) => `dialect=${dialect}`)]
+
+describe.each(SHAPES)('a list with %s', (shape) => {
+  test.each([0, 1, 10, 4_000, 60_000, 1_000_000_000])('and budget=%d takes what it says', async (budget) => {
+    const { answer, text, ...bill } = await counted(`${shape}&budget=${budget}`)
+    expect(answer.status).toBe(200)
+    expect([bill.used, bill.budget]).toEqual([tokensOf(text), String(budget)])
+    if (bill.full + bill.short + bill.deferred > 0) expect(bill.used).toBeLessThanOrEqual(budget)
+    else expect(budget).toBeLessThan(100)
+    if (budget === 1_000_000_000) expect([bill.short, bill.deferred, bill.dropped]).toEqual([0, 0, 0])
+  })
+
+  test('and tokens=1 is the same list, with what it takes', async () => {
+    const bill = await counted(`${shape}&tokens=1`)
+    expect([bill.used, bill.budget]).toEqual([tokensOf(bill.text), '-'])
+    const plain = await counted(shape)
+    expect(plain.text).toBe(bill.text)
+    expect(plain.answer.headers.has('x-tools-tokens')).toBe(false)
+  })
+})
+
+test('a list is answered with a 304, and its bytes and tag are those of every equal request', async () => {
+  const [one, other] = [await counted('budget=4000'), await counted('budget=4000')]
+  expect(other.text).toBe(one.text)
+  const etag = one.answer.headers.get('etag') ?? ''
+  expect(other.answer.headers.get('etag')).toBe(etag)
+  const again = await counted('budget=4000', { headers: { 'If-None-Match': etag } })
+  expect(again.answer.status).toBe(304)
+  expect(again.answer.headers.get('x-tools-tokens')).toBe(one.answer.headers.get('x-tools-tokens'))
+  expect((await counted('budget=4001')).answer.headers.get('etag')).not.toBe(etag)
+})
+
+test('explain says on which detail level a tool is, and the budgets with which it is on each', async () => {
+  await put(server, 'aaa_first', tool('aaa_first', 'First. Second, with more words.'))
+  const explain = async (query: string) => {
+    const answer = await server.fetch(`/workflows/tools/explain?name=aaa_first&${query}`)
+    return (await answer.json()) as { budget?: { needs: Record<string, number>; message: string } }
+  }
+  expect(await explain('')).not.toHaveProperty('budget')
+  const { budget } = await explain('names=aaa_first,uuid&budget=30')
+  expect(budget).toMatchObject({ budget: 30, rung: 'deferred', because: 'name', place: 1, of: 1 })
+  expect(budget?.message).toMatch(/^The tool has place 1 of 1, .* short needs a budget of \d+\.$/)
+  const { short = 0, full = 0 } = budget?.needs ?? {}
+  for (const [tokens, rung] of [
+    [short - 1, 'deferred'],
+    [short, 'short'],
+    [full - 1, 'short'],
+    [full, 'full'],
+    [0, 'dropped'],
+  ] as const)
+    expect(await explain(`names=aaa_first&budget=${tokens}`)).toMatchObject({ budget: { rung } })
+  expect(await explain('names=uuid&budget=30')).toMatchObject({ budget: { rung: null } })
+  expect((await counted('names=aaa_first&budget=30')).deferred).toBe(1)
 })
