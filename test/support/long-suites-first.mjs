@@ -32,6 +32,7 @@ const LONG = [
   'e2e/firebase/by-hand',
   'client/lost-service',
   'e2e/pages',
+  'e2e/client',
   'e2e/file-layer',
   'e2e/original-engine',
   'fuzz/schemas',
