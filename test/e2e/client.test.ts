@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { DIALECTS } from '@toolrack/contract'
+import type { ListedTool } from '@toolrack/contract'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +8,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { STANDARD_DEFINITIONS, ToolDefs } from '../../packages/client/src/index.ts'
+import {
+  loadedTools,
+  runTools,
+  STANDARD_DEFINITIONS,
+  ToolDefs,
+  ToolDispatcher,
+} from '../../packages/client/src/index.ts'
+import { chat } from '../client/calls.ts'
 import { calling, ChatServer, saying } from '../support/chat-server.ts'
 import { FullCheckout } from '../support/full-checkout.ts'
 import { InstalledClient } from '../support/installed-client.ts'
@@ -279,4 +287,32 @@ test('what is local is, in every dialect, byte for byte what the service lists o
     expect([listed.source, local.source]).toEqual(['service', 'local'])
     expect(JSON.stringify(local.tools)).toBe(JSON.stringify(listed.tools))
   }
+})
+
+test('a model that has only search_tools and load_tools finds, loads and calls a tool of the service', async () => {
+  const found = calling(chat('1', 'search_tools', { query: 'present time in a time zone' }))
+  const loaded = calling(chat('2', 'load_tools', { names: ['GET_TIME'] }))
+  const called = calling(chat('3', 'GET_TIME', { timeZone: 'Europe/Zurich' }))
+  await using model = await ChatServer.start(found, loaded, called, saying('It is late.'))
+  const connection = { service: server.url, token: server.token }
+  const defs = new ToolDefs(connection)
+  const { text } = await runTools({
+    model: { url: model.url, name: 'm' },
+    messages: [{ role: 'user', content: 'What time is it in Zurich?' }],
+    tools: (messages) =>
+      defs.list({ names: [], with: 'search', loaded: loadedTools(messages), dialect: 'openai' }),
+    dispatcher: new ToolDispatcher(connection),
+  })
+  expect(text).toBe('It is late.')
+  const given = model.requests.map(({ tools = [] }) =>
+    tools.map((one) => (one as ListedTool).function.name).join(),
+  )
+  const finders = 'load_tools,search_tools'
+  expect(given).toEqual([finders, finders, `${finders},GET_TIME`, `${finders},GET_TIME`])
+  const answers = model.requests.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? []
+  expect(answers.map(({ content }) => content)).toEqual([
+    expect.stringContaining('"name":"GET_TIME"'),
+    expect.stringContaining('"name":"GET_TIME"'),
+    expect.stringContaining('Europe/Zurich'),
+  ])
 })
