@@ -34,6 +34,12 @@ async function isShared(written: Place, seen: Place, layer = 'global'): Promise<
   expect(listed).toMatchObject([{ function: { name, description: 'of one' } }])
 }
 
+/** A document, where every server with local tokens finds the definitions of its user. */
+function keptInFirestore(path: string): Promise<Response> {
+  const documents = `http://${EMULATORS.firestore}/v1/projects/${EMULATORS.project}/databases/(default)/documents`
+  return fetch(`${documents}/${path}`, { headers: { Authorization: 'Bearer owner' } })
+}
+
 describeWithEmulators('the same server over Firestore', () => {
   test('with local tokens it shares one catalog with the functions, and each sees what the other writes', async () => {
     await using server = await Server.start({
@@ -47,6 +53,10 @@ describeWithEmulators('the same server over Firestore', () => {
     const here: Place = (path, init) => server.fetch(path, init)
     await isShared(here, behindHosting(ann))
     await isShared(behindHosting(root), here)
+    const own = newName()
+    const put = { method: 'PUT', body: '{"description":"of one"}' }
+    expect((await here(`/workflows/tools/defs/${own}`, put)).status).toBe(201)
+    expect((await keptInFirestore(`users/local/tools/defs/items/${own}`)).status).toBe(200)
     expect(existsSync(join(server.data, 'toolrack.db'))).toBe(false)
     expect((await server.stop()).code).toBe(0)
   })
