@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { aliasOf, definitionDigest, DIALECTS, listedTool } from '@toolrack/contract'
+import { aliasOf, definitionDigest, listedTool } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { STANDARD_DEFINITIONS, ToolDefs } from '../../packages/client/src/index.ts'
@@ -8,7 +8,6 @@ import {
   standardDefinitionsPath,
   standardDefinitionsText,
 } from '../../scripts/toolchain/standard-definitions.mjs'
-import { Server } from '../support/server.ts'
 import { tool } from '../support/tool.ts'
 import { namesOf } from './scripted-service.ts'
 
@@ -95,18 +94,6 @@ test('local definitions obey the dialect: OpenAI is given aliases, and a tool wh
   expect(namesOf(tools)).toEqual([aliasOf('a.c')])
   expect(quarantined).toEqual(['ns:b'])
   expect(await localNames({ dialect: 'openai' }, own.slice(0, 2))).toEqual([aliasOf('a.c'), 'ns__b'])
-})
-
-test('what is local is, in every dialect, byte for byte what the service lists of the same definitions', async () => {
-  await using server = await Server.start()
-  const names = STANDARD_DEFINITIONS.map((definition) => definition.function.name)
-  for (const dialect of [undefined, ...DIALECTS]) {
-    const options = { names, dialect }
-    const listed = await new ToolDefs({ service: server.url, token: server.token }).list(options)
-    const local = await away().list(options)
-    expect([listed.source, local.source]).toEqual(['service', 'local'])
-    expect(JSON.stringify(local.tools)).toBe(JSON.stringify(listed.tools))
-  }
 })
 
 test('a dialect that there is not is refused before anything is asked', async () => {

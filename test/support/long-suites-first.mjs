@@ -31,6 +31,8 @@ const LONG = [
   'e2e/bad-modules',
   'e2e/firebase/by-hand',
   'client/lost-service',
+  'e2e/pages',
+  'e2e/client',
   'e2e/original-engine',
   'fuzz/schemas',
   'architecture/stranger-texts',

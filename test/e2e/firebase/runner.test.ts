@@ -67,6 +67,9 @@ function killedInCall(person: AtHosting) {
 
 describeWithEmulators('Python tools through Hosting', () => {
   let ann: AtHosting
+  let uploading: Promise<void> | undefined
+  /** All tests call the tools of one upload, which the first of them makes. */
+  const weatherIsListed = (): Promise<void> => (uploading ??= withWeather(ann))
   beforeAll(async () => {
     ann = at(await newUser())
   })
@@ -78,7 +81,7 @@ describeWithEmulators('Python tools through Hosting', () => {
         () => healthOf(ann),
         ({ runner }) => runner.status === 'ready',
       )
-      await withWeather(ann)
+      await weatherIsListed()
       expect(await invoked(ann, 'weather:get', { location: 'Bern' })).toMatchObject([
         200,
         {
@@ -95,7 +98,7 @@ describeWithEmulators('Python tools through Hosting', () => {
   )
 
   withPython('what a model calls is dispatched, in order', async () => {
-    await withWeather(ann)
+    await weatherIsListed()
     const places = ['Bern', 'Basel', 'Chur']
     const tool_calls = places.map((location, index) => ({
       id: `call_${index}`,
@@ -117,7 +120,7 @@ describeWithEmulators('Python tools through Hosting', () => {
   })
 
   withPython('a job calls the tool that its token names, and no other', async () => {
-    await withWeather(ann)
+    await weatherIsListed()
     const explained = await ann.fetch('/workflows/tools/explain?name=weather:get')
     const { layers } = (await explained.json()) as { layers: readonly { role?: string; digest?: string }[] }
     const digest = layers.find(({ role }) => role === 'winner')?.digest
@@ -144,7 +147,7 @@ describeWithEmulators('Python tools through Hosting', () => {
   withPython(
     'what a call printed is there for its caller, and for nobody else, an admin neither',
     async () => {
-      await withWeather(ann)
+      await weatherIsListed()
       const [, { meta }] = await invoked(ann, 'weather:loud', { lines: 1 })
       const path = `/workflows/tools/invocations/${meta.invocationId}/log`
       expect(await (await ann.fetch(path)).json()).toMatchObject({ text: 'line 0\na complaint\n' })
@@ -159,7 +162,7 @@ describeWithEmulators('Python tools through Hosting', () => {
   withPython(
     'kill -9 of the runner in the middle of a call: that call may have run, and the next ones work',
     async () => {
-      await withWeather(ann)
+      await weatherIsListed()
       expect(await killedInCall(ann)).toMatchObject([
         503,
         { code: 'WORKER_DIED', error: expect.stringMatching(/may have run/) },

@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals'
 import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { VERSION } from '../../../../functions/src/version.ts'
 import { tool } from '../../../support/definition-changes.ts'
+import { inProcess } from '../../../support/in-process.ts'
 import { readingRunner } from '../../../support/reading-runner.ts'
 import { routeService } from '../../../support/route-service.ts'
+import { deployedAccess } from '../../../support/token-kinds.ts'
 
 function runnerWith(health: Awaited<ReturnType<Runner['health']>>): Runner {
   return { ...readingRunner(), health: () => Promise.resolve(health) }
@@ -49,4 +51,16 @@ test('the health knows GET alone', async () => {
 test('a runner that cannot be reached, and a shared layer that is lost, degrade the service', async () => {
   expect((await away('ann', 'GET /health')).body).toMatchObject({ status: 'degraded', isolation: 'L0' })
   expect((await lost('nobody', 'GET /health')).body).toMatchObject({ status: 'degraded' })
+})
+
+test('where a layer is lost, the front page says that the service works only in part, and not what is lost', async () => {
+  await using service = await inProcess(deployedAccess(Date.now), [], Date.now, {
+    files: () => ({ read: () => Promise.reject(new Error('The folder /home/ann/definitions is lost.')) }),
+  })
+  for (const accept of ['*/*', 'text/html']) {
+    const shown = await (await fetch(`${service.url}/`, { headers: { Accept: accept } })).text()
+    expect(shown).toContain('It works only in part. GET /health with a token says what is missing.')
+    expect(shown).not.toContain('It works.')
+    expect(shown).not.toContain('definitions is lost')
+  }
 })

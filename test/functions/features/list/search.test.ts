@@ -1,9 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { JsonObject, ListedTool } from '@toolrack/contract'
-import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
-import { errorAnswer, type ErrorAnswer } from '../support/error-answer.ts'
-import { Server } from '../support/server.ts'
-import { list, listedNames, post, tool } from '../support/tool.ts'
+import { afterAll, expect, test } from '@jest/globals'
+import type { JsonObject, ListedTool, ToolDefinition } from '@toolrack/contract'
+import { fileURLToPath } from 'node:url'
+import { localAccess } from '../../../../functions/src/hosts/authentication.ts'
+import { OWN_DEFS_DIR } from '../../../../functions/src/hosts/config.ts'
+import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
+import { bfclDefinitions } from '../../../support/bfcl-definitions.ts'
+import { by, put } from '../../../support/definition-changes.ts'
+import { errorAnswer, type ErrorAnswer } from '../../../support/error-answer.ts'
+import { inProcess } from '../../../support/in-process.ts'
+import { ROOT } from '../../../support/source-tree.ts'
+import { tool } from '../../../support/tool.ts'
 
 /** One of the 753 runs in the service, so that the model's call has a result. */
 const RUN = 'get_current_time'
@@ -17,47 +23,65 @@ const TIME = {
   runner: { kind: 'builtin', builtin: 'time' },
 }
 
-const server = await Server.start()
-afterAll(() => server[Symbol.asyncDispose]())
-beforeAll(async () => {
-  const definitions = bfclDefinitions('definitions').map((one) => (one.function.name === RUN ? TIME : one))
-  expect(definitions).toHaveLength(753)
-  for (const bulk of inBulks(definitions)) expect((await post(server, bulk)).status).toBe(200)
+const [TOKEN, APPROVER] = ['t'.repeat(43), 'a'.repeat(43)]
+const SHIPPED = fileURLToPath(new URL('functions/workflows/tools/defs', ROOT))
+
+/** The service with its own tools, and the 753 definitions of its user. */
+const service = await inProcess(localAccess(TOKEN, undefined, Date.now, APPROVER), [], Date.now, {
+  files: (compilers) => new FileLayer(SHIPPED, compilers, { ownFolder: OWN_DEFS_DIR }),
 })
+afterAll(() => service[Symbol.asyncDispose]())
+const definitions = bfclDefinitions('definitions').map((one) => (one.function.name === RUN ? TIME : one))
+const changes = definitions.map((one) => put(one as unknown as ToolDefinition))
+await service.store.write({ kind: 'user', uid: 'local' }, changes, by('local'))
+
+function ask(path: string, init: RequestInit = {}, token = TOKEN): Promise<Response> {
+  return fetch(service.url + path, { ...init, headers: { Authorization: `Bearer ${token}` } })
+}
+
+async function list(query = ''): Promise<readonly ListedTool[]> {
+  const answer = await ask(`/workflows/tools/list?${query}`)
+  if (answer.status !== 200) throw new Error(`the list answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as ListedTool[]
+}
+
+async function listedNames(query = ''): Promise<readonly string[]> {
+  return (await list(query)).map((listed) => listed.function.name)
+}
 
 const CIRCLE = encodeURIComponent("What's the circumference of a circle with a radius of 4 inches?")
 
 async function text(query: string): Promise<string> {
-  return (await server.fetch(`/workflows/tools/list?${query}`)).text()
+  return (await ask(`/workflows/tools/list?${query}`)).text()
 }
 
 async function refused(path: string): Promise<ErrorAnswer> {
-  return errorAnswer(await server.fetch(path))
+  return errorAnswer(await ask(path))
 }
 
 test('?q= lists what fits, the best first, and limit cuts the end', async () => {
-  const all = await listedNames(server, `q=${CIRCLE}`)
+  const all = await listedNames(`q=${CIRCLE}`)
   expect(all.slice(0, 2).toSorted()).toEqual(['calculate_circumference', 'geometry.circumference'])
   expect(all.length).toBeGreaterThan(20)
   expect(all.length).toBeLessThan(753)
-  expect(await listedNames(server, `q=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
-  expect(await listedNames(server, `%71=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
-  expect(await listedNames(server, `q[]=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+  expect(await listedNames(`q=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+  expect(await listedNames(`%71=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
+  expect(await listedNames(`q[]=${CIRCLE}&limit=3`)).toEqual(all.slice(0, 3))
 })
 
 test('the other filters narrow a search, and its order stays', async () => {
-  const all = await listedNames(server, `q=${CIRCLE}`)
+  const all = await listedNames(`q=${CIRCLE}`)
   const names = [...all.slice(0, 4).toReversed(), 'send_email']
-  expect(await listedNames(server, `q=${CIRCLE}&names=${names.join()}`)).toEqual(all.slice(0, 4))
-  const inScope = await listedNames(server, `q=${CIRCLE}&scope=geometry.*`)
+  expect(await listedNames(`q=${CIRCLE}&names=${names.join()}`)).toEqual(all.slice(0, 4))
+  const inScope = await listedNames(`q=${CIRCLE}&scope=geometry.*`)
   // A scope is part of the view, so words are counted only over the tools in the scope. The best stays the best.
   expect(inScope[0]).toBe('geometry.circumference')
   expect(inScope.toSorted()).toEqual(all.filter((name) => name.startsWith('geometry.')).toSorted())
-  expect(await listedNames(server, `q=${CIRCLE}&tags=none`)).toEqual([])
+  expect(await listedNames(`q=${CIRCLE}&tags=none`)).toEqual([])
 })
 
 test('a search has no pages, so it names none and refuses a cursor', async () => {
-  const answer = await server.fetch(`/workflows/tools/list?q=${CIRCLE}&limit=2`)
+  const answer = await ask(`/workflows/tools/list?q=${CIRCLE}&limit=2`)
   expect(answer.headers.get('link')).toBeNull()
   expect(await refused(`/workflows/tools/list?q=circle&cursor=ZmlsZS9FQ0hP`)).toMatchObject({
     httpStatus: 400,
@@ -68,7 +92,7 @@ test('a search has no pages, so it names none and refuses a cursor', async () =>
 
 const NOTHING = ['🙂', '+-*/(){}', '%00%01', '。、', 'xyzzyq', 'の']
 test.each(NOTHING)('a query without a known word (%s) finds nothing and is no error', async (q) => {
-  expect(await listedNames(server, `q=${q.startsWith('%') ? q : encodeURIComponent(q)}`)).toEqual([])
+  expect(await listedNames(`q=${q.startsWith('%') ? q : encodeURIComponent(q)}`)).toEqual([])
 })
 
 test('a query that is empty is the caller’s fault, and of a long one the beginning and the end count', async () => {
@@ -78,9 +102,9 @@ test('a query that is empty is the caller’s fault, and of a long one the begin
       message: expect.stringContaining('q is empty'),
     })
   const pasted = `${'+'.repeat(1_000)}and+so+on`
-  const best = await listedNames(server, `q=${CIRCLE}&limit=3`)
-  expect(await listedNames(server, `q=${CIRCLE}${pasted}&limit=3`)).toEqual(best)
-  expect(await listedNames(server, `q=${pasted}+${CIRCLE}&limit=3`)).toEqual(best)
+  const best = await listedNames(`q=${CIRCLE}&limit=3`)
+  expect(await listedNames(`q=${CIRCLE}${pasted}&limit=3`)).toEqual(best)
+  expect(await listedNames(`q=${pasted}+${CIRCLE}&limit=3`)).toEqual(best)
 })
 
 test('search_tools cuts a query of 100 kB, and says when a query has no words', async () => {
@@ -96,7 +120,7 @@ test('search_tools cuts a query of 100 kB, and says when a query has no words', 
 })
 
 async function noted(query: string): Promise<readonly ListedTool[]> {
-  return list(server, `q=${query}&explain=scores`)
+  return list(`q=${query}&explain=scores`)
 }
 
 const TRIANGLE = 'area+of+a+triangle+from+its+base+and+height'
@@ -105,7 +129,7 @@ const TRIANGLES = /^(?:calculate_triangle_area(?:_[0-9a-f]{6})?|triangle\.area)$
 
 test('near-identical tools stand at the end of a list, and explain=scores names them beside the best', async () => {
   const tools = await noted(TRIANGLE)
-  expect(tools.map((one) => one.function.name)).toEqual(await listedNames(server, `q=${TRIANGLE}`))
+  expect(tools.map((one) => one.function.name)).toEqual(await listedNames(`q=${TRIANGLE}`))
   const notes = tools.map((one) => one['x-toolrack'])
   const scores = notes.map((note) => note?.score ?? 0)
   const alone = scores.findIndex((_, at) => at > 0 && (scores[at] ?? 0) > (scores[at - 1] ?? 0))
@@ -123,7 +147,7 @@ test('near-identical tools stand at the end of a list, and explain=scores names 
     expect(twins.find((one) => one.function.name === name)?.['x-toolrack']?.twins).toEqual([
       first?.function.name,
     ])
-  const five = await listedNames(server, `q=${TRIANGLE}&limit=5`)
+  const five = await listedNames(`q=${TRIANGLE}&limit=5`)
   expect(five).toEqual(groups.slice(0, 5).map((one) => one.function.name))
   expect(five.filter((name) => others.includes(name))).toEqual([])
 })
@@ -163,7 +187,7 @@ test('only found tools have a score: not the search tools, and not loaded ones',
     ['math.factorial', true],
     ['calculate_gcd', false],
   ])
-  const [plain] = await list(server, 'q=factorial&limit=1')
+  const [plain] = await list('q=factorial&limit=1')
   expect(listed[2]).toEqual({
     ...plain,
     'x-toolrack': { score: expect.any(Number), twins: expect.any(Array) },
@@ -192,33 +216,31 @@ test('a tool that is asked for by its name or its alias is first, also among nea
     ['geometry.area_circle_80a82f', 'geometry_area_circle_80a82f'],
     ['calculate_triangle_area_bd921c', 'calculate_triangle_area_bd921c'],
   ]) {
-    expect((await listedNames(server, `q=${name}&limit=1`))[0]).toBe(name)
-    expect((await listedNames(server, `q=please+use+${name}+for+the+area+of+a+triangle&limit=1`))[0]).toBe(
-      name,
-    )
-    expect((await listedNames(server, `q=${alias}&limit=1`))[0]).toBe(name)
+    expect((await listedNames(`q=${name}&limit=1`))[0]).toBe(name)
+    expect((await listedNames(`q=please+use+${name}+for+the+area+of+a+triangle&limit=1`))[0]).toBe(name)
+    expect((await listedNames(`q=${alias}&limit=1`))[0]).toBe(name)
   }
 })
 
 test('a budget keeps what a search puts first', async () => {
-  const [best = ''] = await listedNames(server, `q=${TRIANGLE}`)
-  expect((await listedNames(server, `q=${TRIANGLE}&budget=200`))[0]).toBe(best)
+  const [best = ''] = await listedNames(`q=${TRIANGLE}`)
+  expect((await listedNames(`q=${TRIANGLE}&budget=200`))[0]).toBe(best)
 })
 
 test('?with=search puts the two tools first, and without it no list has them', async () => {
-  expect(await listedNames(server, 'names=[]&with=search')).toEqual(['load_tools', 'search_tools'])
-  expect(await listedNames(server, 'names=ECHO,GET_TIME&with=search')).toEqual([
+  expect(await listedNames('names=[]&with=search')).toEqual(['load_tools', 'search_tools'])
+  expect(await listedNames('names=ECHO,GET_TIME&with=search')).toEqual([
     'load_tools',
     'search_tools',
     'ECHO',
     'GET_TIME',
   ])
-  const all = await listedNames(server)
+  const all = await listedNames()
   expect(all).toHaveLength(753 + all.filter((name) => /^[A-Z_]+$/.test(name)).length)
   expect(all).not.toContain('search_tools')
-  expect(await listedNames(server, 'q=search+tools&limit=20')).not.toContain('search_tools')
+  expect(await listedNames('q=search+tools&limit=20')).not.toContain('search_tools')
   // Who asks for a tool by name gets it.
-  expect(await listedNames(server, 'names=search_tools')).toEqual(['search_tools'])
+  expect(await listedNames('names=search_tools')).toEqual(['search_tools'])
 })
 
 test('the bytes of a list are a prefix of the list with loaded tools, in every order of loading', async () => {
@@ -228,12 +250,12 @@ test('the bytes of a list are a prefix of the list with loaded tools, in every o
   const two = await text(`${base}&loaded=math.factorial,algebra.quadratic_roots`)
   expect(one.startsWith(none.slice(0, -1))).toBe(true)
   expect(two.startsWith(one.slice(0, -1))).toBe(true)
-  const names = await listedNames(server, `${base}&loaded=math.factorial,ECHO,algebra.quadratic_roots`)
+  const names = await listedNames(`${base}&loaded=math.factorial,ECHO,algebra.quadratic_roots`)
   expect(names).toEqual(['load_tools', 'search_tools', 'ECHO', 'math.factorial', 'algebra.quadratic_roots'])
 })
 
 test('an unknown loaded name is in X-Tools-Unknown, and pages cannot have loaded tools', async () => {
-  const answer = await server.fetch('/workflows/tools/list?names=ECHO&loaded=no_such,GET_TIME')
+  const answer = await ask('/workflows/tools/list?names=ECHO&loaded=no_such,GET_TIME')
   expect(answer.headers.get('x-tools-unknown')).toBe('no_such')
   expect(await refused('/workflows/tools/list?loaded=ECHO&limit=2')).toMatchObject({
     httpStatus: 400,
@@ -248,13 +270,13 @@ const DEFERRING = [
 test.each(DEFERRING)(
   '%s: ?with=search defers the listed tools in the vendor’s way',
   async (dialect, first) => {
-    const plain = await list(server, `dialect=${dialect}&names=math.factorial,ECHO`)
-    const [search, ...tools] = await list(server, `dialect=${dialect}&names=math.factorial,ECHO&with=search`)
+    const plain = await list(`dialect=${dialect}&names=math.factorial,ECHO`)
+    const [search, ...tools] = await list(`dialect=${dialect}&names=math.factorial,ECHO&with=search`)
     expect(search).toEqual(first)
     expect(tools).toEqual(plain.map((one) => ({ ...one, defer_loading: true })))
-    const loaded = await list(server, `dialect=${dialect}&names=ECHO&with=search&loaded=math.factorial`)
+    const loaded = await list(`dialect=${dialect}&names=ECHO&with=search&loaded=math.factorial`)
     expect(plain).toContainEqual(loaded.at(-1))
-    const nothing = await list(server, `dialect=${dialect}&names=[]&with=search`)
+    const nothing = await list(`dialect=${dialect}&names=[]&with=search`)
     expect(nothing.map((one) => (one as unknown as { name: string }).name)).toEqual([
       'load_tools',
       'search_tools',
@@ -263,12 +285,12 @@ test.each(DEFERRING)(
 )
 
 async function tools(query: string): Promise<JsonObject[]> {
-  return (await list(server, query)) as unknown as JsonObject[]
+  return (await list(query)) as unknown as JsonObject[]
 }
 
 async function invoke(name: string, args: JsonObject): Promise<JsonObject> {
   const body = JSON.stringify({ name, arguments: args })
-  const answer = await server.fetch('/workflows/tools/invoke', { method: 'POST', body })
+  const answer = await ask('/workflows/tools/invoke', { method: 'POST', body })
   return (await answer.json()) as JsonObject
 }
 
@@ -280,25 +302,30 @@ test('rules hide tools from searches and from loading, and the order of the othe
   expect(await found()).toContain('math.factorial')
   const path = '/workflows/rules/user/local'
   const body = JSON.stringify({ rules: [{ effect: 'deny', tool: 'math.*' }] })
-  expect((await server.fetch(path, { method: 'PUT', body, headers: server.approver })).status).toBe(201)
+  expect((await ask(path, { method: 'PUT', body }, APPROVER)).status).toBe(201)
   try {
     expect(await found()).not.toContain('math.')
     expect(await invoke('load_tools', { names: ['math.factorial'] })).toMatchObject({
       data: { tools: [], unknown: [{ name: 'math.factorial' }] },
     })
-    expect(await listedNames(server, 'q=factorial')).not.toContain('math.factorial')
+    expect(await listedNames('q=factorial')).not.toContain('math.factorial')
   } finally {
-    await server.fetch(path, { method: 'DELETE', headers: server.approver })
+    await ask(path, { method: 'DELETE' }, APPROVER)
   }
 })
 
+async function define(description: string): Promise<void> {
+  const init = { method: 'PUT', body: JSON.stringify(tool('changing_tool', description)) }
+  expect((await ask('/workflows/tools/defs/changing_tool', init)).ok).toBe(true)
+}
+
 test('a changed definition is found by its new words with the next search', async () => {
-  expect(await listedNames(server, 'q=zorblax')).toEqual([])
-  await post(server, [tool('changing_tool', 'Polishes a zorblax.')])
-  expect(await listedNames(server, 'q=zorblax')).toEqual(['changing_tool'])
-  await post(server, [tool('changing_tool', 'Polishes a quibble.')])
-  expect(await listedNames(server, 'q=zorblax')).toEqual([])
-  expect(await listedNames(server, 'q=quibble')).toEqual(['changing_tool'])
+  expect(await listedNames('q=zorblax')).toEqual([])
+  await define('Polishes a zorblax.')
+  expect(await listedNames('q=zorblax')).toEqual(['changing_tool'])
+  await define('Polishes a quibble.')
+  expect(await listedNames('q=zorblax')).toEqual([])
+  expect(await listedNames('q=quibble')).toEqual(['changing_tool'])
 })
 
 type Vendor = {
@@ -337,7 +364,7 @@ test.each(VENDORS)(
     async function turn(query: string, name: string, args: JsonObject): Promise<JsonObject> {
       expect((await tools(query)).map(vendor.nameOf)).toContain(name)
       const body = JSON.stringify(vendor.says(`call_${name}`.slice(0, 30), name, args))
-      const answer = await server.fetch('/workflows/tools/dispatch', { method: 'POST', body })
+      const answer = await ask('/workflows/tools/dispatch', { method: 'POST', body })
       const { messages, pending } = (await answer.json()) as { messages: JsonObject[]; pending: unknown[] }
       expect({ status: answer.status, pending }).toEqual({ status: 200, pending: [] })
       return JSON.parse(vendor.reads(messages[0] ?? {}) as string) as JsonObject
@@ -368,7 +395,7 @@ test.each(VENDORS)(
 
 test('through a session, search_tools and load_tools see only its selection', async () => {
   const selection = ['search_tools', 'load_tools', 'math.factorial', 'calculate_gcd']
-  const made = await server.fetch('/workflows/sessions/searching', {
+  const made = await ask('/workflows/sessions/searching', {
     method: 'PUT',
     body: JSON.stringify({ selection }),
   })
@@ -376,7 +403,7 @@ test('through a session, search_tools and load_tools see only its selection', as
   const through = async (name: string, args: JsonObject): Promise<unknown> => {
     const body = JSON.stringify({ name, arguments: args })
     const path = '/workflows/tools/invoke?session=searching'
-    return ((await (await server.fetch(path, { method: 'POST', body })).json()) as JsonObject)['data']
+    return ((await (await ask(path, { method: 'POST', body })).json()) as JsonObject)['data']
   }
   const query = 'factorial of a number, greatest common divisor of two numbers'
   expect(await through('search_tools', { query, limit: 20 })).toMatchObject({
@@ -386,7 +413,7 @@ test('through a session, search_tools and load_tools see only its selection', as
     tools: [{ function: { name: 'calculate_gcd' } }],
     unknown: [{ name: 'math.gcd' }],
   })
-  const listed = await listedNames(server, `session=searching&with=search&q=${encodeURIComponent(query)}`)
+  const listed = await listedNames(`session=searching&with=search&q=${encodeURIComponent(query)}`)
   expect(listed).toEqual(['load_tools', 'search_tools', 'calculate_gcd', 'math.factorial'])
 })
 
