@@ -10,7 +10,7 @@ import { operatorRulesReport } from '../../functions/src/features/rules/report-o
 import { logOf } from '../../functions/src/log.ts'
 import { targetsOf } from '../../functions/src/features/rules/rule-targets.ts'
 import { writtenRule } from '../../functions/src/features/rules/written-rule.ts'
-import { narrowedList } from '../../functions/src/features/list/list-narrowing.ts'
+import { filteredList } from '../../functions/src/features/list/list-filter.ts'
 import { entriesIn, unmatchedIn } from '../../functions/src/features/scopes/scope-routes.ts'
 import { Turns, type Pieces } from '../../functions/src/loop-turn.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
@@ -54,7 +54,7 @@ if (!first) throw new Error('there is no tool')
 const entry: CatalogEntry = first
 const count = await tokenCounter()
 const scope = parseScope('tool:*,!*7*,nothing') as Scope
-const narrowing = { revision: 'r', scopes: [{ from: 'x', scope }], pinned: new Set<string>() }
+const listFilter = { revision: 'r', scopes: [{ from: 'x', scope }], pinned: new Set<string>() }
 const ANN = { kind: 'user', uid: 'ann', isAdmin: false } as const
 const WORKFLOWS = { defaultWorkflow: 'flow' }
 const anthropic = dialectRules('anthropic')
@@ -160,7 +160,7 @@ const IN_PIECES: readonly Row[] = [
     what: 'how the tools of rules read their arguments',
     work: (turns) => metTools(entries, rules, new ReadSchemas(), turns),
   },
-  row('features/list/list-narrowing.ts', 'a scope of a list', () => narrowedList(view, narrowing, ANN)),
+  row('features/list/list-filter.ts', 'a scope of a list', () => filteredList(view, listFilter, ANN)),
   row('features/scopes/scope-routes.ts', 'a command that shows a scope', () =>
     entriesIn(view, { scope: 'tool:*', pinned: [] }),
   ),
@@ -221,7 +221,7 @@ const IN_PIECES: readonly Row[] = [
     scanJsonInPieces(`${'['.repeat(300_000)}${']'.repeat(300_000)}`, 500_000),
   ),
   row('features/scopes/scope-filter.ts', 'the tools in a scope', () =>
-    leftIn(entries, scopeFilter(narrowing.scopes, new Set())),
+    leftIn(entries, scopeFilter(listFilter.scopes, new Set())),
   ),
   row('features/scopes/scope-filter.ts', 'the items without a tool', () => unmatchedItems(entries, [scope])),
   row('catalog/search/layer-index.ts', 'the index of a layer', function* () {

@@ -20,15 +20,15 @@ import { route, type FoundRequest, type KnownRequest, type Route } from '../../h
 import { sendJson } from '../../http/send-json.ts'
 import { isWritten } from '../scopes/asked-scopes.ts'
 import {
-  askedNarrowing,
+  askedListFilter,
   LIST_FILTER_PARAMETERS,
-  presentNarrowing,
+  currentListFilter,
   viewFilter,
   type AskedListFilter,
-} from '../list/list-narrowing.ts'
+} from '../list/list-filter.ts'
 import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
 import type { IncomingMessage } from 'node:http'
-import type { ListFilterParts } from '../list/list-narrowing.ts'
+import type { ListFilterParts } from '../list/list-filter.ts'
 
 /** Milliseconds that a poll waits for a change. Proxies and Hosting wait longer for an answer. */
 export const POLL_MS = 25_000
@@ -152,7 +152,7 @@ function viewerOf(
   const texts = scopes.map((scope) => (isWritten(scope) ? formatScope(scope.scope) : [scope.kind, scope.id]))
   const key = JSON.stringify([session ?? null, texts])
   async function present(): Promise<ViewFilter> {
-    return viewFilter(await presentNarrowing(parts, principal.uid, { session, scopes }))
+    return viewFilter(await currentListFilter(parts, principal.uid, { session, scopes }))
   }
   return { ...principal, filtered: { key, present } }
 }
@@ -191,7 +191,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     categories: query.set('category', FILTER_VALUES_MAX),
     withSearch: parseWithSearch(query),
   }
-  return { since: lastId ?? since, filter, listFilter: askedNarrowing(query) }
+  return { since: lastId ?? since, filter, listFilter: askedListFilter(query) }
 }
 
 /** Throws LAYER_UNAVAILABLE if a layer or rules could not be read. Otherwise the missing tools would look like removed tools. */

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { ListDefaults, ListQuery } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
-import { askedNarrowing, type AskedListFilter } from './list-narrowing.ts'
+import { askedListFilter, type AskedListFilter } from './list-filter.ts'
 import { LIST_NAMES, LIST_PARAMETERS, listQueryIn } from './list-parameters.ts'
 
-/** The parsed query of a list. `narrowing` has the session and the scopes that the request names. */
-export type AskedQuery = { readonly query: ListQuery; readonly narrowing: AskedListFilter | undefined }
+/** The parsed query of a list. `listFilter` has the session and the scopes that the request names. */
+export type AskedQuery = { readonly query: ListQuery; readonly listFilter: AskedListFilter | undefined }
 
 /** The most bytes of remembered queries. The bytes of a query are estimated. */
 const QUERIES_BYTES_MAX = 8 * 1024 * 1024
@@ -29,16 +29,16 @@ export class AskedLists {
   read(search: string, pathSession?: string): AskedQuery {
     const asked = this.#known.get(search) ?? this.#parsed(search)
     if (pathSession === undefined) return asked
-    const { session, scopes = [] } = asked.narrowing ?? {}
+    const { session, scopes = [] } = asked.listFilter ?? {}
     if (session !== undefined) throw invalidParameter('session', 'is named by the path already; leave it out')
-    return { query: asked.query, narrowing: { session: pathSession, scopes } }
+    return { query: asked.query, listFilter: { session: pathSession, scopes } }
   }
 
   #parsed(search: string): AskedQuery {
     const query = new Query(search, LIST_PARAMETERS)
     const asked = {
       query: listQueryIn(query, LIST_NAMES, this.#defaults),
-      narrowing: askedNarrowing(query),
+      listFilter: askedListFilter(query),
     }
     this.#known.set(search, asked)
     return asked

@@ -9,7 +9,7 @@ import type { DetailLevel } from '../../catalog/tokens/detail-levels.ts'
 import { tokenCounter } from '../../catalog/tokens/token-counter.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import { invalidParameter, type Query } from '../../http/query.ts'
-import type { ListNarrowing } from './list-narrowing.ts'
+import type { ResolvedListFilter } from './list-filter.ts'
 import type { ListParts } from './list-parts.ts'
 
 /** The largest budget that is accepted. No list takes as many tokens, so a larger one would make no difference. */
@@ -33,7 +33,7 @@ export function countingIn(query: Query): Pick<ListQuery, 'budget' | 'countsToke
 export type CountedList = {
   readonly view: CatalogView
   readonly query: ListQuery
-  readonly listFilter: ListNarrowing | undefined
+  readonly listFilter: ResolvedListFilter | undefined
   readonly rank: UsageRank
 }
 

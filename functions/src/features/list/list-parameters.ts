@@ -10,7 +10,7 @@ import {
 } from '../../catalog/views/list-query.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { countingIn } from './list-budget.ts'
-import { LIST_FILTER_PARAMETERS } from './list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from './list-filter.ts'
 import { explainsScoresIn } from './list-search.ts'
 
 const FILTERS = [

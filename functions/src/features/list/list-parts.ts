@@ -5,7 +5,7 @@ import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
 import type { ViewFilter } from '../../catalog/views/view-filter.ts'
-import type { ListFilterParts } from './list-narrowing.ts'
+import type { ListFilterParts } from './list-filter.ts'
 
 /** The parts that make a list. */
 export type ListParts = ItemWorkflows &

@@ -23,15 +23,15 @@ import { VERSION } from '../../version.ts'
 import { explainName } from '../../catalog/views/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../../http/send-json.ts'
 import {
-  narrowedView,
-  narrowedList,
-  narrowingOf,
-  presentNarrowing,
+  filteredView,
+  filteredList,
+  resolveListFilter,
+  currentListFilter,
   LIST_FILTER_PARAMETERS,
   viewFilter,
-  type ListNarrowing,
+  type ResolvedListFilter,
   type FilteredList,
-} from './list-narrowing.ts'
+} from './list-filter.ts'
 import { checkedSession } from '../sessions/asked-session.ts'
 import { AskedLists } from './asked-lists.ts'
 import { countedAnswerOf, explainBudget } from './list-budget.ts'
@@ -75,15 +75,19 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   const making = new SharedWork<string, SentList>()
 
   function respond(request: KnownRequest, session?: string): void | Promise<void> {
-    const { query, narrowing: wanted } = asked.read(request.search, session)
+    const { query, listFilter: wanted } = asked.read(request.search, session)
     if (!wanted) return viewed(request, query)
-    const listFilter = presentNarrowing(parts, request.principal.uid, wanted)
+    const listFilter = currentListFilter(parts, request.principal.uid, wanted)
     return listFilter instanceof Promise
       ? listFilter.then((read) => viewed(request, query, read))
       : viewed(request, query, listFilter)
   }
 
-  function viewed(request: KnownRequest, query: ListQuery, listFilter?: ListNarrowing): void | Promise<void> {
+  function viewed(
+    request: KnownRequest,
+    query: ListQuery,
+    listFilter?: ResolvedListFilter,
+  ): void | Promise<void> {
     // A feed that goes on from this list must know the list's filter, also after the next change.
     if (listFilter)
       parts.changes.views.know(request.principal.uid, listFilter.revision, () => viewFilter(listFilter))
@@ -97,7 +101,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     request: KnownRequest,
     query: ListQuery,
     view: CatalogView,
-    listFilter?: ListNarrowing,
+    listFilter?: ResolvedListFilter,
   ): void | Promise<void> {
     if (query.budget === undefined) return send(request, query, view, listFilter)
     const rank = parts.usageRanks.of(request.principal.uid)
@@ -110,7 +114,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     request: KnownRequest,
     query: ListQuery,
     view: CatalogView,
-    listFilter?: ListNarrowing,
+    listFilter?: ResolvedListFilter,
     rank: UsageRank = NO_RANK,
   ): void | Promise<void> {
     const { principal, req, res } = request
@@ -137,7 +141,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
   async function made(wanted: NewList, turns: Turns, allLeft: AbortSignal): Promise<SentList> {
     const { view: whole, query, request, listFilter, rank } = wanted
     const { principal } = request
-    const filtered = listFilter && (await turns.run(narrowedList(whole, listFilter, principal)))
+    const filtered = listFilter && (await turns.run(filteredList(whole, listFilter, principal)))
     const list = askedList(whole, query, request, listFilter, filtered, rank)
     const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
     const sent = list.query.countsTokens
@@ -182,18 +186,18 @@ export function explainRoute(parts: ListParts): Route {
     async handle({ principal, asked: { name, query, list }, res }) {
       const gone = callerGone(res)
       const turns = new Turns(gone)
-      const listFilter = await narrowingOf(parts, principal, query)
+      const listFilter = await resolveListFilter(parts, principal, query)
       const view = await parts.listed.view(principal, listFilter?.session)
       const asksOfAll = list.budget !== undefined || list.q !== undefined
       const listed =
         listFilter && asksOfAll
-          ? (await turns.run(narrowedList(view, listFilter, principal))).view
-          : narrowedView(view, listFilter)
+          ? (await turns.run(filteredList(view, listFilter, principal))).view
+          : filteredView(view, listFilter)
       const rank = list.budget === undefined ? NO_RANK : await parts.usageRanks.of(principal.uid)
       const found = await foundList(parts, listed, principal.uid, list, gone)
       const asked = { view: listed, query: list, listFilter, rank }
       const budget = await explainBudget(parts, asked, found?.entries, name, turns)
-      const explained = await turns.run(explainName(narrowedView(view, listFilter), name))
+      const explained = await turns.run(explainName(filteredView(view, listFilter), name))
       const refused = whyRefused(view.meaning(name), listFilter?.session)
       sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
     },
@@ -230,7 +234,7 @@ type NewList = {
   readonly view: CatalogView
   readonly query: ListQuery
   readonly request: KnownRequest
-  readonly listFilter: ListNarrowing | undefined
+  readonly listFilter: ResolvedListFilter | undefined
   readonly rank: UsageRank
 }
 
@@ -238,7 +242,7 @@ type NewList = {
 type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
   readonly view: CatalogView
   readonly query: ListQuery
-  readonly listFilter: ListNarrowing | undefined
+  readonly listFilter: ResolvedListFilter | undefined
   /** Texts of headers. */
   readonly unmatched: string | undefined
   readonly changed: string | undefined
@@ -249,7 +253,7 @@ function askedList(
   whole: CatalogView,
   query: ListQuery,
   { path, search }: FoundRequest,
-  listFilter: ListNarrowing | undefined,
+  listFilter: ResolvedListFilter | undefined,
   filtered: FilteredList | undefined,
   rank: UsageRank,
 ): AskedList {

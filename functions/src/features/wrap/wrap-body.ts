@@ -3,7 +3,7 @@ import type { Dialect, JsonObject, JsonValue, WrapLayer } from '@toolrack/contra
 import { Query } from '../../http/query.ts'
 import { bodyInvalid } from '../../http/read-body.ts'
 import { REF, scopeFaultAt } from '../scopes/asked-scopes.ts'
-import { LIST_FILTER_PARAMETERS } from '../list/list-narrowing.ts'
+import { LIST_FILTER_PARAMETERS } from '../list/list-filter.ts'
 
 /** The body of a wrap. */
 export type AskedWrap = {

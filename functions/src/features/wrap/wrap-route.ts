@@ -16,7 +16,7 @@ import { readObject } from '../../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
 import { countedAnswerOf } from '../list/list-budget.ts'
-import { narrowingOf, narrowedList, viewFilter } from '../list/list-narrowing.ts'
+import { resolveListFilter, filteredList, viewFilter } from '../list/list-filter.ts'
 import { parseListQuery } from '../list/list-parameters.ts'
 import type { ListParts } from '../list/list-parts.ts'
 import { wrapInBody, type AskedWrap } from './wrap-body.ts'
@@ -80,11 +80,11 @@ async function wrapped(
   principal: KnownRequest['principal'],
   turns: Turns,
 ) {
-  const listFilter = await narrowingOf(parts, principal, asked.filterQuery)
+  const listFilter = await resolveListFilter(parts, principal, asked.filterQuery)
   const { uid } = principal
   if (listFilter) parts.changes.views.know(uid, listFilter.revision, () => viewFilter(listFilter))
   const whole = await parts.listed.view(principal, listFilter?.session)
-  const filtered = listFilter && (await turns.run(narrowedList(whole, listFilter, principal)))
+  const filtered = listFilter && (await turns.run(filteredList(whole, listFilter, principal)))
   const view = filtered?.view ?? whole
   const rank = await parts.usageRanks.of(principal.uid)
   const profile = await profileOf(parts, asked, principal.uid)

@@ -12,9 +12,9 @@ const asked = new AskedLists({ envelope: 'array' })
 test('a query is read once, and means the same for every path', () => {
   const first = asked.read('names=a&scope=@web')
   expect(asked.read('names=a&scope=@web')).toBe(first)
-  const { query, narrowing } = asked.read('names=a&scope=@web', 'talk')
+  const { query, listFilter } = asked.read('names=a&scope=@web', 'talk')
   expect(query).toBe(first.query)
-  expect(narrowing).toEqual({ session: 'talk', scopes: first.narrowing?.scopes })
+  expect(listFilter).toEqual({ session: 'talk', scopes: first.listFilter?.scopes })
   expect(asked.read('names=a&scope=@web')).toBe(first)
 })
 

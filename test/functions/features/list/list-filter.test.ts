@@ -7,12 +7,12 @@ import { atOnce } from '../../../../functions/src/loop-turn.ts'
 import { grantOf, type Principal } from '../../../../functions/src/access/principal.ts'
 import { Query } from '../../../../functions/src/http/query.ts'
 import {
-  askedNarrowing,
-  narrowedView,
-  narrowingOf,
-  narrowedList,
-  type ListNarrowing,
-} from '../../../../functions/src/features/list/list-narrowing.ts'
+  askedListFilter,
+  filteredView,
+  resolveListFilter,
+  filteredList,
+  type ResolvedListFilter,
+} from '../../../../functions/src/features/list/list-filter.ts'
 import type { CatalogView } from '../../../../functions/src/catalog/views/catalog-view.ts'
 import { explainName } from '../../../../functions/src/catalog/views/explain-name.ts'
 import { readScope, scopeContent, scopeDigest } from '../../../../functions/src/features/scopes/kept-scope.ts'
@@ -65,10 +65,10 @@ function parsed(text: string): Scope {
 }
 
 /** What a request with these scopes reads: the stored ones as rooms 0, 1 and so on. */
-async function narrowingBy(
+async function listFilterBy(
   texts: readonly string[],
   rooms: readonly { readonly scope: string; readonly pinned: readonly string[] }[],
-): Promise<ListNarrowing | undefined> {
+): Promise<ResolvedListFilter | undefined> {
   const find = async (_uid: string, { id }: ScopeOwner) => {
     await Promise.resolve()
     const { scope, pinned } = rooms[Number(id)] ?? { scope: 'none', pinned: [] }
@@ -81,8 +81,8 @@ async function narrowingBy(
     ...rooms.map((_, id): [string, string] => ['scope', `ref:room/${id}`]),
   ]).toString()
   const query = new Query(search, ['scope'])
-  expect(askedNarrowing(query) !== undefined).toBe(texts.length + rooms.length > 0)
-  return narrowingOf({ scopes: { find } } as never, ANN, query)
+  expect(askedListFilter(query) !== undefined).toBe(texts.length + rooms.length > 0)
+  return resolveListFilter({ scopes: { find } } as never, ANN, query)
 }
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
@@ -115,8 +115,8 @@ test('a list is what the principal may see, in each of the scopes or pinned, and
   await fc.assert(
     fc.asyncProperty(layers, granted, written, storedScopes, async (tools, names, texts, rooms) => {
       const view = viewOf(tools, names)
-      const narrowing = await narrowingBy(texts, rooms)
-      const list = shown(narrowedView(view, narrowing))
+      const listFilter = await listFilterBy(texts, rooms)
+      const list = shown(filteredView(view, listFilter))
       const pinned = new Set(rooms.flatMap((room) => room.pinned))
       const scopes = [...texts, ...rooms.map(({ scope }) => scope)].map(parsed)
       const expected = [...view.entries()].filter(({ name, category, tags, howRun }) => {
@@ -126,13 +126,13 @@ test('a list is what the principal may see, in each of the scopes or pinned, and
       expect(list).toEqual(expected.map(({ name, layer: l }) => `${l}/${name}`))
       // Nothing is in the list that the principal does not see without scopes.
       expect(shown(view)).toEqual(expect.arrayContaining([...list]))
-      if (!narrowing) return
+      if (!listFilter) return
       // Leaving one scope out never takes away: the intersection lies in each list by fewer scopes, apart from what is pinned.
       for (const [index] of texts.entries()) {
-        const fewer = await narrowingBy(texts.toSpliced(index, 1), rooms)
-        expect(shown(narrowedView(view, fewer))).toEqual(expect.arrayContaining([...list]))
+        const fewer = await listFilterBy(texts.toSpliced(index, 1), rooms)
+        expect(shown(filteredView(view, fewer))).toEqual(expect.arrayContaining([...list]))
       }
-      expect(shown(atOnce(narrowedList(view, narrowing, ANN)).view)).toEqual(list)
+      expect(shown(atOnce(filteredList(view, listFilter, ANN)).view)).toEqual(list)
     }),
     { numRuns: 300 },
   )
@@ -142,8 +142,8 @@ test('a narrowed view finds by name and alias exactly what it lists, with the sa
   await fc.assert(
     fc.asyncProperty(layers, granted, written, storedScopes, async (tools, names, texts, rooms) => {
       const view = viewOf(tools, names)
-      const narrowing = await narrowingBy(texts, rooms)
-      const narrowed = narrowedView(view, narrowing)
+      const listFilter = await listFilterBy(texts, rooms)
+      const narrowed = filteredView(view, listFilter)
       const list = new Set([...narrowed.entries()].map(({ name }) => name))
       for (const name of NAMES.flatMap((one) => [one, aliasOf(one)])) {
         const found = narrowed.resolve(name)
@@ -154,7 +154,7 @@ test('a narrowed view finds by name and alias exactly what it lists, with the sa
         expect(visible).toBe(found !== undefined)
         if (meant && !found) {
           expect(hidden).toMatchObject({ reason: 'OUT_OF_SCOPE' })
-          const from = narrowing?.scopes.map((scope) => scope.from)
+          const from = listFilter?.scopes.map((scope) => scope.from)
           expect(from).toContain(hidden && 'scope' in hidden ? hidden.scope : undefined)
         } else if (!meant) {
           // What is hidden anyway is explained as it is without scopes.
@@ -166,7 +166,7 @@ test('a narrowed view finds by name and alias exactly what it lists, with the sa
   )
 })
 
-const revision = async (...args: Parameters<typeof narrowingBy>) => (await narrowingBy(...args))?.revision
+const revision = async (...args: Parameters<typeof listFilterBy>) => (await listFilterBy(...args))?.revision
 
 test('equal contents have equal revisions, and others have others', async () => {
   const room = { scope: 'a,b', pinned: ['web'] }
@@ -198,17 +198,17 @@ test('a selection of a session binds what is pinned', async () => {
     lockedAt: null,
     lineage: [],
   }
-  const narrowing: ListNarrowing = {
+  const listFilter: ResolvedListFilter = {
     revision: '',
     session,
     scopes: [{ from: 'a', scope: parsed('a,b') }],
     pinned: new Set(['web', 'git:push']),
   }
-  const narrowed = narrowedView(view, narrowing)
+  const narrowed = filteredView(view, listFilter)
   expect(shown(narrowed)).toEqual(['file/a', 'file/web'])
   expect(atOnce(explainName(narrowed, 'git:push')).hidden).toMatchObject({ reason: 'NOT_SELECTED' })
   // What the session leaves out matches no item either.
-  expect(atOnce(narrowedList(view, narrowing, ANN)).unmatched).toBe('b')
+  expect(atOnce(filteredList(view, listFilter, ANN)).unmatched).toBe('b')
 })
 
 test.each([
@@ -221,7 +221,7 @@ test.each([
   ['names=a&%73cope=a', true],
   ['names%5B%5D=a', false],
 ])('?%s narrows: %s', (search, expected) =>
-  expect(new AskedLists({ envelope: 'array' }).read(search).narrowing !== undefined).toBe(expected),
+  expect(new AskedLists({ envelope: 'array' }).read(search).listFilter !== undefined).toBe(expected),
 )
 
 const SCOPED = catalogView({
@@ -252,6 +252,6 @@ test.each([
   ['scope%5B%5D=git_*&scope=!git_push', ['git_pull']],
   ['scope=@internal', ['own_time']],
 ])('?%s lists exactly what is in each of the scopes', async (search, expected) => {
-  const narrowing = await narrowingOf({} as never, ANN, new Query(search, ['scope', 'dialect']))
-  expect(shown(narrowedView(SCOPED, narrowing))).toEqual(expected.map((name) => `user/${name}`))
+  const listFilter = await resolveListFilter({} as never, ANN, new Query(search, ['scope', 'dialect']))
+  expect(shown(filteredView(SCOPED, listFilter))).toEqual(expected.map((name) => `user/${name}`))
 })

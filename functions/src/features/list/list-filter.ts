@@ -24,7 +24,7 @@ export type ListFilterParts = { readonly sessions: Sessions; readonly scopes: St
  * session's selection, the scopes, the other parameters of the query, the search and the budget. Each of them can only leave
  * tools out or order them.
  */
-export type ListNarrowing = {
+export type ResolvedListFilter = {
   /**
    * Equal for an equal session, scopes and pinned tools. It is part of the key under which a list is kept, and of the list's
    * entity tag.
@@ -47,28 +47,28 @@ export type AskedListFilter = {
 }
 
 /** Reads from a query which session and scopes it names. Undefined if it names none. */
-export function askedNarrowing(query: Query): AskedListFilter | undefined {
+export function askedListFilter(query: Query): AskedListFilter | undefined {
   const session = sessionIn(query)
   const scopes = askedScopes(query.all('scope'))
   return session === undefined && scopes.length === 0 ? undefined : { session, scopes }
 }
 
 /** The present session and scopes that a query names. Undefined if it names none. Not a promise if nothing has to be read. */
-export function narrowingOf(
+export function resolveListFilter(
   parts: ListFilterParts,
   { uid }: Principal,
   query: Query,
-): ListNarrowing | undefined | Promise<ListNarrowing> {
-  const asked = askedNarrowing(query)
-  return asked && presentNarrowing(parts, uid, asked)
+): ResolvedListFilter | undefined | Promise<ResolvedListFilter> {
+  const asked = askedListFilter(query)
+  return asked && currentListFilter(parts, uid, asked)
 }
 
 /** The present state of the session and the scopes that a query names. Throws SESSION_NOT_FOUND or SCOPE_NOT_FOUND. */
-export function presentNarrowing(
+export function currentListFilter(
   parts: ListFilterParts,
   uid: string,
   { session, scopes }: AskedListFilter,
-): ListNarrowing | Promise<ListNarrowing> {
+): ResolvedListFilter | Promise<ResolvedListFilter> {
   if (session !== undefined || scopes.some(isOwner)) return readListFilter(parts, uid, scopes, session)
   return withRevision({ scopes: scopes.filter(isWritten), pinned: new Set() })
 }
@@ -82,7 +82,7 @@ async function readListFilter(
   uid: string,
   asked: readonly (AppliedScope | ScopeOwner)[],
   sessionId: string | undefined,
-): Promise<ListNarrowing> {
+): Promise<ResolvedListFilter> {
   const session = sessionId === undefined ? undefined : await sessions.selectionOf(uid, sessionId)
   const named = asked.filter(isOwner)
   const owners = [...named, ...(session ? ownersOf(session) : [])]
@@ -111,7 +111,7 @@ function ownersOf({ id, room, agent, workflow }: SessionSelection): readonly Sco
 /**
  * The view without the tools that the session and the scopes leave out. The same view if there is neither a session nor a scope.
  */
-export function narrowedView(view: CatalogView, by: ListNarrowing | undefined): CatalogView {
+export function filteredView(view: CatalogView, by: ResolvedListFilter | undefined): CatalogView {
   return by ? view.filteredBy(filterOf(by)) : view
 }
 
@@ -130,13 +130,13 @@ export type FilteredList = {
 }
 
 /**
- * Filters as `narrowedView` does, in turns with other requests. Also finds the items of scopes that match no tool, so that a
+ * Filters as `filteredView` does, in turns with other requests. Also finds the items of scopes that match no tool, so that a
  * misspelled item is noticed. For a job token, the items of stored scopes are left out: its holder may use a stored scope, but
  * not read it.
  */
-export function* narrowedList(
+export function* filteredList(
   view: CatalogView,
-  by: ListNarrowing,
+  by: ResolvedListFilter,
   { grant }: Principal,
 ): Pieces<FilteredList> {
   const { leavesOut } = filterOf(by)
@@ -160,7 +160,7 @@ export function* narrowedList(
   }
 }
 
-export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): ListFilter {
+export function filterOf({ revision, session, scopes, pinned }: ResolvedListFilter): ListFilter {
   const outOfScope = scopeFilter(scopes, pinned)
   return {
     revision,
@@ -174,7 +174,7 @@ export function filterOf({ revision, session, scopes, pinned }: ListNarrowing): 
 const BYTES = { name: 300, character: 50 } as const
 
 /** The filter of a list, as it is remembered for feeds, with the bytes of memory that it takes. */
-export function viewFilter(listFilter: ListNarrowing): ViewFilter {
+export function viewFilter(listFilter: ResolvedListFilter): ViewFilter {
   const { session, scopes, pinned } = listFilter
   const names = (session && session.names !== 'all' ? session.names.size : 0) + (session?.digests?.size ?? 0)
   const characters = scopes.reduce((sum, { scope }) => sum + formatScope(scope).length, 0)
@@ -182,7 +182,7 @@ export function viewFilter(listFilter: ListNarrowing): ViewFilter {
   return { filter: filterOf(listFilter), session, bytes }
 }
 
-function changedTools(view: CatalogView, { session }: ListNarrowing): readonly string[] {
+function changedTools(view: CatalogView, { session }: ResolvedListFilter): readonly string[] {
   if (!session?.digests) return []
   return [...session.digests.keys()].filter((name) => {
     const entry = view.resolve(name)
@@ -206,7 +206,7 @@ function headerText(item: string): string {
   return item.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7E]/gu, encodeURIComponent)
 }
 
-function withRevision({ session, scopes, pinned }: Omit<ListNarrowing, 'revision'>): ListNarrowing {
+function withRevision({ session, scopes, pinned }: Omit<ResolvedListFilter, 'revision'>): ResolvedListFilter {
   const contents = [
     session?.revision ?? null,
     scopes.map(({ from, scope }) => [from, formatScope(scope)]),
