@@ -7,7 +7,7 @@ const LONG = [
   'e2e/start-failures',
   'hosts/local/killed-first-start',
   'e2e/author-tool',
-  'e2e/greedy-checks',
+  'e2e/schema-checks',
   'scripts/broken-packages',
   'catalog/schemas/argument-validator',
   'stores/firestore/lost-writes',

@@ -127,9 +127,6 @@ test.each<[what: string, body: unknown, pointer: string]>([
 })
 
 test.each<RefusedRow>([
-  ['a request without a valid token', 'nobody', 'POST /jobs/tokens', request(), '401 TOKEN_INVALID'],
-  ['a request of an account', 'account', 'POST /jobs/tokens', request(), '403 PERMISSION_DENIED'],
-  ['a request of a job token', 'token', 'POST /jobs/tokens', request(), '403 PERMISSION_DENIED'],
   ['a parameter', 'ann', 'POST /jobs/tokens?a=1', request(), '400 PARAMETER_UNKNOWN'],
   [
     'a tool that is not there',
