@@ -102,7 +102,7 @@ beforeAll(async () => {
 /** The approval that a call of hers waits for. */
 let approval = ''
 
-/** What `hers` told before anybody else asked for anything. */
+/** What `hers` told when it was asked the last time. Only she herself may change it. */
 let unchanged = ''
 
 async function waitingCall(): Promise<string> {
@@ -252,7 +252,9 @@ test.each(FAMILY_ROUTES)("nobody else reaches Ann's layer by $method $path", asy
       }
     }
   }
-  expect(await hers()).toBe(unchanged)
+  const before = unchanged
+  unchanged = await hers()
+  expect(unchanged).toBe(before)
 })
 
 test('a job token of hers reads the logs of the tools that it names, and of no other', async () => {
