@@ -66,7 +66,7 @@ export const deepSuites = [
   // One user attacks another: by loops, by memory, by messages and by waiting.
   'test/e2e/canaries.test.ts',
   'test/e2e/firebase/canaries.test.ts',
-  'test/e2e/greedy-checks.test.ts',
+  'test/e2e/schema-checks.test.ts',
   'test/e2e/hostile-texts.test.ts',
   'test/e2e/many-bodies.test.ts',
   'test/e2e/shares.test.ts',
@@ -99,7 +99,6 @@ export const deepSuites = [
   'test/e2e/feeds.test.ts',
   'test/e2e/long-lists.test.ts',
   'test/e2e/many-definitions.test.ts',
-  'test/e2e/schemas.test.ts',
   'test/functions/catalog/schemas/admit-bfcl.test.ts',
   'test/functions/catalog/schemas/argument-validator.test.ts',
   'test/functions/catalog/schemas/schema-compilers.test.ts',

@@ -15,12 +15,20 @@ export async function serverWithRunner(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
   const server = await Server.start({ ...options, args: [`--python=${PYTHON}`] })
+  await runnerReady(server, headers)
+  return server
+}
+
+/** Waits until the runner of the server is ready. */
+export async function runnerReady(
+  server: Server,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const health = async () => (await server.fetch('/health', { headers })).json()
   await until(
     async () => (await health()) as { runner: { status: string } },
     ({ runner }) => runner.status === 'ready',
   )
-  return server
 }
 
 /** One such server for all tests of a suite. The first test starts it. Without a Python no test runs, so it never starts. */

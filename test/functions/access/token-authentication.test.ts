@@ -3,7 +3,8 @@ import { bearerToken, TOKEN_BYTES_MAX } from '../../../functions/src/access/auth
 import type { Authenticate } from '../../../functions/src/access/authenticate.ts'
 import { REMEMBERED_MS } from '../../../functions/src/access/token-authentication.ts'
 import { grantOf, isUid } from '../../../functions/src/access/principal.ts'
-import { firebaseAccess, localAccess } from '../../../functions/src/hosts/authentication.ts'
+import { authenticationOf, firebaseAccess, localAccess } from '../../../functions/src/hosts/authentication.ts'
+import { parseConfig } from '../../../functions/src/hosts/config.ts'
 import { jobKeysOf, NOW, NOW_SECONDS, signed } from '../../support/signed-tokens.ts'
 import type { TokenKind } from '../../support/signed-tokens.ts'
 import {
@@ -144,6 +145,16 @@ test('in local mode a job token is good on the jobs family and on no other', asy
     expect(status).toBe('rejected')
     expect(reason).toMatchObject({ code: 'TOKEN_INVALID' })
   }
+})
+
+test('with Firebase tokens the local token of the data folder is nobody', async () => {
+  const { auth } = parseConfig({ TOOLRACK_AUTH: 'firebase', GOOGLE_CLOUD_PROJECT: PROJECT })
+  const token = 'local-token-of-32-characters-and-more'
+  const firebase = authenticationOf({ auth, jobKeys: jobKeysOf(jobKey) }, token)
+  for (const kind of [FIREBASE, OIDC])
+    await expect(ask(kind, token, 'ann', firebase.authenticate)).rejects.toMatchObject({
+      code: 'TOKEN_INVALID',
+    })
 })
 
 test.each(KINDS.map((kind) => [kind.name, kind] as const))(

@@ -18,8 +18,16 @@ from toolrack_runner.wire.zygote_messages import Opening
 SOURCE = "TOOL_SPECS = []\n"
 
 
-@pytest.mark.parametrize("level", ["L0", "L2"])
-def test_nothing_runs_where_there_are_no_children_whatever_level_is_asked_for(level: str) -> None:
+@pytest.mark.parametrize(
+    ("level", "reason"),
+    [
+        ("L0", "no user code runs here"),
+        ("L2", "isolation L2 is needed, and this machine was measured at L0"),
+    ],
+)
+def test_nothing_runs_where_there_are_no_children_whatever_level_is_asked_for(
+    level: str, reason: str
+) -> None:
     settings = read_settings({"TOOLRACK_RUNNER_MIN_ISOLATION": level}, ["--parent=stdin"])
     health, *refused = asyncio.run(ask(settings))
     assert (health["status"], health["isolation"]) == ("degraded", "L0")
@@ -27,6 +35,7 @@ def test_nothing_runs_where_there_are_no_children_whatever_level_is_asked_for(le
     for answer in refused:
         assert answer["error"]["code"] == 503
         assert answer["error"]["details"] == [{"reason": "ISOLATION_UNAVAILABLE"}]
+        assert answer["error"]["message"].startswith(reason)
 
 
 async def ask(settings: Settings) -> list[dict[str, Any]]:

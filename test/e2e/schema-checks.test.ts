@@ -1,19 +1,20 @@
-import { afterAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { InvocationResult, JsonObject, JsonValue } from '@toolrack/contract'
-import { mkdirSync, readlinkSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readlinkSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { WriteAnswer } from '../../functions/src/catalog/definitions/write-answer.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { folderWhen } from '../support/folder.ts'
 import { invoke } from '../support/invocation.ts'
-import { moduleOf, sharedServerWithRunner, upload } from '../support/modules.ts'
+import { moduleOf, runnerReady, upload } from '../support/modules.ts'
 import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
-import { withPython } from '../support/runner-environment.ts'
+import { PYTHON, withPython } from '../support/runner-environment.ts'
 import { greedySchema } from '../support/schema-shapes.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
-import { listedNames, post, put, tool } from '../support/tool.ts'
+import { list, listedNames, post, put, tool } from '../support/tool.ts'
 import { until } from '../support/until.ts'
 import { whilePending } from '../support/while-pending.ts'
 
@@ -47,7 +48,8 @@ writeFileSync(join(tools, 'watched.py'), moduleWith('watched'))
 
 /** A small container's heap: what fits into a large one would only take longer. */
 const env = { NODE_OPTIONS: '--max-old-space-size=256', TOOLRACK_TOOLS_DIR: tools }
-const server = await Server.start({ definitions, env })
+const args = existsSync(PYTHON) ? [`--python=${PYTHON}`] : []
+const server = await Server.start({ definitions, env, args })
 const { pid } = server
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -67,6 +69,157 @@ const times = (length: number, of: (index: number) => JsonValue): JsonValue[] =>
 const inList = (items: JsonObject): JsonObject => ({ properties: { list: { items } } })
 const keyed = (length: number, of: (index: number) => readonly [string, JsonValue]): JsonObject =>
   Object.fromEntries(Array.from({ length }, (_, index) => of(index)))
+
+const putSchema = (name: string, parameters: unknown): Promise<Response> =>
+  put(server, name, { description: 'X.', parameters })
+const properties = (count: number, schema: (index: number) => JsonObject): JsonObject => ({
+  type: 'object',
+  properties: keyed(count, (index) => [`p${index}`, schema(index)]),
+})
+/** Each definition refers twice to the one before: written out, it would be 2^count values. */
+const bomb = (count: number): JsonObject => ({
+  type: 'object',
+  $defs: Object.fromEntries(
+    Array.from({ length: count }, (_, index) => {
+      const before = { $ref: `#/$defs/d${index - 1}` }
+      return [`d${index}`, index === 0 ? { type: 'string' } : { anyOf: [before, before] }]
+    }),
+  ),
+  properties: { a: { $ref: `#/$defs/d${count - 1}` } },
+})
+
+test.each<[string, JsonObject, string]>([
+  ['a remote $ref', { properties: { a: { $ref: 'https://x.example/s.json' } } }, '/properties/a/$ref'],
+  ['a $ref that doubles 40 times', bomb(40), '/$defs/d'],
+  ['required that says true', { properties: { a: { required: true } } }, '/properties/a/required'],
+  ['a pattern that is none', { properties: { a: { pattern: '(' } } }, '/properties/a/pattern'],
+  ['draft-04', { $schema: 'http://json-schema.org/draft-04/schema#' }, '/$schema'],
+])('%s is a 422 with a JSON pointer, and nothing is stored', async (_what, schema, pointer) => {
+  const { httpStatus, reason, details, message } = await errorAnswer(await putSchema('refused', schema))
+  expect([httpStatus, reason]).toEqual([422, 'SCHEMA_REJECTED'])
+  expect(String(details[0]?.['pointer']).replace(/\d+$/, '')).toBe(`/parameters${pointer}`)
+  expect(message.startsWith(`/parameters${pointer}`)).toBe(true)
+  expect(message.length).toBeLessThan(400)
+  expect(await listedNames(server, 'names=refused')).toEqual([])
+})
+
+test.each([[[]], ['x'], [5], [null], [true]])('parameters that are %j are a 422', async (parameters) => {
+  const answer = await errorAnswer(await putSchema('refused', parameters))
+  expect(answer).toMatchObject({
+    httpStatus: 422,
+    details: [{ reason: 'DEFINITION_INVALID', pointer: '/parameters' }],
+  })
+})
+
+test('3,000 levels are a 422 that points at the first level too many, and the server goes on', async () => {
+  const schema = `${'{"properties":{"a":'.repeat(1_500)}true${'}}'.repeat(1_500)}`
+  const answer = await errorAnswer(
+    await server.fetch('/workflows/tools/defs/refused', { method: 'PUT', body: `{"parameters":${schema}}` }),
+  )
+  const pointer = `/parameters${'/properties/a'.repeat(16)}`
+  expect(answer).toMatchObject({ httpStatus: 422, details: [{ reason: 'SCHEMA_REJECTED', pointer }] })
+  expect(await listedNames(server, 'names=refused')).toEqual([])
+})
+
+test('a schema just inside the limits is admitted: depth 32, 600 properties, 9 doublings', async () => {
+  const inside: readonly JsonObject[] = [
+    {
+      type: 'object',
+      properties: { a: { default: JSON.parse('['.repeat(29) + ']'.repeat(29)) as JsonObject } },
+    },
+    properties(600, (index) => ({ type: 'string', minLength: index })),
+    bomb(9),
+  ]
+  for (const schema of inside) {
+    const answer = await putSchema('inside', schema)
+    expect(await answer.json()).toMatchObject({ name: 'inside', unenforced: [] })
+  }
+})
+
+test('Python type names are admitted, normalised and said so', async () => {
+  const answer = await putSchema('python', {
+    type: 'dict',
+    properties: { a: { type: 'float' }, b: { type: 'any' }, type: { type: 'str' }, c: { enum: ['dict'] } },
+  })
+  expect(answer.status).toBe(201)
+  const { normalised } = (await answer.json()) as WriteAnswer
+  expect(normalised).toEqual(
+    expect.arrayContaining([
+      { pointer: '/parameters/type', from: 'dict', to: 'object' },
+      { pointer: '/parameters/properties/a/type', from: 'float', to: 'number' },
+      { pointer: '/parameters/properties/b/type', from: 'any', to: null },
+      { pointer: '/parameters/properties/type/type', from: 'str', to: 'string' },
+    ]),
+  )
+  const [listed] = await list(server, 'names=python')
+  expect(listed?.function.parameters).toEqual({
+    type: 'object',
+    properties: { a: { type: 'number' }, b: {}, type: { type: 'string' }, c: { enum: ['dict'] } },
+    required: [],
+  })
+})
+
+test('a pattern that RE2 does not know is admitted, stays in the schema, and is named as not enforced', async () => {
+  const own = { catastrophic: { type: 'string', pattern: '^(a+)+$' }, ahead: { pattern: '^(?=.*\\d).+$' } }
+  const answer = await putSchema('pattern', { type: 'object', properties: own })
+  expect(answer.ok).toBe(true)
+  const { unenforced } = (await answer.json()) as WriteAnswer
+  expect(unenforced.map(({ pointer }) => pointer)).toEqual(['/parameters/properties/ahead/pattern'])
+  const [listed] = await list(server, 'names=pattern')
+  expect(listed?.function.parameters['properties']).toEqual(own)
+})
+
+test('an MCP tool is read as what it is, and the answer says so', async () => {
+  const sent = {
+    name: 'loose',
+    title: 'L',
+    description: 'D.',
+    inputSchema: { type: 'object' },
+    outputSchema: {},
+  }
+  const answer = await put(server, 'loose', sent)
+  expect(answer.ok).toBe(true)
+  const { normalised } = (await answer.json()) as WriteAnswer
+  expect(normalised).toContainEqual({ pointer: '', from: 'MCP tool', to: 'function tool' })
+  const [listed] = await list(server, 'names=loose')
+  expect(listed?.function).toEqual({
+    name: 'loose',
+    description: 'D.',
+    parameters: { type: 'object', properties: {}, required: [] },
+  })
+})
+
+/** Small, and far beyond the deadline: each of its patterns is thousands of steps of the automaton. */
+const SLOW = properties(500, () => ({ pattern: '\\p{L}{0,999}'.repeat(3) }))
+
+test('lists are answered while a slow schema is being admitted, and the next definition is admitted after it', async () => {
+  const slow = putSchema('slow', SLOW)
+  const answered = await whilePending(slow, async (count) => {
+    expect((await server.fetch(`/workflows/tools/list?names=READ_FILE,n${count}`)).status).toBe(200)
+  })
+  expect(answered).toBeGreaterThan(10)
+  const answer = await errorAnswer(await slow)
+  expect(answer).toMatchObject({
+    httpStatus: 422,
+    reason: 'SCHEMA_REJECTED',
+    details: [{ pointer: '/parameters' }],
+  })
+  expect(answer.message).toMatch(/the schema could not be compiled .*; simplify it/)
+  expect((await putSchema('after_slow', { type: 'object' })).status).toBe(201)
+})
+
+test('explanations are answered while a bulk of heavy schemas is being admitted', async () => {
+  const heavy = Array.from({ length: 10 }, (_, index) => ({
+    name: `heavy_${index}`,
+    parameters: properties(400, (count) => ({ type: 'string', maxLength: count + index })),
+  }))
+  const bulk = post(server, heavy)
+  const answered = await whilePending(bulk, async (count) => {
+    expect((await server.fetch(`/workflows/tools/explain?name=e${count}`)).status).toBe(200)
+  })
+  expect(answered).toBeGreaterThan(10)
+  expect((await bulk).status).toBe(200)
+})
 
 /** Schemas that are admitted, with arguments of at most 256 kB that have millions of errors. */
 const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
@@ -198,9 +351,14 @@ describe('many calls at once whose checks take all the time they may have', () =
   }
   const body = { name: 'A4b', arguments: { a: times(84_000, () => ({})) } }
 
+  const runner = { kind: 'builtin', builtin: 'echo' }
+  let small: Server
+  beforeAll(async () => {
+    small = await Server.start({ env: { NODE_OPTIONS: '--max-old-space-size=512' } })
+  })
+  afterAll(() => small[Symbol.asyncDispose]())
+
   test('are checked or refused, and the service goes on', async () => {
-    await using small = await Server.start({ env: { NODE_OPTIONS: '--max-old-space-size=512' } })
-    const runner = { kind: 'builtin', builtin: 'echo' }
     expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
     const before = small.pid
     const gone = new AbortController()
@@ -231,8 +389,6 @@ describe('many calls at once whose checks take all the time they may have', () =
   }, 240_000)
 
   test('are not checked for callers that have gone', async () => {
-    await using small = await Server.start()
-    const runner = { kind: 'builtin', builtin: 'echo' }
     expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
     const gone = new AbortController()
     const left = Array.from({ length: 12 }, () => invoke(small, body, { signal: gone.signal }))
@@ -279,23 +435,18 @@ test('in a definitions file it is skipped when the server starts', async () => {
   expect(server.log).toMatch(REFUSED)
 })
 
-describe('in a module', () => {
-  const started = sharedServerWithRunner({ env })
+withPython('in a module that is uploaded it is refused alone', async () => {
+  await runnerReady(server)
+  const answer = await whileOthersList(upload(server, 'uploaded', moduleWith('uploaded')))
+  expect(await answer.text()).toMatch(REFUSED)
+  expect(await listedNames(server, 'category=uploaded')).toEqual(['uploaded:modest'])
+})
 
-  withPython('that is uploaded it is refused alone, and the service goes on', async () => {
-    const withRunner = await started()
-    const answer = await upload(withRunner, 'uploaded', moduleWith('uploaded'))
-    expect(await answer.text()).toMatch(REFUSED)
-    expect(await listedNames(withRunner, 'category=uploaded')).toEqual(['uploaded:modest'])
-    expect(isAlive(withRunner.pid)).toBe(true)
-  })
-
-  withPython('of the watched folder too', async () => {
-    const withRunner = await started()
-    const { skipped } = await folderWhen(withRunner, ({ checking }) => checking.length === 0)
-    expect(skipped.map(({ message }) => message)).toEqual([expect.stringMatching(REFUSED)])
-    expect(isAlive(withRunner.pid)).toBe(true)
-  })
+withPython('in a module of the watched folder it is refused alone too', async () => {
+  await runnerReady(server)
+  const { skipped } = await folderWhen(server, ({ checking }) => checking.length === 0)
+  expect(skipped.map(({ message }) => message)).toEqual([expect.stringMatching(REFUSED)])
+  expect(isAlive(pid)).toBe(true)
 })
 
 /** What the descriptors of a process lead to, but what every process of Node has of its own. */
