@@ -42,7 +42,6 @@ const LONG = [
   'hosts/cloud/lazy',
   'e2e/users',
   'scripts/python-environment',
-  'e2e/shutdown',
   'scripts/commands',
   'fuzz/routes',
   'e2e/second-start',
