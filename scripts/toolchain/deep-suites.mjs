@@ -23,7 +23,6 @@ export const deepSuites = [
   'test/e2e/moving-proxy.test.ts',
   'test/functions/features/once/faulted-calls.test.ts',
   'test/e2e/folder-faults.test.ts',
-  'test/e2e/full-disk-calls.test.ts',
   'test/e2e/full-disk.test.ts',
   'test/e2e/locked-database.test.ts',
   'test/e2e/private-data.test.ts',
