@@ -3,7 +3,6 @@ import Sequencer from '@jest/test-sequencer'
 /** Suites that take many seconds, the longest first. They begin before all others, so that no long suite remains at the end. */
 const LONG = [
   'stores/firestore/firestore-definition-store',
-  'e2e/killed-calls',
   'e2e/start-failures',
   'hosts/local/killed-first-start',
   'e2e/author-tool',
@@ -11,7 +10,6 @@ const LONG = [
   'scripts/broken-packages',
   'catalog/schemas/argument-validator',
   'stores/firestore/lost-writes',
-  'e2e/deploy',
   'e2e/two-users',
   'stores/firestore/foreign-documents',
   'e2e/durability',
@@ -26,7 +24,6 @@ const LONG = [
   'e2e/firebase/canaries',
   'e2e/long-lists',
   'stores/sqlite/answers-for-always',
-  'e2e/runner-instances',
   'e2e/shares',
   'e2e/bad-modules',
   'e2e/firebase/by-hand',
@@ -44,7 +41,6 @@ const LONG = [
   'scripts/python-environment',
   'scripts/commands',
   'fuzz/routes',
-  'e2e/second-start',
   'e2e/job-tokens',
   'stores/firestore/tampered-audit-documents',
   'e2e/firebase/original-engine',
