@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { tool } from '../support/definition-changes.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 
 const CLI = fileURLToPath(new URL('../../functions/src/hosts/local/audit-cli.ts', import.meta.url))
 
@@ -20,21 +21,38 @@ async function verify(...args: readonly string[]): Promise<{ code: number; said:
   )
 }
 
-test('a killed server loses no record, and one changed byte of its files is found', async () => {
+type Health = { readonly audit: { readonly fault: { readonly day: string; readonly place: string } | null } }
+const healthOf = async (server: Server): Promise<Health['audit']> =>
+  ((await (await server.fetch('/health')).json()) as Health).audit
+
+/** Changes the second record of a day, as somebody does who can write the file. */
+function tamper(path: string, from: string, to: string): void {
+  const database = new DatabaseSync(path, { timeout: 5_000 })
+  database.exec(
+    `BEGIN; INSERT INTO opened VALUES (1); UPDATE records SET text = replace(text, '${from}', '${to}') WHERE seq = 2; DELETE FROM opened; COMMIT`,
+  )
+  database.close()
+}
+
+test('a killed server loses no record; a changed byte of its files is found by the command, by the next start and by /health, and no longer when it is as it was', async () => {
   using folder = temporaryFolder()
-  const [data, copy] = [join(folder.path, 'data'), join(folder.path, 'audit.jsonl')]
-  const env = { TOOLRACK_AUDIT_LOG_PATH: copy }
+  const at = (name: string): string => join(folder.path, name)
+  const [data, copy, changed] = [at('data'), at('audit.jsonl'), at('changed')]
+  await using server = await Server.start({ data, env: { TOOLRACK_AUDIT_LOG_PATH: copy } })
   const invoke = { method: 'POST', body: JSON.stringify({ name: 'ECHO', arguments: { text: 'hello' } }) }
   for (let start = 0; start < 2; start += 1) {
-    await using server = await Server.start({ data, env })
+    if (start > 0) await server.restart()
     const put = { method: 'PUT', body: JSON.stringify(tool(`made${start}`)) }
     expect((await server.fetch(`/workflows/tools/defs/made${start}`, put)).status).toBe(201)
     for (let index = 0; index < 5; index += 1)
       await (await server.fetch('/workflows/tools/invoke', invoke)).text()
-    await server.kill9()
+    expect(await healthOf(server)).toMatchObject({ mode: 'on', lost: 0, fault: null })
+    await (start === 0 ? server.kill9() : server.stop())
   }
   const database = join(data, 'audit.sqlite')
-  for (const file of [database, copy]) {
+  const left = at('left')
+  cpSync(data, left, { recursive: true })
+  for (const file of [join(left, 'audit.sqlite'), copy]) {
     const whole = await verify(file)
     expect(whole.code).toBe(0)
     expect(whole.said).toContain('12 records are unchanged')
@@ -43,27 +61,44 @@ test('a killed server loses no record, and one changed byte of its files is foun
   expect((await verify(copy, `--head=${heads[0]}`)).code).toBe(0)
 
   const lines = readFileSync(copy, 'utf8').trimEnd().split('\n')
-  writeFileSync(copy, `${lines.slice(0, -1).join('\n')}\n`)
-  expect((await verify(copy, `--head=${heads[0]}`)).said).toContain('this head was kept elsewhere')
-  writeFileSync(copy, lines.with(2, (lines[2] ?? '').replace('"kind":"call"', '"kind":"cell"')).join('\n'))
-  expect(await verify(copy)).toMatchObject({
+  writeFileSync(changed, `${lines.slice(0, -1).join('\n')}\n`)
+  expect((await verify(changed, `--head=${heads[0]}`)).said).toContain('this head was kept elsewhere')
+  writeFileSync(changed, lines.with(2, (lines[2] ?? '').replace('"kind":"call"', '"kind":"cell"')).join('\n'))
+  expect(await verify(changed)).toMatchObject({
     code: 1,
     said: expect.stringMatching(/^line 3: record 3 of local-/),
   })
-  writeFileSync(copy, Buffer.concat([Buffer.from(lines.join('\n')), Buffer.from([0xff])]))
-  expect((await verify(copy)).code).toBe(1)
+  writeFileSync(changed, Buffer.concat([Buffer.from(lines.join('\n')), Buffer.from([0xff])]))
+  expect((await verify(changed)).code).toBe(1)
 
-  // The last one that closes the file brings its journal into it.
-  const closed = new DatabaseSync(database)
-  closed.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-  closed.close()
-  const bytes = readFileSync(database)
-  const at = bytes.indexOf('"kind":"call"')
-  bytes[at + 8] = 'b'.charCodeAt(0)
-  writeFileSync(database, bytes)
-  expect(await verify(database)).toMatchObject({
+  const bytes = readFileSync(join(left, 'audit.sqlite'))
+  const byte = bytes.indexOf('"kind":"call"')
+  bytes[byte + 8] = 'b'.charCodeAt(0)
+  writeFileSync(join(left, 'audit.sqlite'), bytes)
+  expect(await verify(join(left, 'audit.sqlite'))).toMatchObject({
     code: 1,
     said: expect.stringMatching(/record \d+ of local-/),
   })
-  expect((await verify(join(folder.path, 'none'))).code).toBe(1)
+  expect((await verify(at('none'))).code).toBe(1)
+
+  tamper(database, '"outcome":"ok"', '"outcome":"no"')
+  await server.restart()
+  const { fault } = await until(
+    () => healthOf(server),
+    (audit) => audit.fault !== null,
+  )
+  expect(fault).toEqual({
+    day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    place: expect.stringMatching(/^record 2 of local-/),
+    reason: expect.stringContaining('something in it was changed'),
+  })
+  expect(server.log).toMatch(/^error the audit trail does not verify: .*"place":"record 2 of local-/m)
+  // Who has no token reads nothing of it.
+  const answer = await fetch(`${server.url}/health`)
+  expect(await answer.json()).not.toHaveProperty('audit')
+
+  tamper(database, '"outcome":"no"', '"outcome":"ok"')
+  const verified = await (await server.fetch('/workflows/audit/verify')).json()
+  expect(verified).toMatchObject({ ok: true })
+  expect((await healthOf(server)).fault).toBeNull()
 })

@@ -1,13 +1,13 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { invoked } from '../support/invocation.ts'
-import { serverWithRunner, uploaded } from '../support/modules.ts'
+import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
-import { failedStart, Server } from '../support/server.ts'
+import { failedStart } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
@@ -64,25 +64,15 @@ test('with a wrong configuration it shows what can be used, names every fault, a
   expect(row('TOOLRACK_STORE_MB')).toEqual(['7', `${path}:3 /storeMb`])
 })
 
-test('a server with a wrong configuration does not start, and names every fault', async () => {
-  using data = temporaryFolder()
-  const env = { LIST_ENVELOPE: 's3cret', TOOLRACK_STORE: 's3cret', RALPH_TOOLS_CONFIG: '/nowhere.json' }
-  const { code, stdout, stderr } = await failedStart({ data: data.path, env })
-  expect([code, stdout, readdirSync(data.path)]).toEqual([EXIT.badConfig, '', []])
-  expect(stderr).toBe(
-    'The configuration cannot be used:\n' +
-      '  RALPH_TOOLS_CONFIG: /nowhere.json cannot be read (ENOENT)\n' +
-      '  TOOLRACK_STORE must be sqlite or firestore\n' +
-      '  LIST_ENVELOPE must be array or items\n',
-  )
-})
-
-test('the one error names also the folders that do not exist and the files that cannot be written', async () => {
+test('a server with a wrong configuration does not start, and one error names every fault, also of folders and files', async () => {
   using data = temporaryFolder()
   const file = join(data.path, 'file')
   writeFileSync(file, '')
   const env = {
     PORT: 's3cret',
+    LIST_ENVELOPE: 's3cret',
+    TOOLRACK_STORE: 's3cret',
+    RALPH_TOOLS_CONFIG: '/nowhere.json',
     TOOLRACK_DEFS_DIR: join(data.path, 'none'),
     TOOLRACK_TOOLS_DIR: file,
     TOOLRACK_RULES_FILE: join(data.path, 'rules.json'),
@@ -93,8 +83,11 @@ test('the one error names also the folders that do not exist and the files that 
   expect([code, stdout, readdirSync(data.path)]).toEqual([EXIT.badConfig, '', ['file']])
   expect(stderr).toBe(
     'The configuration cannot be used:\n' +
+      '  RALPH_TOOLS_CONFIG: /nowhere.json cannot be read (ENOENT)\n' +
       '  PORT must be a number\n' +
+      '  TOOLRACK_STORE must be sqlite or firestore\n' +
       '  TOOLRACK_RULES_FILE must be a file of rules that can be read (ENOENT)\n' +
+      '  LIST_ENVELOPE must be array or items\n' +
       `  TOOLRACK_DEFS_DIR: ${env.TOOLRACK_DEFS_DIR} is not a folder that can be read\n` +
       `  TOOLRACK_TOOLS_DIR: ${file} is not a folder that can be read\n` +
       `  TOOLRACK_DATA: ${env.TOOLRACK_DATA} cannot be written (ENOTDIR)\n` +
@@ -102,21 +95,35 @@ test('the one error names also the folders that do not exist and the files that 
   )
 })
 
-test('a server takes its settings from the file, and names in its log what has no effect', async () => {
-  using folder = temporaryFolder()
-  const path = join(folder.path, 'toolrack.json')
-  writeFileSync(path, '{"listEnvelope": "items", "jobKeys": null, "runnerSecret": "s3cret"}')
-  chmodSync(path, 0o644)
-  const limits = '{"max_file_size_mb": 3}'
-  await using server = await Server.start({
-    env: { TOOLRACK_CONFIG: path, RALPH_RESOURCE_LIMITS: limits, RALPH_SANDBOX_MODE: 'strict' },
-  })
+/** The files of the server that the last tests share. */
+const folder = temporaryFolder()
+afterAll(() => folder[Symbol.dispose]())
+const [settings, ofRalph] = [join(folder.path, 'toolrack.json'), join(folder.path, 'tools.json')]
+writeFileSync(settings, '{"listEnvelope": "items", "jobKeys": null, "runnerSecret": "s3cret"}')
+chmodSync(settings, 0o644)
+writeFileSync(ofRalph, '{"code_execution": {"timeout_seconds": 1, "memory_limit_mb": 64}}')
+const started = sharedServerWithRunner({
+  env: {
+    TOOLRACK_CONFIG: settings,
+    RALPH_RESOURCE_LIMITS: '{"max_file_size_mb": 3}',
+    RALPH_SANDBOX_MODE: 'strict',
+    RALPH_TOOLS_CONFIG: ofRalph,
+    // An empty variable counts as not set.
+    LIST_ENVELOPE: '',
+    TOOLRACK_DATE: 'x',
+  },
+})
+
+withPython('a server takes its settings from the file, and names in its log what has no effect', async () => {
+  const server = await started()
   const list = await (await server.fetch('/workflows/tools/list')).json()
   expect(list).toHaveProperty('items')
-  expect(server.log.split('\n').map((line) => line.slice(0, 70))).toEqual([
+  const expected = /^(?:info {2}runner is ready|warn {2}the event loop was delayed|call {2}|$)/
+  const others = server.log.split('\n').filter((line) => !expected.test(line))
+  expect(others).toEqual([
+    'warn  environment variable is not known and has no effect  {"name":"TOOLRACK_DATE","similar":"TOOLRACK_DATA"}',
     expect.stringMatching(/^warn {2}other accounts can read secrets in the configuration file/),
     expect.stringMatching(/^warn {2}setting has no effect {2}\{"at":"RALPH_RESOURCE_LIMITS:1/),
-    '',
   ])
   expect(server.log).not.toContain('s3cret')
 })
@@ -136,10 +143,7 @@ TOOL_SPECS = [{"name": "limits:hold", "handler": hold}, {"name": "limits:rest", 
 `
 
 withPython('the limits of the TOOL_CONFIG of Ralph hold for each call', async () => {
-  using folder = temporaryFolder()
-  const path = join(folder.path, 'tools.json')
-  writeFileSync(path, '{"code_execution": {"timeout_seconds": 1, "memory_limit_mb": 64}}')
-  await using server = await serverWithRunner({ env: { RALPH_TOOLS_CONFIG: path } })
+  const server = await started()
   await uploaded(server, 'limits', MODULE)
   const results = await Promise.all([
     invoked(server, 'limits:hold', { megabytes: 8 }),

@@ -1,16 +1,24 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, afterEach, expect, test } from '@jest/globals'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { filesOfUpload } from '../support/firebase-upload.mjs'
 import { FullCheckout } from '../support/full-checkout.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-let checkout: FullCheckout
-beforeEach(() => {
-  checkout = new FullCheckout()
+/** The checkout of all tests. */
+const checkout = new FullCheckout()
+afterAll(() => checkout[Symbol.asyncDispose]())
+
+/** What was there before a test has written files, by their paths. */
+const before = new Map<string, string | undefined>()
+afterEach(() => {
+  for (const [path, text] of before) {
+    rmSync(join(checkout.root, path))
+    if (text !== undefined) writeFileSync(join(checkout.root, path), text)
+  }
+  before.clear()
 })
-afterEach(() => checkout[Symbol.asyncDispose]())
 
 async function deploy(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   checkout.run('deploy.mjs', { args, env })
@@ -18,8 +26,10 @@ async function deploy(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 function write(path: string, text: string): void {
-  mkdirSync(dirname(join(checkout.root, path)), { recursive: true })
-  writeFileSync(join(checkout.root, path), text)
+  const whole = join(checkout.root, path)
+  if (!before.has(path)) before.set(path, existsSync(whole) ? readFileSync(whole, 'utf8') : undefined)
+  mkdirSync(dirname(whole), { recursive: true })
+  writeFileSync(whole, text)
 }
 
 /** The commands that it says it runs, in their order. */
@@ -52,6 +62,17 @@ test('a dry run says both deployments, the runner first, and who may call it', a
   ])
 })
 
+/** What is said of a deployment without a runner. */
+function expectNoRunner(said: string): void {
+  expect(said).toMatch(/^runner {5}none: /m)
+  expect(commandsIn(said).map((command) => command.split(' ')[0])).toEqual([
+    'npm',
+    'node_modules/.bin/firebase',
+    'node_modules/.bin/firebase',
+    'node_modules/.bin/firebase',
+  ])
+}
+
 test('one setting moves functions and runner into another region', async () => {
   write('functions/.env.my-project', 'TOOLRACK_REGION=europe-west1\n')
   const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
@@ -72,7 +93,7 @@ test('a text that is no region is named before anything is deployed', async () =
   ])
 })
 
-test('a dry run names exactly the files that a plain firebase deploy uploads: no source, source map, secret or log', async () => {
+test('with an empty RUNNER_SERVICE no runner is deployed, and a dry run names exactly the files that a plain firebase deploy uploads: no source, source map, secret or log', async () => {
   for (const name of [
     '.secret.local',
     '.env.local',
@@ -84,6 +105,7 @@ test('a dry run names exactly the files that a plain firebase deploy uploads: no
   write('hosting/.hidden', '')
   const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
   expect(code).toBe(0)
+  expectNoRunner(said)
   const [, list = ''] = /before compression:\n((?: {13}\S+ {2}\d+ KiB\n)+)/.exec(said) ?? []
   const [, hosted = ''] = /^hosting .*\n {11}and (.*)$/m.exec(said) ?? []
   const named = Array.from(list.matchAll(/^ {13}(\S+)/gm), ([, name = '']) => name)
@@ -104,28 +126,15 @@ test('a dry run names exactly the files that a plain firebase deploy uploads: no
   expect(hosting).toEqual(['404.html', 'robots.txt'])
 })
 
-test('the project is the one that firebase use has chosen, and never one that only emulators know', async () => {
+test('the project is the one that firebase use has chosen, and never one that only emulators know; with RUNNER_URL in its parameters no runner is deployed', async () => {
   const none = await deploy([])
   expect([none.code, none.said]).toEqual([1, expect.stringMatching(/^No project is chosen: /)])
   write('.firebaserc', '{"projects":{"default":"my-project"}}')
-  write('functions/.env.my-project', 'RUNNER_SERVICE=\n')
-  expect((await deploy(['--dry-run'])).said).toMatch(/^To project my-project$/m)
+  write('functions/.env.my-project', 'RUNNER_URL=https://runner.example\n')
+  const { code, said } = await deploy(['--dry-run'])
+  expect([code, said]).toEqual([0, expect.stringMatching(/^To project my-project$/m)])
+  expectNoRunner(said)
 })
-
-test.each(['RUNNER_SERVICE=', 'RUNNER_URL=https://runner.example'])(
-  'with %s in the parameters of the project no runner is deployed',
-  async (parameter) => {
-    write('functions/.env.my-project', `${parameter}\n`)
-    const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
-    expect([code, said]).toEqual([0, expect.stringMatching(/^runner {5}none: /m)])
-    expect(commandsIn(said).map((command) => command.split(' ')[0])).toEqual([
-      'npm',
-      'node_modules/.bin/firebase',
-      'node_modules/.bin/firebase',
-      'node_modules/.bin/firebase',
-    ])
-  },
-)
 
 test('a runner that is not deployed keeps the functions from being deployed, and what would be deployed is whole', async () => {
   using folder = temporaryFolder()

@@ -1,28 +1,61 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { copyOf } from '../support/opened-data.ts'
+import { rawConnection, readAnswer } from '../support/raw-http.ts'
 import { Server } from '../support/server.ts'
 import { list, put, remove, tool } from '../support/tool.ts'
+import { until } from '../support/until.ts'
 
-test('definitions, deletions, revision and token outlive a clean stop', async () => {
-  await using server = await Server.start()
+/** The server of all tests, as `npm start` runs it. A test may leave it ended. */
+const server = await Server.start({ args: ['--parent-pipe=3'] })
+afterAll(() => server[Symbol.asyncDispose]())
+let hasEnded = false
+noteEnd()
+
+function noteEnd(): void {
+  hasEnded = false
+  void server.ended().then(() => (hasEnded = true))
+}
+
+async function restart(): Promise<void> {
+  await server.restart()
+  noteEnd()
+}
+
+async function running(): Promise<void> {
+  if (hasEnded) await restart()
+}
+
+async function expectOrderlyEnd(): Promise<void> {
+  expect(await server.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+}
+
+test('definitions, deletions, revision and the private token outlive a clean stop', async () => {
+  await running()
   await put(server, 'stays', tool('stays'))
   await put(server, 'goes', tool('goes'))
   await remove(server, 'goes')
+  const path = join(server.data, 'token')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(server.data).mode & 0o077).toBe(0)
   const state = async () => {
     const answer = await server.fetch('/workflows/tools/list')
     return [answer.headers.get('x-tools-revision'), await answer.text(), server.token]
   }
   const before = await state()
-  expect(await server.stop()).toMatchObject({ code: 0 })
-  await server.restart()
+  expect(before[2]).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  server.signal('SIGTERM')
+  await expectOrderlyEnd()
+  await restart()
   expect(await state()).toEqual(before)
 })
 
 /** One writer: new names, and again and again the same one. It keeps what was acknowledged and what was not. */
-async function writeUntilKilled(server: Server, writer: string, acknowledge: () => void) {
+async function writeUntilKilled(writer: string, acknowledge: () => void) {
   const acknowledged: string[] = []
   for (let count = 0; count < 10_000; count += 1) {
     const name = `${writer}_${count}`
@@ -41,8 +74,22 @@ async function writeUntilKilled(server: Server, writer: string, acknowledge: () 
   throw new Error('the server was never killed')
 }
 
-test('every acknowledged write is there after kill -9 in the middle of writes, three times over', async () => {
-  await using server = await Server.start()
+/** The database that the killed server has left is sound, and each definition has the version it was written with. */
+function expectSoundDatabase(): void {
+  using left = copyOf(server.data)
+  using database = new DatabaseSync(join(left.path, 'toolrack.db'))
+  expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  const torn = database.prepare(`SELECT name FROM definitions AS d WHERE text IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM versions AS v WHERE v.layer = d.layer AND v.name = d.name AND v.revision = d.revision AND v.digest = d.digest)`)
+  expect(torn.all()).toEqual([])
+  const counted = database.prepare(
+    `SELECT size - (SELECT count(*) FROM definitions WHERE text IS NOT NULL) AS off FROM layers`,
+  )
+  expect(counted.all()).toEqual([{ off: 0 }])
+}
+
+test('every acknowledged write is there after kill -9 in the middle of writes, three times over, the database is sound, and a new server starts at once', async () => {
+  await running()
   const expected: string[] = []
   for (let round = 0; round < 3; round += 1) {
     let acknowledged = 0
@@ -50,10 +97,11 @@ test('every acknowledged write is there after kill -9 in the middle of writes, t
       acknowledged += 1
       if (acknowledged === 40) server.signal('SIGKILL')
     }
-    const writers = ['a', 'b', 'c'].map((who) => writeUntilKilled(server, `${who}${round}`, killAfterSome))
+    const writers = ['a', 'b', 'c'].map((who) => writeUntilKilled(`${who}${round}`, killAfterSome))
     const results = await Promise.all(writers)
     expect((await server.ended()).signal).toBe('SIGKILL')
-    await server.restart()
+    expectSoundDatabase()
+    await restart()
 
     const tools = new Map(
       (await list(server)).map((listed) => [listed.function.name, listed.function.description]),
@@ -73,59 +121,63 @@ test('every acknowledged write is there after kill -9 in the middle of writes, t
   expect(expected.length).toBeGreaterThan(100)
 })
 
-test('after kill -9 the database is sound and each definition has the version it was written with', async () => {
-  await using server = await Server.start()
-  const writing = writeUntilKilled(server, 'w', () => undefined)
-  while ((await list(server)).length < 40);
-  server.signal('SIGKILL')
-  await writing
-  await server.ended()
-  using database = new DatabaseSync(join(server.data, 'toolrack.db'))
-  expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
-  const torn = database.prepare(`SELECT name FROM definitions AS d WHERE NOT EXISTS
-    (SELECT 1 FROM versions AS v WHERE v.layer = d.layer AND v.name = d.name AND v.revision = d.revision AND v.digest = d.digest)`)
-  expect(torn.all()).toEqual([])
-  const counted = database.prepare(
-    `SELECT size - (SELECT count(*) FROM definitions WHERE text IS NOT NULL) AS off FROM layers`,
-  )
-  expect(counted.all()).toEqual([{ off: 0 }])
-})
+/** Whether the server takes no new connections any more. */
+async function refusesConnections(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const refused = await Promise.race([
+    once(socket, 'connect').then(() => false),
+    once(socket, 'error').then(() => true),
+  ]).catch(() => true)
+  socket.destroy()
+  return refused
+}
 
-test('after kill -9 a new server takes the data over at once: no stale claim', async () => {
-  await using server = await Server.start()
-  const answer = put(server, 'in_flight', tool('in_flight')).catch(() => undefined)
-  await server.kill9()
-  await answer
-  await server.restart()
-  expect((await server.fetch('/health')).status).toBe(200)
-})
+/** Begins a write, and sends nothing of its body. */
+async function beginWrite(name: string, bytes: number) {
+  const socket = await rawConnection(server.url)
+  const head = `PUT /workflows/tools/defs/${name} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${bytes}\r\n`
+  socket.write(`${head}Authorization: Bearer ${server.token}\r\n\r\n`)
+  const [goOn] = (await once(socket, 'data')) as [Buffer]
+  expect(goOn.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  return socket
+}
 
-test('the token is made once, readable by its owner only, and the data folder belongs to the owner', async () => {
-  await using server = await Server.start()
-  const path = join(server.data, 'token')
-  expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(statSync(server.data).mode & 0o077).toBe(0)
-  const { token } = server
-  expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  await server.stop()
-  await server.restart()
-  expect(server.token).toBe(token)
-})
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-test('SIGTERM, SIGINT and SIGHUP end the server with code 0', async () => {
-  const stops = (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).map(async (signal) => {
-    await using server = await Server.start()
-    await put(server, 'before', tool('before'))
+test.each(SIGNALS)(
+  '%s lets a request under way finish and its write is kept, and neither more signals nor connections that are kept open change that',
+  async (signal) => {
+    await running()
+    const kept = await Promise.all([1, 2, 3].map(() => rawConnection(server.url)))
+    for (const socket of kept) {
+      socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+      await once(socket, 'data')
+    }
+    const closed = kept.map((socket) => once(socket.resume(), 'close'))
+    const body = '{"description":"Written while stopping."}'
+    const socket = await beginWrite(`late_${signal}`, body.length)
+
     server.signal(signal)
-    expect(await server.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
-  })
-  await Promise.all(stops)
-})
+    await until(
+      () => refusesConnections(server.url),
+      (refused) => refused,
+    )
+    for (const again of SIGNALS) server.signal(again)
+    socket.write(body)
+    expect(await readAnswer(socket)).toMatchObject({ status: 201 })
+    await expectOrderlyEnd()
+    await Promise.all(closed)
+    await restart()
+    expect((await server.fetch(`/workflows/tools/defs/late_${signal}`)).status).toBe(200)
+  },
+)
 
-test('closing the other end of --parent-pipe=3 ends the server with code 0', async () => {
-  await using server = await Server.start({ args: ['--parent-pipe=3'] })
-  expect((await server.fetch('/health')).status).toBe(200)
+test('the end of npm start ends the server, and a request that never ends does not keep it for ever', async () => {
+  await running()
+  const socket = await beginWrite('never', 100)
   server.parentPipe.destroy()
   await once(server.parentPipe, 'close')
-  expect(await server.ended()).toMatchObject({ code: 0, stderr: '' })
+  await expectOrderlyEnd()
+  socket.destroy()
 })

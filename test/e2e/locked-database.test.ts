@@ -19,44 +19,41 @@ function lock(begin: string): Disposable & { readonly release: () => void } {
   }
 }
 
-test.each(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE'])(
-  'while another program holds %s every write is a 503 that says so, and lists go on',
-  async (begin) => {
-    await put(server, 'known', tool('known', `Before ${begin}.`))
-    const before = await listedNames(server)
-    using other = lock(begin)
-    const version = '{"revision":"1-0"}'
-    const writes = [
-      put(server, 'new', tool('new')),
-      post(server, [tool('new_a'), tool('new_b')]),
-      put(server, 'new', tool('new'), { layer: 'global' }),
-      remove(server, 'known'),
-    ]
-    const all = Promise.all(writes)
-    const lists = await whilePending(all, async (count) => {
-      const answer = await server.fetch(`/workflows/tools/list?names=known,n${count}`)
-      expect(answer.status).toBe(200)
-      expect(await answer.json()).toHaveLength(1)
+test('while another program holds a lock every write is a 503 that says so, and lists go on', async () => {
+  await put(server, 'known', tool('known'))
+  const before = await listedNames(server)
+  using other = lock('BEGIN EXCLUSIVE')
+  const version = '{"revision":"1-0"}'
+  const writes = [
+    put(server, 'new', tool('new')),
+    post(server, [tool('new_a'), tool('new_b')]),
+    put(server, 'new', tool('new'), { layer: 'global' }),
+    remove(server, 'known'),
+  ]
+  const all = Promise.all(writes)
+  const lists = await whilePending(all, async (count) => {
+    const answer = await server.fetch(`/workflows/tools/list?names=known,n${count}`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toHaveLength(1)
+  })
+  expect(lists).toBeGreaterThan(0)
+  for (const answer of await all) {
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await errorAnswer(answer)).toMatchObject({
+      httpStatus: 503,
+      reason: 'STORE_BUSY',
+      message: 'The store is locked by another program; nothing was written.',
     })
-    expect(lists).toBeGreaterThan(0)
-    for (const answer of await all) {
-      expect(answer.headers.get('retry-after')).toBe('1')
-      expect(await errorAnswer(answer)).toMatchObject({
-        httpStatus: 503,
-        reason: 'STORE_BUSY',
-        message: 'The store is locked by another program; nothing was written.',
-      })
-    }
-    expect(await listedNames(server)).toEqual(before)
-    expect(
-      (await server.fetch('/workflows/tools/defs/known/rollback', { method: 'POST', body: version })).status,
-    ).toBe(404)
+  }
+  expect(await listedNames(server)).toEqual(before)
+  expect(
+    (await server.fetch('/workflows/tools/defs/known/rollback', { method: 'POST', body: version })).status,
+  ).toBe(404)
 
-    other.release()
-    expect((await put(server, 'new', tool('new'))).status).toBe(201)
-    expect((await remove(server, 'new')).status).toBe(200)
-  },
-)
+  other.release()
+  expect((await put(server, 'new', tool('new'))).status).toBe(201)
+  expect((await remove(server, 'new')).status).toBe(200)
+})
 
 test('a write that meets a lock waits for it and goes through when it is released in time', async () => {
   using other = lock('BEGIN IMMEDIATE')

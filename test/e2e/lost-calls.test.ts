@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
 import { isAlive, runnerTreeOf } from '../support/processes.ts'
 import { invoke, invoked } from '../support/invocation.ts'
-import { serverWithRunner, sharedServerWithRunner, uploaded } from '../support/modules.ts'
+import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
 import { until } from '../support/until.ts'
@@ -117,17 +117,3 @@ withPython(
     expect(await invoked(server, 'ECHO', { text: 'a' })).toMatchObject([200, {}])
   },
 )
-
-withPython('a runner at a lower level than asked runs nothing, and says so', async () => {
-  await using server = await serverWithRunner({
-    data: await dataOfStopped(),
-    env: { TOOLRACK_RUNNER_MIN_ISOLATION: 'L4' },
-  })
-  expect(await invoked(server, 'weather:get', { location: 'Bern' })).toMatchObject([
-    503,
-    {
-      code: 'ISOLATION_UNAVAILABLE',
-      error: expect.stringMatching(/^Nothing was run: isolation L4 is needed/),
-    },
-  ])
-})

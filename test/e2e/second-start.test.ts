@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bfclDefinitions } from '../support/bfcl-definitions.ts'
 import { commandOf, descendantsOf } from '../support/processes.ts'
@@ -17,7 +17,7 @@ async function startOf(server: Server) {
   return { etag, tools: await list(server), compiles }
 }
 
-test('a second start lists the same 753 definitions and compiles none of them', async () => {
+test('a second start lists the same 753 definitions and compiles none of them; whatever then becomes of what was kept, a start lists the files as they are', async () => {
   using folder = temporaryFolder()
   // The type names of Python are converted, so that the definitions of a second start are not simply those of the files.
   for (const [index, definition] of bfclDefinitions('definitions.raw').entries())
@@ -29,43 +29,23 @@ test('a second start lists the same 753 definitions and compiles none of them', 
   await using server = await Server.start({ definitions: folder.path })
   const first = await startOf(server)
   expect([first.tools.length, first.compiles]).toEqual([753, true])
-  const warnings = server.log
-  await server.stop()
+  const { stderr: warnings } = await server.stop()
+  expect(warnings).toContain('broken.json')
+  const kept = join(server.data, KEPT)
+  expect(statSync(kept).mode & 0o777).toBe(0o600)
   await server.restart()
   expect(await startOf(server)).toEqual({ ...first, compiles: false })
-  expect(warnings).toContain('broken.json')
-  expect(server.log).toBe(warnings)
-})
-
-test('whatever became of what was kept, the next start lists the files as they are', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'a.json')
-  const write = (description: string): void =>
-    writeFileSync(file, JSON.stringify({ family: 'f', tools: [tool('a', description)] }))
-  write('One.')
-  await using server = await Server.start({ definitions: folder.path })
-  const kept = join(server.data, KEPT)
-  const described = async (): Promise<unknown> => (await list(server))[0]?.function.description
-  await server.stop()
-  expect(statSync(kept).mode & 0o777).toBe(0o600)
-  const whole = readFileSync(kept)
-
-  const steps: readonly (() => void)[] = [
-    () => write('Two.'),
-    () => truncateSync(kept, 100),
-    () => writeFileSync(kept, whole),
-    () => writeFileSync(kept, 'x'.repeat(10_000), { mode: 0o644 }),
-    () => writeFileSync(`${kept}.new`, 'half', { mode: 0o644 }),
-  ]
-  for (const step of steps) {
-    step()
-    await server.restart()
-    expect(await described()).toBe('Two.')
-    await server.stop()
-    expect(statSync(kept).mode & 0o777).toBe(0o600)
-  }
-  await server.restart()
   await server.kill9()
+  expect((await server.ended()).stderr).toBe(warnings)
+
+  const added = JSON.stringify({ family: 'bfcl', tools: [tool('added', 'One more.')] })
+  writeFileSync(join(folder.path, 'added.json'), added)
+  truncateSync(kept, 100)
+  writeFileSync(`${kept}.new`, 'half', { mode: 0o644 })
   await server.restart()
-  expect(await described()).toBe('Two.')
+  const { tools } = await startOf(server)
+  expect(tools).toHaveLength(754)
+  expect(tools.find((listed) => listed.function.name === 'added')?.function.description).toBe('One more.')
+  expect((await server.stop()).stderr).toBe(warnings)
+  expect(statSync(kept).mode & 0o777).toBe(0o600)
 })

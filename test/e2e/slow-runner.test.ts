@@ -30,7 +30,7 @@ exec '${PYTHON}' "$@"
   { mode: 0o755 },
 )
 
-/** A server whose runner starts when `open` is called. All servers of this file have the same data. */
+/** A server whose runner starts when `open` is called. Both servers of this file have the same data. */
 async function startSlow(): Promise<Server> {
   rmSync(gate, { force: true })
   return Server.start({ data, args: [`--python=${slowPython}`] })
@@ -56,59 +56,45 @@ async function openWhile(waiting: Promise<Response>, server: Server, word?: stri
   return waiting
 }
 
-const MODULE = moduleOf('patient', 'repeat')
+withPython(
+  'while the runner starts, uploads and calls wait for it: no longer than their callers, nor than until it has failed, and then they are told why',
+  async () => {
+    await using first = await startSlow()
+    const caller = new AbortController()
+    const uploading = first.fetch('/workflows/tools/modules/gone', {
+      method: 'PUT',
+      body: new TextEncoder().encode(moduleOf('gone', 'repeat')),
+      signal: caller.signal,
+    })
+    const ended = expect(uploading).rejects.toThrow()
+    await whilePending(
+      uploading.catch(() => undefined),
+      async (count) => {
+        expect(await runnerStatus(first)).toBe('starting')
+        if (count === 5) caller.abort()
+      },
+    )
+    await ended
+    const created = await openWhile(upload(first, 'patient', moduleOf('patient', 'repeat')), first)
+    expect([created.status, await created.json()]).toMatchObject([201, { outcome: 'created' }])
+    expect((await first.fetch('/workflows/tools/modules/gone')).status).toBe(404)
+    await first.stop()
 
-withPython('an upload that comes while the runner starts waits for it', async () => {
-  await using server = await startSlow()
-  const answer = await openWhile(upload(server, 'patient', MODULE), server)
-  expect([answer.status, await answer.json()]).toMatchObject([201, { outcome: 'created' }])
-})
-
-withPython('a call that comes while the runner starts waits for it', async () => {
-  await using server = await startSlow()
-  const calling = invoke(server, { name: 'patient:repeat', arguments: { text: 'here' } })
-  const answer = await openWhile(calling, server)
-  expect([answer.status, await answer.json()]).toMatchObject([200, { textResultForLlm: 'here' }])
-})
-
-withPython('a call waits no longer when the runner has failed to start, and is told why', async () => {
-  await using server = await startSlow()
-  const calling = invoke(server, { name: 'patient:repeat', arguments: { text: 'here' } })
-  const answer = await openWhile(calling, server, 'die')
-  expect([answer.status, await answer.json()]).toMatchObject([
-    503,
-    { code: 'RUNNER_UNAVAILABLE', error: expect.stringContaining('has ended with exit code 3') },
-  ])
-  open()
-  await until(
-    () => runnerStatus(server),
-    (status) => status === 'ready',
-  )
-  expect(await invoked(server, 'patient:repeat', { text: 'again' })).toMatchObject([
-    200,
-    { textResultForLlm: 'again' },
-  ])
-})
-
-withPython('an upload whose caller has gone while it waited writes nothing', async () => {
-  await using server = await startSlow()
-  const caller = new AbortController()
-  const body = new TextEncoder().encode(moduleOf('gone', 'repeat'))
-  const uploading = server.fetch('/workflows/tools/modules/gone', {
-    method: 'PUT',
-    body,
-    signal: caller.signal,
-  })
-  const ended = expect(uploading).rejects.toThrow()
-  await whilePending(
-    uploading.catch(() => undefined),
-    async (count) => {
-      expect(await runnerStatus(server)).toBe('starting')
-      if (count === 5) caller.abort()
-    },
-  )
-  await ended
-  open()
-  expect((await upload(server, 'after', moduleOf('after', 'repeat'))).status).toBe(201)
-  expect((await server.fetch('/workflows/tools/modules/gone')).status).toBe(404)
-})
+    await using second = await startSlow()
+    const calling = invoke(second, { name: 'patient:repeat', arguments: { text: 'here' } })
+    const answer = await openWhile(calling, second, 'die')
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { code: 'RUNNER_UNAVAILABLE', error: expect.stringContaining('has ended with exit code 3') },
+    ])
+    open()
+    await until(
+      () => runnerStatus(second),
+      (status) => status === 'ready',
+    )
+    expect(await invoked(second, 'patient:repeat', { text: 'again' })).toMatchObject([
+      200,
+      { textResultForLlm: 'again' },
+    ])
+  },
+)

@@ -1,10 +1,13 @@
-import { expect, test } from '@jest/globals'
-import { spawnSync } from 'node:child_process'
-import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { afterAll, expect, test } from '@jest/globals'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { InvocationResult, ListedTool } from '@toolrack/contract'
+import { banner } from '../../functions/src/hosts/local/banner.ts'
+import { folderHas } from '../support/folder.ts'
 import { invoked } from '../support/invocation.ts'
-import { serverWithRunner, sharedServerWithRunner, uploaded } from '../support/modules.ts'
-import { PYTHON, withPython } from '../support/runner-environment.ts'
+import { moduleOf, serverWithRunner, sharedServerWithRunner, uploaded } from '../support/modules.ts'
+import { hasCurl, pasted } from '../support/printed-lines.ts'
+import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
@@ -51,7 +54,62 @@ TOOL_SPECS = [{"name": f"shown:{handler.__name__}", "handler": handler} for hand
 ]
 `
 
-const started = sharedServerWithRunner()
+const home = temporaryFolder()
+afterAll(() => home[Symbol.dispose]())
+/** The folders of modules in the home. The second one is there when the server starts. */
+const [ownFolder = '', specifiedFolder = ''] = ['.toolrack', '.copilot-web'].map((name) =>
+  join(home.path, name, 'tools'),
+)
+mkdirSync(specifiedFolder, { recursive: true })
+writeFileSync(join(specifiedFolder, 'notes.py'), moduleOf('notes', 'find'))
+const started = sharedServerWithRunner({ env: { HOME: home.path } })
+
+const withCurl = testWhere(hasCurl, 'curl is missing: the printed lines can not be tried.')
+
+function names(list: string): readonly string[] {
+  return (JSON.parse(list) as ListedTool[]).map((listed) => listed.function.name)
+}
+
+withPython(
+  'the printed lines list the tools, upload a file, call one of its tools and show what is loaded from the folders of modules, of which the own one comes first',
+  async () => {
+    expect(hasCurl).toBe(true)
+    const server = await started()
+    expect(server.said).toContain(`files in ${specifiedFolder} are loaded`)
+    const alone = await folderHas(server, ['notes:find'])
+    expect(alone).toMatchObject({ folder: specifiedFolder, status: 'watched' })
+    const answers = await pasted(server.said)
+    expect(answers).toHaveLength(4)
+    const [listed = '', upload = '', called = '', watched = ''] = answers
+    expect(names(listed)).toContain('READ_FILE')
+    expect(JSON.parse(upload)).toMatchObject({ name: 'weather', outcome: 'created' })
+    const result = JSON.parse(called) as InvocationResult
+    expect(result).toMatchObject({
+      resultType: 'success',
+      textResultForLlm: 'Bern: cloudy for 1 day(s).',
+    })
+    expect(JSON.parse(watched)).toMatchObject({
+      folder: specifiedFolder,
+      tools: [{ name: 'notes:find', file: 'notes.py' }],
+    })
+
+    mkdirSync(ownFolder, { recursive: true })
+    writeFileSync(join(ownFolder, 'notes.py'), moduleOf('notes', 'find', 'keep'))
+    writeFileSync(join(specifiedFolder, 'tasks.py'), moduleOf('tasks', 'add'))
+    const both = await folderHas(server, ['notes:find', 'notes:keep', 'tasks:add'])
+    expect(both).toMatchObject({
+      folder: ownFolder,
+      others: [{ folder: specifiedFolder, status: 'watched' }],
+    })
+    expect(both.skipped).toMatchObject([{ reason: 'NAME_TAKEN', name: 'notes:find' }])
+  },
+)
+
+test('where users come with Firebase tokens there is nothing to copy', () => {
+  const printed = banner({ url: 'http://127.0.0.1:8787', token: undefined, watched: ['/tools'] }, 1)
+  expect(printed).not.toMatch(/^ {2}/m)
+  expect(printed).toContain('Firebase ID tokens')
+})
 
 async function serving(): Promise<Server> {
   const server = await started()
@@ -151,52 +209,22 @@ withPython('what the call of a user printed is not shown to an operator who is s
   ])
 })
 
-test('a deployed server shows no calls', async () => {
-  await using server = await Server.start({ env: { K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '' } })
-  expect((await invoked(server, 'ECHO', { text: 'a' }))[0]).toBe(200)
-  const { stderr } = await server.stop()
-  expect(stderr).not.toContain('ECHO')
-})
-
-/** Enough calls to fill a pipe, or a terminal, several times. */
-async function callMuch(server: Server, name: string): Promise<void> {
-  for (let round = 0; round < 80; round += 1) {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => invoked(server, name)))
-    for (const [status] of answers) expect(status).toBe(404)
-  }
-}
-
-const LONG = `T${'x'.repeat(127)}`
-
-const hasFifo = spawnSync('mkfifo', ['--version']).status === 0
-const withFifo = testWhere(hasFifo, 'mkfifo is missing: a pipe that nobody reads can not be tried.')
-
-withFifo('calls and the end of the server do not wait for a pipe that nobody reads', async () => {
-  using folder = temporaryFolder()
-  const fifo = join(folder.path, 'fifo')
-  spawnSync('mkfifo', [fifo])
-  const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
-  await using server = await Server.start({ through: ['sh', '-c', 'exec "$@" 2>"$0"', fifo] })
-  await callMuch(server, LONG)
-  expect((await server.stop()).code).toBe(0)
-  const taken = Buffer.alloc(128 * 1024)
-  const text = taken.toString('utf8', 0, readSync(reader, taken))
-  closeSync(reader)
-  expect(text.length).toBeGreaterThan(60_000)
-  expect(text).toMatch(new RegExp(`^call {2}${LONG} {2}TOOL_NOT_FOUND `))
-})
-
-/** Starts a program whose standard error is a terminal that nobody reads. The program itself has the other end of the terminal. */
-const STOPPED_TERMINAL = `
-import os, pty, sys
-ours, theirs = pty.openpty()
-os.set_inheritable(ours, True)
-os.dup2(theirs, 2)
-os.execvp(sys.argv[1], sys.argv[1:])
-`
-
-withPython('calls and the end of the server do not wait for a terminal that is stopped', async () => {
-  await using server = await Server.start({ through: [PYTHON, '-c', STOPPED_TERMINAL] })
-  await callMuch(server, LONG)
-  expect((await server.stop()).code).toBe(0)
-})
+withCurl(
+  'without Python the printed lines list the tools, define one and list it again; after kill -9 it is still there, also for a deployed server, which shows no calls',
+  async () => {
+    await using server = await Server.start()
+    expect(server.said).toContain('Python tools do not run here.')
+    const [listed = '', defined = '', after = '', ...rest] = await pasted(server.said)
+    expect(rest).toEqual([])
+    expect(names(listed)).toContain('READ_FILE')
+    expect(JSON.parse(defined)).toMatchObject({ name: 'SAY_HELLO', outcome: 'created' })
+    expect(names(after)).toEqual(['SAY_HELLO'])
+    await server.kill9()
+    const env = { K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '' }
+    await using deployed = await Server.start({ data: server.data, env })
+    expect(await (await deployed.fetch('/workflows/tools/list?names=SAY_HELLO')).text()).toBe(after)
+    expect((await invoked(deployed, 'ECHO', { text: 'a' }))[0]).toBe(200)
+    const { stderr } = await deployed.stop()
+    expect(stderr).not.toContain('ECHO')
+  },
+)

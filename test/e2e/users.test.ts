@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,20 +39,32 @@ function asking(server: Server) {
   }
 }
 
+const server = await Server.start()
+afterAll(() => server[Symbol.asyncDispose]())
+const path = join(server.data, 'users.json')
+const printed = server.token
+// The server has these users from its second start on.
+const ada = added(server.data, 'add', 'ada', '--admin')
+const bob = added(server.data, 'add', 'bob')
+await server.kill9()
+await server.restart()
+const ask = asking(server)
+const status = (token: string) => async () => (await ask(token, '/tools/list')).status
+
+test('the printed token of the single user ends with the first user', async () => {
+  expect(printed).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect((await ask(printed, '/tools/list')).status).toBe(401)
+  expect((await ask(ada.token, '/tools/list')).status).toBe(200)
+  expect(server.token).toBe('')
+  expect(server.said).toContain('Users have the tokens that npm run users has printed.')
+})
+
 test('each user has own definitions and two tokens, and only an admin of the file writes for everybody', async () => {
-  using data = temporaryFolder()
-  const ada = added(data.path, 'add', 'ada', '--admin')
-  const bob = added(data.path, 'add', 'bob')
   expect(ada.said).toMatch(/first user/)
   expect(bob.said).not.toMatch(/first user/)
-  const path = join(data.path, 'users.json')
   expect(statSync(path).mode & 0o777).toBe(0o600)
   for (const secret of [ada.token, ada.approver, bob.token, bob.approver])
     expect(readFileSync(path, 'utf8')).not.toContain(secret)
-  await using server = await Server.start({ env: { TOOLRACK_DATA: data.path } })
-  expect(server.token).toBe('')
-  expect(server.said).toContain('Users have the tokens that npm run users has printed.')
-  const ask = asking(server)
 
   const own = { method: 'PUT', body: tool('own') }
   expect((await ask(bob.token, '/tools/defs/own', own)).status).toBe(201)
@@ -85,77 +97,41 @@ test('each user has own definitions and two tokens, and only an admin of the fil
 })
 
 test('a change of the users is known while the server runs, and the tokens of before end', async () => {
-  using data = temporaryFolder()
-  const before = added(data.path, 'add', 'ada')
-  await using server = await Server.start({ env: { TOOLRACK_DATA: data.path } })
-  const ask = asking(server)
-  const status = (token: string) => async () => (await ask(token, '/tools/list')).status
-  expect(await status(before.token)()).toBe(200)
-  const after = added(data.path, 'renew', 'ada')
+  const before = added(server.data, 'add', 'cyd')
+  await until(status(before.token), (answer) => answer === 200)
+  const after = added(server.data, 'renew', 'cyd')
   await until(status(after.token), (answer) => answer === 200)
   expect([await status(before.token)(), await status(before.approver)()]).toEqual([401, 401])
-  const bob = added(data.path, 'add', 'bob')
-  await until(status(bob.token), (answer) => answer === 200)
-  writeFileSync(join(data.path, 'users.json'), '{')
+  const dan = added(server.data, 'add', 'dan')
+  await until(status(dan.token), (answer) => answer === 200)
+
+  const whole = readFileSync(path, 'utf8')
+  writeFileSync(path, '{')
   // The file is looked at when somebody asks.
   const logAfterAsking = async () => {
     await status(after.token)()
     return server.log
   }
   await until(logAfterAsking, (log) => log.includes('the users cannot be read'))
-  rmSync(join(data.path, 'users.json'))
+  expect(users(server.data, 'add', 'eve')).toMatchObject({
+    status: 1,
+    said: expect.stringMatching(/users\.json must be/),
+  })
+  expect(readFileSync(path, 'utf8')).toBe('{')
+  rmSync(path)
   await until(logAfterAsking, (log) => log.includes('users.json is gone. Put it back.'))
-  expect([await status(after.token)(), await status(bob.token)()]).toEqual([200, 200])
+  expect([await status(after.token)(), await status(dan.token)()]).toEqual([200, 200])
+  writeFileSync(path, whole, { mode: 0o600 })
 })
 
-test('the printed token of the single user ends with the first user', async () => {
-  await using server = await Server.start()
-  const { token } = server
-  const ada = added(server.data, 'add', 'ada')
-  await server.kill9()
-  await server.restart()
-  const ask = asking(server)
-  expect((await ask(token, '/tools/list')).status).toBe(401)
-  expect((await ask(ada.token, '/tools/list')).status).toBe(200)
-})
-
-test.each([
-  ['not JSON', '{'],
-  ['empty', ''],
-  ['another shape', '{"ada": "token"}'],
-  [
-    'a user twice',
-    JSON.stringify({
-      users: [1, 2].map(() => ({
-        name: 'a',
-        isAdmin: true,
-        token: 'a'.repeat(64),
-        approverToken: 'b'.repeat(64),
-      })),
-    }),
-  ],
-  [
-    'a token in place of its hash',
-    JSON.stringify({ users: [{ name: 'a', isAdmin: true, token: 'secret', approverToken: 'b'.repeat(64) }] }),
-  ],
-  [
-    'a name that is none',
-    JSON.stringify({
-      users: [{ name: '../a', isAdmin: true, token: 'a'.repeat(64), approverToken: 'b'.repeat(64) }],
-    }),
-  ],
-])('a server does not start over a users file that is broken: %s', async (_what, text) => {
+test('a server does not start over a users file that is broken, and does not repeat what is in it', async () => {
   using data = temporaryFolder()
-  writeFileSync(join(data.path, 'users.json'), text)
+  const user = { name: 'a', isAdmin: true, token: 'secret', approverToken: 'b'.repeat(64) }
+  writeFileSync(join(data.path, 'users.json'), JSON.stringify({ users: [user] }))
   const { code, stderr } = await failedStart({ data: data.path })
   expect(code).toBe(EXIT.damagedData)
   expect(stderr).toMatch(/users\.json must be \{"users": .* move it away/)
   expect(stderr).not.toContain('secret')
-  expect(users(data.path, 'add', 'ada')).toMatchObject({
-    status: 1,
-    said: expect.stringMatching(/users\.json must be/),
-  })
-  expect(readFileSync(join(data.path, 'users.json'), 'utf8')).toBe(text)
 })
 
 test('the command refuses what it cannot do, and changes nothing', () => {

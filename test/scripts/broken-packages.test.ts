@@ -85,28 +85,5 @@ withPython(
         /^WARNING: python-runner\/packages\.txt cannot be installed\. The packages from before are used\. pip does not reach its registry/,
       ),
     ])
-
-    expect(await start(works + line('tiny_two'))).toEqual({
-      hasPython: true,
-      packages: ['tiny_one.py', 'tiny_two.py'],
-      warning: undefined,
-    })
   },
 )
-
-withPython('a first start over such a lock has a Python runner without those packages', async () => {
-  using checkout = prepared()
-  const { start, line } = checkout
-  expect(await start(line('tiny_one', '0'.repeat(64)))).toEqual({
-    hasPython: true,
-    packages: [],
-    warning: expect.stringMatching(
-      /, line 1 \(tiny-one==1\.0 .*The Python runner has only its own packages, so modules/,
-    ),
-  })
-  expect(await start(line('tiny_one'))).toEqual({
-    hasPython: true,
-    packages: ['tiny_one.py'],
-    warning: undefined,
-  })
-})

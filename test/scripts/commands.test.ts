@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,9 +13,12 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
 const commands = Object.entries(manifest.scripts)
 const limitMs = 60_000
 
+/** The checkout of all commands, which none of them may change. */
+const checkout = makeCheckout()
+afterAll(() => checkout[Symbol.dispose]())
+
 /** Runs a command of package.json in a small checkout, and makes sure that it installed and started nothing. */
 async function run(line: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  using checkout = makeCheckout()
   const [program, script = '', ...fixed] = line.split(' ')
   expect([program, script]).toEqual(['node', expect.stringMatching(/^scripts\/[a-z-]+\.mjs$/)])
   const run = checkout.run(basename(script), [...fixed, ...args], 'works', 'works', env)

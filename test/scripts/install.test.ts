@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { makeCheckout } from './support/checkout.ts'
@@ -26,12 +26,16 @@ test(
 )
 
 test(
-  'a changed lock installs the packages again, but not Node',
+  'a changed lock installs the packages again in place of the old ones, but not Node',
   async () => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
+    const packages = join(checkout.root, 'node_modules')
+    mkdirSync(join(packages, 'of the old lock'))
     writeFileSync(join(checkout.root, 'package-lock.json'), '{"packages":{"":{"name":"other"}}}')
-    await checkout.run('start.mjs', ['--exit=0']).ended()
+    expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
+    expect(readdirSync(packages)).not.toContain('of the old lock')
+    expect(readdirSync(packages)).toContain('whole')
     expect(checkout.npmCalls()).toMatchObject([
       { isForNode: true },
       { isForNode: false },

@@ -19,7 +19,7 @@ async function toldOf(
 }
 
 test(
-  'a first start makes the environment from the lock by its hashes; a second one starts no Python installer',
+  'a first start makes the environment from the lock by its hashes, and its programs name the interpreter where it is in the end; a second one starts no Python installer',
   async () => {
     using checkout = makeCheckout()
     expect(await toldOf(checkout, 'works')).toBe('--python=./python-runner/.venv/bin/python')
@@ -28,6 +28,8 @@ test(
     expect(install).toMatch(
       /^-I -m pip install --require-hashes --only-binary=:all: .*-r .\/python-runner\/requirements\.txt$/,
     )
+    const bin = join(checkout.root, 'python-runner/.venv/bin')
+    expect(readFileSync(join(bin, 'program'), 'utf8')).toBe(`#!${bin}/python\n`)
     expect(await toldOf(checkout, 'works')).toBe('--python=./python-runner/.venv/bin/python')
     expect(checkout.pythonCalls()).toHaveLength(2)
   },
@@ -35,27 +37,23 @@ test(
 )
 
 test(
-  'the programs of the environment name the interpreter where it is in the end',
-  async () => {
-    using checkout = makeCheckout()
-    await toldOf(checkout, 'works')
-    const bin = join(checkout.root, 'python-runner/.venv/bin')
-    expect(readFileSync(join(bin, 'program'), 'utf8')).toBe(`#!${bin}/python\n`)
-  },
-  limitMs,
-)
-
-test(
-  'a changed lock, or an interpreter that has gone, makes the environment again',
+  'a changed lock, an interpreter that has gone, or another TOOLRACK_PYTHON makes the environment again, and the same one does not',
   async () => {
     using checkout = makeCheckout()
     await toldOf(checkout, 'works')
     writeFileSync(join(checkout.root, 'python-runner/requirements.txt'), 'changed')
     await toldOf(checkout, 'works')
     expect(checkout.pythonCalls()).toHaveLength(4)
-    rmSync(join(checkout.root, 'python-runner/.venv/bin/python'))
+    const interpreter = join(checkout.root, 'python-runner/.venv/bin/python')
+    rmSync(interpreter)
     await toldOf(checkout, 'works')
     expect(checkout.pythonCalls()).toHaveLength(6)
+    for (let starts = 1; starts <= 2; starts += 1) {
+      const env = { TOOLRACK_PYTHON: checkout.otherPython }
+      expect(await checkout.run('start.mjs', exit, 'works', 'works', env).ended()).toBe(0)
+      expect(checkout.pythonCalls()).toHaveLength(8)
+    }
+    expect(realpathSync(interpreter)).toBe(realpathSync(checkout.otherPython))
   },
   limitMs,
 )
@@ -146,22 +144,6 @@ test(
     expect(await startWithBroken(checkout, BROKEN)).toEqual({ told: PYTHON, warning: LINE })
     const copy = readFileSync(join(checkout.root, 'python-runner/.venv/packages.txt'), 'utf8')
     expect(copy).toBe('six==1.17.0 --hash=sha256:00\n')
-  },
-  limitMs,
-)
-
-test(
-  'another TOOLRACK_PYTHON makes the environment again, and the same one does not',
-  async () => {
-    using checkout = makeCheckout()
-    await toldOf(checkout, 'works')
-    for (let starts = 1; starts <= 2; starts += 1) {
-      const env = { TOOLRACK_PYTHON: checkout.otherPython }
-      expect(await checkout.run('start.mjs', exit, 'works', 'works', env).ended()).toBe(0)
-      expect(checkout.pythonCalls()).toHaveLength(4)
-    }
-    const interpreter = join(checkout.root, 'python-runner/.venv/bin/python')
-    expect(realpathSync(interpreter)).toBe(realpathSync(checkout.otherPython))
   },
   limitMs,
 )

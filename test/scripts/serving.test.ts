@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeCheckout } from './support/checkout.ts'
 import { until } from './support/until.ts'
@@ -84,21 +84,6 @@ test(
     expect(await install.ended()).toBe(1)
     expect(install.output()).toContain('cannot be replaced beneath it')
     expect(server.output()).not.toContain('the file is gone')
-  },
-  limitMs,
-)
-
-test(
-  'without a server, packages of another lock take the place of the old ones as a whole',
-  async () => {
-    using checkout = makeCheckout()
-    await checkout.run('start.mjs', ['--exit=0']).ended()
-    const packages = join(checkout.root, 'node_modules')
-    mkdirSync(join(packages, 'of the old lock'))
-    writeFileSync(join(checkout.root, 'package-lock.json'), otherLock)
-    expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
-    expect(readdirSync(packages)).not.toContain('of the old lock')
-    expect(readdirSync(packages)).toContain('whole')
   },
   limitMs,
 )

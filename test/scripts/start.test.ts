@@ -1,9 +1,13 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { descendantsOf } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 import { makeCheckout } from './support/checkout.ts'
 
 const limitMs = 60_000
+
+/** The checkout of these tests. The first start installs what it needs. */
+const checkout = makeCheckout()
+afterAll(() => checkout[Symbol.dispose]())
 
 function childOf(pid = 0): number {
   const [child] = descendantsOf(pid)
@@ -14,7 +18,6 @@ function childOf(pid = 0): number {
 test(
   'the options of start win over their variables, and the exit code of the service comes back',
   async () => {
-    using checkout = makeCheckout()
     const env = { PORT: '1', HOST: 'from.variable', TOOLRACK_DATA: '/from/variable' }
     const end = ['--settings', '--exit=3']
     const args = ['--port', '9405', '--data=/my data', ...end]
@@ -31,11 +34,11 @@ test(
 test(
   'start tells the service which variables come from its options, and prints the settings without Python',
   async () => {
-    using checkout = makeCheckout()
-    const run = checkout.run('start.mjs', ['--port', '9405', '--print-config', '--exit=1'])
+    using fresh = makeCheckout()
+    const run = fresh.run('start.mjs', ['--port', '9405', '--print-config', '--exit=1'])
     expect(await run.ended()).toBe(1)
     expect(run.output()).toMatch(/^prints --chosen=PORT --print-config /m)
-    expect(checkout.pythonCalls()).toEqual([])
+    expect(fresh.pythonCalls()).toEqual([])
   },
   limitMs,
 )
@@ -43,7 +46,6 @@ test(
 test(
   'SIGTERM to start reaches the service, and start leaves with its exit code and after it',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     run.child.kill('SIGTERM')
@@ -56,7 +58,6 @@ test(
 test(
   'one Ctrl-C that arrives twice, from the terminal and through npm, is one SIGINT for the service',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     run.child.kill('SIGINT')
@@ -72,7 +73,6 @@ test(
 test(
   'kill -9 of start closes the parent pipe, and the service ends by itself',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     run.child.kill('SIGKILL')
@@ -85,7 +85,6 @@ test(
 test(
   'a service that was ready and died is started again with the port that it had',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--tell'], 'works', 'works', { PORT: '0' })
     await run.said('ready')
     const [, first = ''] = /process (\d+) port 0\n/.exec(run.output()) ?? []
@@ -102,7 +101,6 @@ test(
 test(
   'a service that a signal ends before it was ready is started again',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     process.kill(childOf(run.child.pid), 'SIGKILL')
@@ -120,7 +118,6 @@ test(
 test(
   'a service that was stopped by somebody else, and ends with code 0, is not started again',
   async () => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--tell', '--exit=0'])
     expect(await run.ended()).toBe(0)
     expect(run.output()).not.toContain('again')
@@ -131,7 +128,6 @@ test(
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s between two starts ends npm start with code 0, and nothing is started any more',
   async (signal) => {
-    using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--tell', '--die'])
     const deaths = (): number => run.output().match(/is being started again/g)?.length ?? 0
     // From the fifth death on the pause is one second.

@@ -7,8 +7,8 @@ import { crashLoopCode } from '../../scripts/toolchain/supervise.mjs'
 const SUPERVISE = new URL('../../scripts/toolchain/supervise.mjs', import.meta.url).href
 const SERVICE = fileURLToPath(new URL('fixtures/local.ts', import.meta.url))
 
-/** Runs `supervise` in another process. `before` and `pausesMs` are source text. */
-function supervised(args: readonly string[], pausesMs: string, before = '') {
+/** Runs `supervise` in another process, with its own pauses or with these. `before` and `pausesMs` are source text. */
+function supervised(args: readonly string[], pausesMs = 'undefined', before = '') {
   const source = `
     import { supervise } from ${JSON.stringify(SUPERVISE)}
     const end = new AbortController()
@@ -36,10 +36,12 @@ test('a service that dies after every start is given up in one sentence, with it
   )
 }, 60_000)
 
-test('an exit code of a service that was ready once counts as a death like any other', () => {
-  const { code, lives, said } = supervised(['--tell', '--exit=65'], '[1]')
-  expect([code, lives]).toEqual([EXIT.crashLoop, 2])
-  expect(said).toContain('the last time it has ended with exit code 65.')
+test('an exit code of a service that was ready once counts as a death like any other, of which ten in a row end it', () => {
+  const { code, lives, said } = supervised(['--tell', '--exit=65'])
+  expect([code, lives]).toEqual([EXIT.crashLoop, 10])
+  expect(said).toMatch(
+    /\nThe service has died 10 times in a row and is not started again; the last time it has ended with exit code 65\. .*\n$/,
+  )
 }, 60_000)
 
 test('an exit code of a service that was never ready is final', () => {

@@ -1,11 +1,13 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Onion } from '../../functions/src/calls/onion.ts'
 import { BUILTINS, type Builtin } from '../../functions/src/catalog/builtin/builtins.ts'
 
 // Loaded by a server before its own code. It watches the steps of calls and the commits to SQLite, and kills the server at the place
-// that the file `place` names. As long as this file is empty, nothing is watched.
+// that the file `place` names. As long as this file is empty, nothing is watched. With `nowhere` it notes what a kill would leave at each
+// place.
 
 // The processes that the server starts do not load this.
 delete process.env['NODE_OPTIONS']
@@ -21,7 +23,18 @@ function reach(place: string): void {
   const wanted = readFileSync(file('place'), 'utf8')
   if (wanted === '') return
   append('reached', place)
+  if (wanted === 'nowhere') append('left', digestOfFiles())
   if (wanted === place) process.kill(process.pid, 'SIGKILL')
+}
+
+/** A digest of all that is left after a kill: the data of the server, and what has been run. SQLite makes `-shm` again. */
+function digestOfFiles(): string {
+  const data = process.env['TOOLRACK_DATA'] ?? ''
+  const names = readdirSync(data).filter((name) => !name.endsWith('-shm'))
+  const paths = [...names.toSorted().map((name) => join(data, name)), file('executions')]
+  const hash = createHash('sha256')
+  for (const path of paths.filter((each) => existsSync(each))) hash.update(path).update(readFileSync(path))
+  return hash.digest('hex')
 }
 
 type Act = (...args: readonly unknown[]) => Promise<unknown>

@@ -55,9 +55,23 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
     { TOOLRACK_JOB_KEYS: '{"keys":["SECRET"]}' },
     /^TOOLRACK_JOB_KEYS must be a JSON Web Key Set/,
   ],
+  ['a port that is none', { PORT: 'SECRET' }, /^PORT must be a number$/],
+  ['a port above all', { PORT: '70000' }, /^PORT must be from 0 to 65535$/],
+  ['an origin that is none', { TOOLRACK_CORS_ORIGINS: 'SECRET' }, /^TOOLRACK_CORS_ORIGINS must be origins/],
+  [
+    'a webhook on another machine without https',
+    { TOOLRACK_APPROVALS_WEBHOOK: 'http://SECRET', TOOLRACK_APPROVALS_WEBHOOK_SECRET: 'x'.repeat(16) },
+    /^TOOLRACK_APPROVALS_WEBHOOK must be an https/,
+  ],
 ])('%s is refused with the name of the variable and not its value', (_what, env, message) => {
   expect(fault({ ...firebase, ...env })).toMatch(message)
   expect(fault({ ...firebase, ...env })).not.toContain('SECRET')
+})
+
+test('a webhook without its secret is refused, and its address is not repeated', () => {
+  expect(fault({ TOOLRACK_APPROVALS_WEBHOOK: 'https://a.example/hidden' })).toBe(
+    'TOOLRACK_APPROVALS_WEBHOOK_SECRET must be set if TOOLRACK_APPROVALS_WEBHOOK is set',
+  )
 })
 
 test('job keys are read in their order', () => {

@@ -36,13 +36,23 @@ test('one error names every fault of the file, and never a value', () => {
 
 test.each([
   ['no JSON', '{'],
+  ['nothing in it', ''],
+  ['a blank line', '\n'],
+  ['its end cut off', '{"rules":[{"effect":"deny",'],
+  ['zeros', '\0\0'],
   ['a key twice', '{"rules":[],"rules":[]}'],
   ['a list', '[]'],
 ])('a file with %s is refused', (_title, content) => {
   expect(() => configured(content)).toThrow(/^TOOLRACK_RULES_FILE has a file whose rules are not valid/)
 })
 
-test('a file that is not there is refused', () => {
-  const path = join(process.cwd(), 'no', 'such', 'file')
-  expect(() => parseConfig({ TOOLRACK_RULES_FILE: path })).toThrow(/can be read \(ENOENT\)/)
+test('a file that is not there, and a folder in its place, are refused', () => {
+  using folder = temporaryFolder()
+  for (const [path, code] of [
+    [join(folder.path, 'none'), 'ENOENT'],
+    [folder.path, 'EISDIR'],
+  ] as const)
+    expect(() => parseConfig({ TOOLRACK_RULES_FILE: path })).toThrow(
+      `TOOLRACK_RULES_FILE must be a file of rules that can be read (${code})`,
+    )
 })

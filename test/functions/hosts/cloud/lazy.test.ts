@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyOfFunctions } from '../../../support/copy-of-functions.ts'
@@ -27,10 +27,12 @@ const ENV = {
 /** The file layer as the build writes it. */
 const BUILT = { revision: 'built', whole: true, definitions: [], deleted: [], skipped: [] }
 
+const copy = copyOfFunctions()
+afterAll(() => copy[Symbol.dispose]())
+writeFileSync(join(copy.functions, 'src/hosts/cloud/file-layer.json'), JSON.stringify(BUILT))
+
 /** What an instance does before its first list, and then this. */
 function loadedAfter(code: string): readonly string[] {
-  using copy = copyOfFunctions()
-  writeFileSync(join(copy.functions, 'src/hosts/cloud/file-layer.json'), JSON.stringify(BUILT))
   const env = {
     ...ENV,
     TOOLRACK_STORE: 'firestore',
@@ -47,10 +49,6 @@ function loadedAfter(code: string): readonly string[] {
     await services.catalog.view(ann)`
   return loadedPackages(PACKAGES, `${setup}\n${code}\nprocess.exit()`, env, copy.root)
 }
-
-test('a list loads nothing that only a write needs', () => {
-  expect(loadedAfter('')).toEqual([])
-})
 
 test('neither the import of the functions nor a warm request loads the schemas of routes', () => {
   const code = `
@@ -87,7 +85,7 @@ test('a look at the runner loads what finds it, and goes on without credentials'
   expect(loadedAfter(code)).toContain('@google-cloud/run')
 }, 60_000)
 
-test('a list does not make Node load its own fetch', () => {
+test('a list loads nothing that only a write needs, and does not make Node load its own fetch', () => {
   // Node keeps the names of its built-in modules that are loaded in process.moduleLoadList.
   const code = `if (process.moduleLoadList.includes('NativeModule internal/deps/undici/undici')) await import('zod')`
   expect(loadedAfter(code)).toEqual([])

@@ -41,6 +41,14 @@ test('a port in use is a StartError with its exit code', async () => {
   await stopListening(listening)
 })
 
+test('an address that is not of this machine is a StartError with its exit code', async () => {
+  await expect(listen((_req, res) => res.end(), '203.0.113.1', 0)).rejects.toMatchObject({
+    exitCode: EXIT.addressTaken,
+    message:
+      '203.0.113.1 port 0 cannot be used (EADDRNOTAVAIL); set HOST and PORT to an address of this machine.',
+  })
+})
+
 test('an answer under way is sent whole before the server stops', async () => {
   const asked = Promise.withResolvers<ServerResponse>()
   const listening = await listen((_req, res) => asked.resolve(res), '127.0.0.1', 0)

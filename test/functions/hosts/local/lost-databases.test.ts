@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { statSync, truncateSync, writeFileSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { renameSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../../../../functions/src/hosts/local/start-error.ts'
 import { event } from '../../../support/audit.contract.ts'
+import { by, put, tool } from '../../../support/definition-changes.ts'
 import { copyOf, openedData, rulesOf } from '../../../support/opened-data.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -14,14 +15,20 @@ const RULES = { kind: 'everybody' } as const
 
 const made = temporaryFolder()
 const folders = { closed: made, killed: made }
+/** A data folder whose database of definitions has pages of every kind in it. */
+const filled = temporaryFolder()
 beforeAll(async () => {
   const data = openedData(made.path)
   await rulesOf(data).change(RULES, () => ({ text: '{"deny":"it"}', result: undefined }))
   await data.audit?.record(() => event('ann'))
   folders.killed = copyOf(made.path)
   await data.close()
+  const full = openedData(filled.path)
+  const changes = Array.from({ length: 200 }, (_, index) => put(tool(`filled_${index}`, 'x'.repeat(2_000))))
+  await full.store(undefined as never).write({ kind: 'user', uid: 'local' }, changes, by('local'))
+  await full.close()
 })
-afterAll(() => Object.values(folders).forEach((folder) => folder[Symbol.dispose]()))
+afterAll(() => [...Object.values(folders), filled].forEach((folder) => folder[Symbol.dispose]()))
 
 function faultOf(folder: string, env?: Record<string, string>): StartError {
   try {
@@ -118,6 +125,61 @@ test.each(cases)('a %s %s stops the start, which says what was lost', (name, _wh
   // A second start says the same.
   expect(faultOf(folder.path).message).toBe(error.message)
 })
+
+const PAGE = 4_096
+
+function overwritePage(path: string, page: number): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, page * PAGE)
+  closeSync(file)
+}
+
+const DAMAGE_OF_FILLED: readonly [string, (path: string, pages: number) => void][] = [
+  ['with half of it', (path, pages) => truncateSync(path, Math.floor(pages / 2) * PAGE)],
+  ['with a part of a page', (path) => truncateSync(path, 10 * PAGE + 100)],
+  ['with a page overwritten', (path) => overwritePage(path, 5)],
+  ['with its last page overwritten', (path, pages) => overwritePage(path, pages - 1)],
+  ['with its first page overwritten', (path) => overwritePage(path, 0)],
+]
+
+test.each(DAMAGE_OF_FILLED)(
+  'a toolrack.db with many definitions and %s stops the start, and is left as it is',
+  (_what, damage) => {
+    using folder = copyOf(filled.path)
+    const path = join(folder.path, 'toolrack.db')
+    const pages = statSync(path).size / PAGE
+    expect(pages).toBeGreaterThan(100)
+    damage(path, pages)
+    const before = readFileSync(path)
+    const { message, exitCode } = faultOf(folder.path)
+    expect(message).toMatch(
+      /toolrack\.db is damaged.* It held the definitions and modules of users[^\n]*Then put a copy of it back[^\n]*\.$/,
+    )
+    expect(exitCode).toBe(65)
+    expect(readFileSync(path).equals(before)).toBe(true)
+  },
+)
+
+test('a token file whose place a folder has is told', () => {
+  using folder = temporaryFolder()
+  mkdirSync(join(folder.path, 'token'))
+  const { message, exitCode } = faultOf(folder.path)
+  expect([message, exitCode]).toEqual([expect.stringContaining(join(folder.path, 'token')), 73])
+  expect(message).toMatch(/^[^\n]+\.$/)
+})
+
+test.each(['toolrack.db', 'governance.sqlite'] as const)(
+  'a %s of a newer version stops the start, and is not touched',
+  (name) => {
+    using folder = copyOf(folders.closed.path)
+    const path = join(folder.path, name)
+    sqlIn(path, 'PRAGMA user_version = 99')
+    const before = contentOf(path)
+    const { message, exitCode } = faultOf(folder.path)
+    expect([message, exitCode]).toEqual([expect.stringMatching(/written by a newer version of Toolrack/), 65])
+    expect(contentOf(path)).toEqual(before)
+  },
+)
 
 test.each(['toolrack.db', 'governance.sqlite'] as const)(
   'a %s of an earlier version stops the start, which names the folder to move away',

@@ -1,8 +1,10 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { Terminal } from '../../../../functions/src/hosts/local/terminal.ts'
+import { PYTHON, withPython } from '../../../support/runner-environment.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { testWhere } from '../../../support/test-where.ts'
 import { until } from '../../../support/until.ts'
@@ -89,4 +91,47 @@ test('a file gets every line', () => {
   terminal.write('warn  one\n')
   expect(readFileSync(path, 'utf8')).toBe('warn  one\n')
   closeSync(fd)
+})
+
+const TERMINAL = new URL('../../../../functions/src/hosts/local/terminal.ts', import.meta.url).href
+
+/** A program that shows more calls than a pipe or a terminal takes, on its standard error, and then ends. */
+const SHOWS_MUCH = `
+  const { Terminal } = await import(${JSON.stringify(TERMINAL)})
+  const terminal = new Terminal(process.stderr)
+  for (let number = 0; number < 100_000; number += 1) terminal.writeCall(\`call \${String(number).padStart(8, '0')}\\n\`)
+  setImmediate(() => process.exit(3))
+`
+
+/** The exit code of this program, which is started by a command. A program that still runs after 30 seconds has none. */
+async function exitCode(...through: readonly string[]): Promise<number | null> {
+  const [command = '', ...args] = [...through, process.execPath, '--input-type=module', '--eval', SHOWS_MUCH]
+  const program = spawn(command, args, { stdio: 'ignore', timeout: 30_000 })
+  await once(program, 'exit')
+  return program.exitCode
+}
+
+withFifo('a program and its end do not wait for a pipe that nobody reads', async () => {
+  const path = join(folder.path, 'unread')
+  spawnSync('mkfifo', [path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  expect(await exitCode('sh', '-c', 'exec "$@" 2>"$0"', path)).toBe(3)
+  const taken = Buffer.alloc(128 * 1024)
+  const text = taken.toString('utf8', 0, readSync(reader, taken))
+  closeSync(reader)
+  expect(text.length).toBeGreaterThan(60_000)
+  expect(text).toMatch(/^call 00000000\ncall 00000001\n/)
+})
+
+/** Starts a program whose standard error is a terminal that nobody reads. The program itself has the other end of the terminal. */
+const STOPPED_TERMINAL = `
+import os, pty, sys
+ours, theirs = pty.openpty()
+os.set_inheritable(ours, True)
+os.dup2(theirs, 2)
+os.execvp(sys.argv[1], sys.argv[1:])
+`
+
+withPython('a program and its end do not wait for a terminal that is stopped', async () => {
+  expect(await exitCode(PYTHON, '-c', STOPPED_TERMINAL)).toBe(3)
 })
