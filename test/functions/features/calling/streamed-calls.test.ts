@@ -21,7 +21,7 @@ let begun = 0
 
 /** A runner that tells what a tool prints, and then how the call ended. */
 async function invoke({ tool: name, listen, arguments: args }: RunnerCall) {
-  const printed = `${String(args['text'] ?? 'begun')}\n`
+  const printed = `${(args['text'] as string | undefined) ?? 'begun'}\n`
   await listen?.({ type: 'log', text: printed })
   const log = { text: printed, truncated: false }
   if (name === 'live:late')

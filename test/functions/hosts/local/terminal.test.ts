@@ -105,7 +105,7 @@ const SHOWS_MUCH = `
 
 /** The exit code of this program, which is started by a command. A program that still runs after 30 seconds has none. */
 async function exitCode(...through: readonly string[]): Promise<number | null> {
-  const [command = '', ...args] = [...through, process.execPath, '--input-type=module', '--eval', SHOWS_MUCH]
+  const [command, ...args] = [...through, process.execPath, '--input-type=module', '--eval', SHOWS_MUCH]
   const program = spawn(command, args, { stdio: 'ignore', timeout: 30_000 })
   await once(program, 'exit')
   return program.exitCode

@@ -132,11 +132,15 @@ def test_a_source_that_has_the_digest_of_files_is_refused(runner: LiveRunner) ->
 
 def test_a_line_that_runs_too_long_is_named_with_its_file(runner: LiveRunner) -> None:
     files = FILES | {"helpers.py": "def title(text):\n    while True: pass\n"}
-    answer = runner.client.post(
-        "/invoke", json=body(files, "weather:report", {"city": "x"}) | {"deadlineMs": 3_000}
-    )
-    assert answer.json()["code"] == "DEADLINE_EXCEEDED"
-    assert "(line 2 of weather/helpers.py was running)" in answer.json()["error"]
+    # On a busy machine, the time may be over before the handler runs. Then no line is named.
+    for _ in range(5):
+        answer = runner.client.post(
+            "/invoke", json=body(files, "weather:report", {"city": "x"}) | {"deadlineMs": 3_000}
+        ).json()
+        if "was running" in answer["error"]:
+            break
+    assert answer["code"] == "DEADLINE_EXCEEDED"
+    assert "(line 2 of weather/helpers.py was running)" in answer["error"]
     endless = {"__init__.py": "TOOL_SPECS = []\nfrom . import a", "a.py": "\nwhile True: pass"}
     report = runner.client.post(
         "/check", json={"name": "weather", "files": endless, "deadlineMs": 3_000}
