@@ -133,6 +133,7 @@ def test_a_source_that_has_the_digest_of_files_is_refused(runner: LiveRunner) ->
 def test_a_line_that_runs_too_long_is_named_with_its_file(runner: LiveRunner) -> None:
     files = FILES | {"helpers.py": "def title(text):\n    while True: pass\n"}
     # On a busy machine, the time may be over before the handler runs. Then no line is named.
+    answer: dict[str, Any] = {}
     for _ in range(5):
         answer = runner.client.post(
             "/invoke", json=body(files, "weather:report", {"city": "x"}) | {"deadlineMs": 3_000}
