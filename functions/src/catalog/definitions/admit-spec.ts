@@ -26,7 +26,8 @@ export async function admitSpec(
 }
 
 /**
- * The most arguments whose kinds a definition keeps. If a tool has more arguments, rules read each of them as the kind `other`.
+ * The most arguments of a tool whose definition keeps the kinds. For a tool with more, no kinds are kept, and rules use the kind
+ * `other` for each argument.
  */
 const KINDS_MAX = 100
 

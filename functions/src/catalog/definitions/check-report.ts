@@ -55,6 +55,6 @@ export type ModuleFault = ModuleNote & {
   readonly code: ErrorCode
   /** The lines of the module that led to the fault. */
   readonly traceback?: string
-  /** The place in the spec, if the service found the fault. A fault that the runner found has no place. */
+  /** A JSON Pointer to the place in the spec. Only a fault that the service found has it, not a fault that the runner found. */
   readonly pointer?: string
 }

@@ -9,7 +9,7 @@ export type DefinitionFault = JsonFault & {
   readonly layer?: Layer
 }
 
-/** The faults of a name that cannot be written. If the name looks like that of another tool, the message names the other tool. */
+/** The faults of an invalid name. If the name resembles that of a tool in the view, the message names this tool. */
 export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
   const message = toolNameFault(name)
   if (message === undefined) return []

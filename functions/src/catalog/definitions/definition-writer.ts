@@ -76,8 +76,8 @@ export class DefinitionWriter {
     const turns = new Turns(options.signal)
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
-      // Lets other requests run. Definitions that are refused before their compilation cause no other pause, so many of them
-      // would block the event loop.
+      // Lets other requests run. A definition that is refused before its schema is compiled waits for nothing else, so many such
+      // definitions would block the event loop.
       if (turns.isDue) await turns.give()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
@@ -138,7 +138,8 @@ export async function keptVersions(store: DefinitionStore, layer: StoredLayer, n
 }
 
 /**
- * Runs a write of a layer. Afterwards the layer is marked as written, even after an error, because the write may have been done.
+ * Runs a write of a layer. Afterwards the layer is marked as written, even after an error, because the store may have done the
+ * write.
  */
 export async function writeLayer<Result>(
   catalog: Catalog,
@@ -158,7 +159,7 @@ export function storedLayer(layer: WritableLayer, uid: string): StoredLayer {
   return layer === 'global' ? { kind: 'global' } : { kind: 'user', uid }
 }
 
-/** True if the version has all values of the choice. For example, a choice can be the digest of the content, or a revision. */
+/** True if the version has every value of `choice`, which is for example `{ digest }` or `{ revision }`. */
 export function isChosen<Version extends object>(
   version: Version,
   choice: { readonly [Field in keyof Version]?: unknown },

@@ -14,18 +14,18 @@ export type KeptVersion = {
   readonly sha256?: string | null
 }
 
-/** One name of a layer, with its kept versions. */
+/** The name of one definition or module in a layer, with its kept versions. */
 export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** The bytes of the name's own record, without its versions. Counted by `recordBytes`. */
+  /** The bytes of the name's present record, as `recordBytes` counts them. Versions are not included. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
-   * True if `versions` has only the versions that are needed to add a new one: the last one, and those older than the newest
-   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write the names.
+   * True if not all kept versions are in `versions`, but only those that adding a version needs: the last version, and the
+   * versions that the new one displaces. Reading all versions of 200 names took longer than writing the names.
    */
   readonly isPartial?: boolean | undefined
 }
@@ -47,7 +47,7 @@ export type RecordChange = {
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
-  /** Undefined if the name only loses versions. */
+  /** The content to write. Undefined if versions of the name are only removed. */
   readonly content: RecordContent | undefined
 }
 
@@ -79,7 +79,7 @@ export class LayerChanges {
     this.#state = { epoch, revision, size, floor, totals }
   }
 
-  /** The state of the layer with these changes. */
+  /** The state of the layer after these changes. */
   get state(): LayerState {
     return this.#state
   }
@@ -96,8 +96,8 @@ export class LayerChanges {
   }
 
   /**
-   * Adds names with all their versions, so that the versions may be removed. A name that was added before only gets the versions
-   * that it lacks.
+   * Adds names with all their versions, as candidates for removal. If a name was added before, only its missing versions are
+   * added.
    */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {

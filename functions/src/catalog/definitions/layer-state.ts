@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { NO_TOTALS, type LayerTotals } from './layer-totals.ts'
 
 export type LayerState = {
-  /** A random value from the first write of the layer, so that revisions of a new and of an old database are never equal. */
+  /** A random value from the first write of the layer. It makes revisions of a new database differ from those of an old one. */
   readonly epoch: string
   readonly revision: number
   /** The number of definitions. */

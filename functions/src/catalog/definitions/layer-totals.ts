@@ -45,7 +45,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a module: `own` of its record, and `version` of its present version. */
+/** The bytes of a module: `own` for its record, and `version` for its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** The bytes of a record that contains these texts. */
@@ -65,7 +65,7 @@ export function moduleBytes(module: {
   return { own: recordBytes(module.report, tools), version: recordBytes(module.kept, tools) }
 }
 
-/** The content and the limits of a layer, and those of the whole store if it has a limit. */
+/** The used space and the limits of a layer. If the store has a limit too, also those of the store. */
 export type Room = {
   readonly size: number
   /** Undefined if the bytes of the layer were never counted. */
@@ -85,8 +85,9 @@ export type StoreRoom = {
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**
- * Refuses a write if its content fits only after present content is removed. Bytes that the write removes make room
- * for those that it adds, and a write that makes a full layer smaller is never refused.
+ * Refuses a write for which there is too little room even after all past content is removed. Bytes that the write removes make
+ * room for those that it adds. A write that makes a full layer smaller is never refused.
+ *
  * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are too large.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {
@@ -115,7 +116,7 @@ export function refuseOverflow({ size, totals, limits, store }: Room, growth: Gr
   )
 }
 
-/** The bytes in MB, with three decimals below 1 MB and otherwise one. */
+/** The bytes in MB: with three decimals below 1 MB, otherwise with one. */
 function inMB(bytes: number): string {
   return (bytes / (1024 * 1024)).toFixed(bytes < 1024 * 1024 ? 3 : 1)
 }

@@ -13,7 +13,7 @@ export type Reshaped = {
   readonly locate: (path: Path) => Path
 }
 
-/** The keys that vendors use for the schema of a flat tool (one without the key `function`), and a name for each kind of tool. */
+/** Maps each key that vendors use for the schema of a tool to a name for this kind of tool. Such a tool has no key `function`. */
 const SCHEMA_KEYS = new Map([
   ['parameters', 'bare OpenAI function'],
   ['inputSchema', 'MCP tool'],
@@ -22,8 +22,8 @@ const SCHEMA_KEYS = new Map([
 ])
 
 /**
- * The keys that may have the name or the description. The original workflow engine also writes the keys after the first one. The
- * first key that has a value counts.
+ * The keys that can hold the name or the description of a tool. The original workflow engine also uses those after the first one.
+ * The first key that has a value counts.
  */
 const NAME_KEYS = ['name', 'id', 'toolName']
 const DESCRIPTION_KEYS = ['description', 'desc']
@@ -115,8 +115,8 @@ function reshapeFlat(sent: JsonObject, note: Note): Shaped {
 }
 
 /**
- * Replaces a `workflowName` outside the runner by a workflow runner. If the tool has a runner already, only removes
- * `workflowName`.
+ * Replaces a `workflowName` beside the `runner` by a runner of the kind `workflow`. If the tool has a `runner` already, only
+ * removes `workflowName`.
  */
 function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped {
   const { workflowName, ...definition } = shaped

@@ -39,7 +39,7 @@ export function filesOf<Content>(
   return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
 }
 
-/** The form of a module's content in requests and answers: `{"source"}`, or `{"files"}` with the paths as keys. */
+/** A module's content as requests and answers contain it: `{"source"}`, or `{"files"}` with the paths as keys. */
 export function sentContent(content: ModuleContent) {
   const { source, files } = content
   if (!files) return { source }
@@ -59,7 +59,8 @@ export function contentSha256({ source, files }: ModuleContent<Uint8Array>): str
 }
 
 /**
- * The text whose bytes count as the content of a module: the file, or the JSON of the files. The embedded store keeps this text.
+ * The text whose bytes count as the size of a module's content: the source of its file, or the JSON of its files. The embedded
+ * store keeps this text.
  */
 export function keptText({ source, files }: ModuleContent): string {
   return files ? JSON.stringify(files) : source

@@ -3,7 +3,7 @@ import type { ModuleFile } from './module-content.ts'
 
 /** The most files of a module. A folder with more is not read further. The runner has the same limit. */
 export const MODULE_FILES_MAX = 64
-/** The most folders of a module. A link inside a folder that leads back to it would otherwise be followed without end. */
+/** The most folders of a module. Without this limit, a symbolic link to a parent folder would be followed forever. */
 export const MODULE_FOLDERS_MAX = 64
 
 /**

@@ -98,14 +98,16 @@ function growthOf(
   return { created, size: created - deleted, presentBytes }
 }
 
-/** A present definition is stored twice: as the definition and as its newest version. */
+/** The bytes that a present definition takes. It is stored twice: as the definition and as its newest version. */
 function bytesOf(text: string | undefined): number {
   return text === undefined ? 0 : 2 * recordBytes(text)
 }
 
 type Stored = Pick<StoredDefinition, 'text' | 'source'>
 
-/** The module of a definition whose runner is `python`. A definition of another program has a `source` and no module. */
+/**
+ * The module that a definition belongs to. Undefined if its runner is not `python`, or if another program wrote it (`source`).
+ */
 export function managingModule({ text, source }: Stored): string | undefined {
   // Parses the text only if it may contain a Python runner, because a write can have 200 definitions.
   if (source !== undefined || !text.includes('"python"')) return undefined

@@ -5,7 +5,7 @@ import type { ModuleContent } from './module-content.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
-  /** The present state of the runner. Never rejects. Never takes more time than a caller of `/health` waits. */
+  /** The present state of the runner. Never rejects. Resolves before a caller of `/health` stops waiting. */
   readonly health: () => Promise<RunnerHealth>
   /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
@@ -41,7 +41,7 @@ export type ForgottenModule = {
 export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
 
-/** The facts of a runner that accepts calls. Facts that are not in this type are shown unchanged. */
+/** The state of the runner. A runner that is ready reports facts about itself. Facts without a field here are shown unchanged. */
 export type RunnerHealth =
   | { readonly status: 'ready'; readonly isolation: IsolationLevel; readonly [fact: string]: unknown }
   | RunnerAway
@@ -98,7 +98,7 @@ export type RunnerEvent =
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
   | { readonly type: 'value'; readonly value: JsonText }
 
-/** Receives an event. Returns a promise, which never rejects, if the next event must wait until it resolves. */
+/** Receives an event. If it returns a promise, the next event waits until the promise resolves. The promise never rejects. */
 export type RunnerListener = (event: RunnerEvent) => Promise<void> | undefined
 
 export type PrintedLog = { readonly text: string; readonly truncated: boolean }

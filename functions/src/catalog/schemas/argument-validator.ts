@@ -7,7 +7,7 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 
 /** Milliseconds that a check of arguments may take. Even with a schema within all limits, a check can need minutes. */
 const DEADLINE_MS = 1_000
-/** The most definitions whose number of calls is in memory. */
+/** The most definitions whose calls are counted in memory. */
 const KNOWN_MAX = 1_000
 /**
  * How many calls of a definition the other process checks before the service compiles the schema itself. All requests wait during

@@ -19,8 +19,8 @@ export type ArgumentReport = {
 }
 
 /**
- * The most schema values of all kept validators. They are 800 ordinary schemas, or 25 MB of the most expensive schemas that were
- * found.
+ * The most schema values in all kept validators together. These are 800 ordinary schemas. With the most expensive schemas that
+ * were found, they take 25 MB.
  */
 const VALUES_KEPT = 20_000
 

@@ -21,9 +21,9 @@ export type Asker = {
 /** The number of processes. Each user has at most one of them, so one user never occupies both. */
 const PROCESSES = 2
 /**
- * How many questions of one user, and of all users together, may wait. The last question of a user waits up to 83 s. Each question
- * before it may take 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps
- * its parsed body in memory. The limit of bodies in flight bounds this memory.
+ * How many questions of one user may wait. The last one waits up to 83 s. Each question before it may take 1 s until its
+ * deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps its parsed body in memory. The
+ * limit of bodies in flight bounds this memory.
  */
 export const WAITING_PER_USER = 32
 /** The most waiting questions of all users together: four times the limit of one user. */

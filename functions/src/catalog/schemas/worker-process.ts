@@ -27,7 +27,7 @@ const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 const HEAP_MB = 96
 /** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
 const STACK_KB = 3_900
-/** The semi-spaces are kept small, because the limit of the old space does not include them. */
+/** The options of Node that limit memory. The semi-spaces are small, because the limit of the old space does not include them. */
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 
 /**

@@ -71,8 +71,8 @@ export class LayerHits {
   }
 
   /**
-   * Replaces the score of each tool that has a term, or that is one of `others`. A tool with the new score 0 is not found.
-   * `isHead` is false for a tool that has words of the query only in its arguments.
+   * Replaces the score of each tool that has a term of the query, or that is one of `others`. A tool with the new score 0 is not
+   * found. `isHead` is false for a tool that has words of the query only in its arguments.
    */
   rescore(others: ReadonlySet<CatalogEntry>, scoreOf: (hit: Hit, isHead: boolean) => number): void {
     for (const [tool, entry] of this.layer.index.entries.entries()) {

@@ -8,7 +8,7 @@ export type Needs = { readonly numbers: number; readonly date: boolean }
 const MISSING = 0.8
 /** The most missing values that count. Further missing values say nothing more about whether a tool fits. */
 const MISSING_MAX = 3
-/** The fewest words of a query that is a request. A shorter query has only keywords, and keywords contain no values. */
+/** The fewest words of a query that counts as a request. A shorter query has only keywords, and keywords contain no values. */
 const REQUEST_MIN = 5
 
 /** The term for a date. Tools that take a date have it. */
@@ -28,8 +28,8 @@ export function needsOf({ properties, required }: JsonObject): Needs {
 }
 
 /**
- * The values that a query has. Undefined for keywords. Also undefined for a query in another script, because its words for days
- * are not known here.
+ * Counts the numbers in a query, and tells whether it names a day. Undefined for keywords. Also undefined for a query in another
+ * script, because its words for days are not known here.
  */
 export function valuesIn(query: string, words: readonly string[]): Needs | undefined {
   if (words.length < REQUEST_MIN || words.some((word) => /[^\0-\x7f]/.test(word))) return undefined

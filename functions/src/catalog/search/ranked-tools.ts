@@ -21,8 +21,8 @@ export type Wanted = {
 }
 
 /**
- * A number that is added to the number of shown tools. It stands for tools that have no word of the query. Otherwise the words of
- * a small view would tell nothing.
+ * A number that is added to the number of shown tools, as if the view had so many more tools without a word of the query.
+ * Otherwise no word would count as rare in a small view.
  */
 const OTHER_TOOLS = 50
 /** The weight of a word that begins like a word of the query, or is nearly the same. At most NEAR_MAX such words are searched. */
@@ -34,7 +34,10 @@ const NEAR = 0.4
 const NEAR_MAX = 10
 /** The weight of two neighboring words that are in the query and in the description. */
 const COMMON_PHRASE = 0.7
-/** The lowest score with which a tool is found if only its arguments have words of the query. */
+/**
+ * The lowest score with which a tool is found if only its arguments have words of the query. A share of the most that one word
+ * can be worth.
+ */
 const FITTING = 0.4
 /** The weight of the tool's exact name in the query. */
 const NAMED = 10
@@ -99,7 +102,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
   for (const { term, factor } of terms) {
     const isKnown = yield* add(term, factor, true)
     if ((yield* addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
-    // Only the longest beginning is added, because it tells most.
+    // Of the terms with which this term begins, only the longest is added, because it tells most.
     const isFound = yield* addNear(near('beginningOf', term).toReversed(), factor, 1)
     if (!isFound) yield* addNear(near('nearly', term), factor, NEAR_MAX)
   }

@@ -1,7 +1,7 @@
 import { DATE, namesDay, valuesIn, type Needs } from './needs.ts'
 import { isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
-/** The most UTF-16 code units of a query that count. Requests of people in real data have at most 1,200. */
+/** The most UTF-16 code units of a query that are read. The longest requests of people in real data have 1,200. */
 export const QUERY_LENGTH_MAX = 1_000
 
 /** The most different terms of a query, in the order of the query. For each term, every tool that has it must be read. */
@@ -15,7 +15,7 @@ const QUOTED = 0.5
 /** A quotation of at most 100 code units. The limit keeps the time for a query linear in its length. */
 const QUOTATION = /(?<![\p{L}\p{N}])(?:'[^']{1,100}'|"[^"]{1,100}"|“[^”]{1,100}”)(?![\p{L}\p{N}])/gu
 
-/** A request that names a day is probably for a tool that takes a date. */
+/** The term that a request is given if it names a day. Such a request is probably for a tool that takes a date. */
 const HINT = { term: DATE, factor: 0.5 }
 
 export type QueryTerm = { readonly term: string; readonly factor: number }
@@ -25,7 +25,7 @@ export type ReadQuery = {
   readonly terms: readonly QueryTerm[]
   /** Terms that the query does not contain, but implies. */
   readonly hints: readonly QueryTerm[]
-  /** Undefined if the query does not tell whether it has values. */
+  /** The values that the query contains. Undefined if the query does not tell whether it has values. */
   readonly values: Needs | undefined
   /** Hashes of the pairs of neighboring words. */
   readonly phrases: ReadonlySet<number>

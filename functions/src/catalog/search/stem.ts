@@ -16,7 +16,7 @@ const HAS_VOWEL = new RegExp(`^(?:${CONSONANTS})?[aeiouy]`)
 /** Matches a word that ends with consonant, vowel, consonant, such as `hop`. */
 const SHORT = new RegExp(`^${CONSONANTS}[aeiouy][^aeiouwxy]$`)
 
-/** A longer ending comes before the shorter endings that it contains. */
+/** The endings and what replaces them. A longer ending comes before the shorter endings that it contains. */
 const STEP_2: readonly (readonly [ending: string, by: string])[] = [
   ['ational', 'ate'],
   ['ization', 'ize'],

@@ -14,7 +14,7 @@ import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * How many indexes are made at the same time, each in turns of the event loop. A new index may take a hundred MB until it is
+ * How many indexes are made at the same time. Each lets other work run in between. A new index may take a hundred MB until it is
  * done.
  */
 const INDEXES_AT_ONCE = 16
@@ -43,8 +43,8 @@ export class ToolSearch {
   }
 
   /**
-   * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
-   * several turns. If the signal of `wanted` is aborted, it rejects with the signal's reason.
+   * The tools of a user's view that fit the query, the best first, each with its twins. Lets other requests run while it reads
+   * the new definitions of a layer. If the signal of `wanted` is aborted, it rejects with the signal's reason.
    */
   async find(
     view: CatalogView,

@@ -62,7 +62,7 @@ export function toolFacts(
   }
 }
 
-/** The number of the given pairs of neighboring words that the description has. */
+/** How many of the given phrases the description contains. A phrase is a pair of neighboring words. */
 export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: ReadonlySet<number>): number {
   let common = 0
   for (let at = phrasesAt; at < hashes.length; at += 1) if (phrases.has(hashes[at] ?? 0)) common += 1

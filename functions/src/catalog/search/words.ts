@@ -37,7 +37,7 @@ export function splitWords(text: string): readonly string[] {
   const apart = text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-    // Long runs of marks are removed first, because their normalization takes quadratic time.
+    // Long runs of combining marks are removed first, because their normalization takes quadratic time.
     .replace(/\p{M}+/gu, '')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')

@@ -1,9 +1,9 @@
 import type { CountTokens } from './token-counter.ts'
 
 /**
- * The beginning of every fragment of a list; a letter follows. A fragment is the JSON text of one tool. The encoder splits a text
- * before it joins characters to tokens, and it always splits between two marks and a letter. So the tokens of a list are the sum
- * of the tokens between these places.
+ * The two characters with which every fragment begins. A letter follows them. A fragment is the JSON text of one tool. The
+ * encoder splits a text before it joins characters to tokens, and it always splits between these two characters and the letter.
+ * So the tokens of a list are the sum of the tokens between these places.
  */
 export const FRAGMENT_START = '{"'
 
@@ -11,8 +11,8 @@ export const FRAGMENT_START = '{"'
 const NEXT = `,${FRAGMENT_START}`
 
 /**
- * Matches the last place where the encoder splits between one of these letters and one of these marks. Every fragment has such a
- * place.
+ * Matches the end of a fragment, from the last place where one of these marks follows a letter or a digit. The encoder always
+ * splits there, and every fragment has such a place.
  */
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 

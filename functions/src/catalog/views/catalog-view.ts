@@ -9,7 +9,10 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** Limits the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
+/**
+ * A grant that limits a view, and the view `of` without this limit. `changed` has the names whose digests are no longer those of
+ * the grant.
+ */
 type GrantLimit = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** Rules that may hide tools. Without rules, `owned` is empty. */
@@ -37,7 +40,7 @@ export type LeftOut = {
  */
 export type ListFilter = {
   /**
-   * A text that is equal for equal contents. A filter needs a revision only if the revision of its list contains it
+   * A text that is equal for equal contents of the filter. Needed only if the revision of the list depends on the filter
    * (`listRevision`).
    */
   readonly revision?: string
@@ -183,7 +186,7 @@ export class CatalogView {
     return meant && this.#shows(meant) ? meant : undefined
   }
 
-  /** The view of the same layers without a grant. All grants of a user share its snapshots. */
+  /** This view before it was limited to a grant. The views of all grants of a user share its snapshots. */
   get withoutGrant(): CatalogView {
     return this.#grantLimit?.of ?? this
   }

@@ -28,7 +28,7 @@ type Options = {
 /** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all tools. */
 type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
 
-/** `view` is the newest view that was made with this layer. */
+/** The layer of one user, and the newest view that was made with it. */
 type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
 /** Keeps all layers in memory and merges them for each user. */
@@ -86,7 +86,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // The entry is set again because the cache measures the size of a layer only then.
+    // Sets the entry again, because only then the LRU cache measures the size of the layer.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

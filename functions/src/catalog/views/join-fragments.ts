@@ -6,7 +6,7 @@ type Ends = readonly [open: Buffer, close: Buffer]
 export const ARRAY: Ends = [Buffer.from('['), Buffer.from(']')]
 const ITEMS: Ends = [Buffer.from('{"items":['), Buffer.from(']}')]
 
-/** The ends of a list with a single tool that has all declarations under `declarationsKey`. */
+/** The bytes around the fragments, for a list with a single tool that has all declarations under `declarationsKey`. */
 export function inOneTool(declarationsKey: string): Ends {
   return [Buffer.from(`[{${JSON.stringify(declarationsKey)}:[`), Buffer.from(']}]')]
 }

@@ -19,12 +19,12 @@ export type ListAnswer = {
   readonly leftOut: string | undefined
   /** The selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
-  /** The selected tools that are not in a list of items. The service runs them, and no workflow calls them. */
+  /** The selected tools that a list of items leaves out. The service runs these tools, and no workflow is set that calls them. */
   readonly omitted: string | undefined
   readonly nextCursor: string | undefined
 }
 
-/** The workflows that a list of items names. */
+/** The names of workflows in a list with the envelope `items`. */
 export type ItemWorkflows = {
   /** The `workflowName` of an item if its runner names no workflow. */
   readonly defaultWorkflow: string
@@ -171,8 +171,8 @@ export function layersText(view: CatalogView): string {
 const NAMES_IN_HEADER = 20
 
 /**
- * The text of a header with names. It has at most 20 names, then the number of the other names, for example `+3`. Names that are
- * not valid are never shown.
+ * The value of a header that lists names. It has at most 20 names, then the number of the other names, for example `+3`. Names
+ * that are not valid are never shown.
  */
 export function namesText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined

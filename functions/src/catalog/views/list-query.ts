@@ -3,11 +3,11 @@ import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
-/** The names that the items of a list may have. Every vendor accepts an alias as a name. */
+/** Which name the items of a list have: the tool's own name, or its alias, which every vendor accepts. */
 export const ITEM_NAMES = ['canonical', 'alias'] as const
 export type ItemNames = (typeof ITEM_NAMES)[number]
 
-/** The shape of a list if the query does not say it. */
+/** The shape of a list whose query does not ask for another one. */
 export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
 
 /** The most items of one page. Further items need another request. */

@@ -2,8 +2,8 @@ import { ToolReadings, type JsonObject, type RuledTool, type ToolDefinition } fr
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 
 /**
- * For each tool that was called, how its arguments are read. When an entry is no longer in the catalog, its readings are freed
- * too.
+ * For each tool that was called, its `ToolReadings`: how its arguments are read. When an entry is no longer in the catalog, its
+ * readings are freed too.
  */
 const CALLED = new WeakMap<CatalogEntry, ToolReadings>()
 

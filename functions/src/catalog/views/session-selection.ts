@@ -3,13 +3,13 @@ import type { Digest } from '@toolrack/contract'
 /** A session and its agent. */
 export type SessionOfAgent = { readonly id: string; readonly agent: string | null }
 
-/** The tools that a session allows: a tool must be in `names`. The object never changes. Another selection is another object. */
+/** The tools that a session allows: a tool must be in `names`. The object never changes. A changed selection is a new object. */
 export type SessionSelection = {
   readonly id: string
   /** A text that differs for each session, even if a deleted session had the same id. */
   readonly key: string
   readonly names: 'all' | ReadonlySet<string>
-  /** The digests that tools must still have. */
+  /** The digest that the definition of each tool must still have. */
   readonly digests?: ReadonlyMap<string, Digest>
   /** A text that differs after a change of the selection. */
   readonly revision: string

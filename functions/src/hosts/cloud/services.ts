@@ -58,7 +58,7 @@ export function cloudServices(config: Config, log: Log): Services {
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })
-  // The report reads the layers. No request waits for the report.
+  // The report about the operator's rules reads the layers. No request waits for the report.
   if (config.operatorRules) void services.catalog.shared().then(services.reportOperatorRules)
   return services
 }

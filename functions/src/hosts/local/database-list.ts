@@ -15,7 +15,7 @@ const HEAD = '# The databases that this folder must have. To start without what 
 const LINE = /^(?<name>[\w.-]+) +(?<state>\w+)$/
 
 /**
- * Names the databases that were made in the data folder, in a file there. Without this file, a removed database would be made
+ * A file in the data folder that lists the databases that were made there. Without this list, a removed database would be made
  * again, empty. A removed write-ahead log would take the newest rules with it. The list says `open` while a server has the
  * database open, because SQLite keeps the log until the database is closed.
  */

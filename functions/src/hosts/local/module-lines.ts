@@ -12,7 +12,9 @@ const COLUMNS_LEAST = 20
 /** The part of `Terminal` that is used here. */
 type Shown = { readonly columns: number; write(lines: string): void }
 
-/** Shows on the terminal what has happened to a file of the folder: a line, and a few rows for each of its first faults. */
+/**
+ * Shows on the terminal what has happened to a file of the watched folder: a line, and a few rows for each of its first faults.
+ */
 export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   return (news) => {
     const faults = 'faults' in news ? news.faults : []

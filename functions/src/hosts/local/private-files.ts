@@ -9,7 +9,7 @@ import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
 
-/** The file with the stored admissions of the definition files. */
+/** The file that keeps the results of checking the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
 
 /** The file with the users of the server, if it has more than one. */

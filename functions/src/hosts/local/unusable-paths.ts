@@ -7,8 +7,8 @@ import { ConfigError } from '../../settings/variables.ts'
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
 
 /**
- * Throws one ConfigError with all faults of the settings, and of the files and folders that they name. A single path that cannot
- * be used is not reported here. The part that opens the path reports it in more detail, with its own exit code.
+ * Throws one ConfigError with all faults of the settings, and of the files and folders that they name. If the only fault is one
+ * unusable path, it is not reported here. The code that opens the path reports it in more detail, with its own exit code.
  */
 export function refuseUnusable(report: ConfigReport): void {
   const paths = unusablePaths(report)

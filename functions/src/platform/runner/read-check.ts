@@ -42,7 +42,7 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
-    // The runner's own message is used if there is one, because it says whose checks use the places. The message of a proxy is
+    // The runner's own message is used if there is one, because it says whose checks occupy the runner. The message of a proxy is
     // not useful.
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many checks as it takes'
     throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
