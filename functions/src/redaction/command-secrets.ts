@@ -5,7 +5,10 @@ import { valueEnd } from './secret-value.ts'
 /** Matches an option and its value, the next word. The name of the option tells whether the value is a secret. */
 const NAMED = /(?<![\w-])--([A-Za-z][\w-]{0,63})[ \t]{1,3}(?!-)/g
 
-/** Matches a user and a password. It does not match the numbers of a user and a group, or an address. */
+/**
+ * Matches a user and a password after an option, as in `-u name:password`. Does not match `-u 1000:1000`, which names a user and
+ * a group, or an address.
+ */
 const USER =
   /((?<![\w-])(?:-u|-U|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{1,64}:)(?!\/\/|\d+(?![^\s"']))[^\s"']+/g
 

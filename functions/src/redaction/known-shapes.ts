@@ -22,7 +22,7 @@ const SHAPES: readonly RegExp[] = [
 const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----/
 const KEY_END = /-----END [A-Z0-9 ]{0,60}-----/
 
-/** Matches the word before a token that follows on a later line. */
+/** Matches the word `bearer` or `basic` at the end of a line. Its token follows on a later line. */
 const TOKEN_BELOW = /\b(?:bearer|basic)[^\S\n]*\n\s*/gi
 const TOKEN = /^(\s*)[\w.~+/=-]{8,}/
 

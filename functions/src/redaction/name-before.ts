@@ -12,7 +12,7 @@ const WRITTEN_LENGTH_MAX = 256
 /** The most backslashes before a quote, which can be escaped in JSON inside of JSON. */
 const BACKSLASHES_MAX = 4
 
-/** The most blanks between a name and its sign. Blanks there are rare. */
+/** The most blanks between a name and the sign after it, such as `=`. Blanks there are rare. */
 const BLANKS_MAX = 3
 
 /** A name in a text, and the position where it begins. */

@@ -156,7 +156,7 @@ const CUT_LENGTH_MAX = 256
 
 /**
  * The arguments for a record, and the sha256 of their canonical JSON. Secrets are replaced before the hash is computed, because a
- * short secret could be guessed from a hash. Long arguments are cut after it.
+ * short secret could be guessed from a hash. Long arguments are cut after the hash is computed.
  */
 export function recordedArguments(args: JsonObject, marks: Sensitivity) {
   const redacted = redact(args, marks)

@@ -16,7 +16,10 @@ const SECRET_NAME = new RegExp(
 /** Matches a name whose last word is an abbreviation of "password": `DB_PASS`, `userPwd`. Does not match `bypass`. */
 const LAST_WORD = /[-_.\s](?:pass|pwd)$|[a-z0-9](?:Pass|Pwd)$|[-_.\s](?:PASS|PWD)$/
 
-/** A longer name with letters outside ASCII counts as the name of a secret. Its normalization would take quadratic time. */
+/**
+ * The most UTF-16 code units of a name with letters outside ASCII that is examined. Normalizing a longer name would take
+ * quadratic time, so it counts as the name of a secret.
+ */
 const OTHER_LETTERS_LENGTH_MAX = 256
 
 /** The length of the shortest name that matches: `密码`. */
@@ -49,7 +52,7 @@ export function isLabel(name: string): boolean {
   return /^(?:name|key|header|field|variable)$/i.test(name)
 }
 
-/** True for the name of the other member, which contains the value. */
+/** True for the name of the member that contains the value, beside a label (`isLabel`). */
 export function isLabelled(name: string): boolean {
   return /^(?:value|val|content)$/i.test(name)
 }

@@ -32,7 +32,7 @@ export type DryRun = {
   readonly approval?: { readonly id: string; readonly status: 'pending' | 'approved' | 'always' | 'session' }
 }
 
-/** The dry run of a tool that has a Runner. */
+/** The dry run of a tool that has a Runner and so runs in this program. */
 export const RUNS_HERE: DryRun = {
   decision: 'allow',
   owner: null,

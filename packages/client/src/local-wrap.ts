@@ -7,8 +7,8 @@ export type CountTokens = (text: string) => number | Promise<number>
 const BYTES_PER_TOKEN = 2
 
 /**
- * Estimates the tokens of a text, one for every two bytes of UTF-8. Usual texts and tools take fewer tokens. A text of only marks
- * or random letters can take more, at most one for each byte.
+ * Estimates the tokens of a text, one for every two bytes of UTF-8. Usual texts and tools take fewer tokens. A text of only
+ * punctuation or random letters can take more, at most one for each byte.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN)

@@ -31,8 +31,8 @@ export function tokenSubject(token: string): string {
   const [, payload = ''] = token.split('.')
   try {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
-    // The first TIMES gives these keys the first places. The second one sets them to 0. So tokens that lack some of them give the
-    // same text.
+    // The first `...TIMES` puts these keys at the beginning. The second one sets them to 0. So tokens that lack some of these
+    // claims give the same text.
     return JSON.stringify({ ...TIMES, ...claims, ...TIMES })
   } catch {
     return token

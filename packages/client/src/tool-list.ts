@@ -15,7 +15,7 @@ export type FallbackReason = {
   readonly message: string
 }
 
-/** The tokens of a list. The other numbers count the tools in full, with a short description, by name only, and dropped. */
+/** The tokens of a list, and how many of its tools are listed in full, with a short description, by name only, or not at all. */
 export type ListTokens = {
   /** The o200k tokens of the list as the service sent it. */
   readonly used: number

@@ -36,7 +36,7 @@ export type BuildOptions<D extends Dialect | undefined = Dialect | undefined> = 
   readonly signal?: AbortSignal | undefined
 }
 
-/** The tokens of a prompt. `total` is the sum of the layers. */
+/** The tokens of a prompt. `total` is the sum of the prompt's layers. */
 export type PromptBill = WrapBill & {
   /** The number of tools in full, with a short description, by name only, and dropped. */
   readonly tools: Omit<ListTokens, 'used' | 'budget'>
@@ -231,7 +231,7 @@ class WrapBuilder {
     return new WrapBuilder({ ...this.#parts, scope }, this.#build)
   }
 
-  /** Adds a text. Texts with lower priorities come first and are shortened last. Tools have the priority 50. */
+  /** Adds a text. Texts with a lower `priority` come first in the prompt and are shortened last. Tools have the priority 50. */
   layer(name: string, text: string, priority: number): WrapBuilder {
     const layers = [...this.#parts.layers, { name, text, priority }]
     return new WrapBuilder({ ...this.#parts, layers }, this.#build)

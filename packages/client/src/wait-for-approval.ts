@@ -34,7 +34,10 @@ const QUESTION_DEADLINE_MS = 10_000
  */
 const WAIT_MS_MAX = 16 * 60_000
 
-/** Waits until the approval is decided, or has expired. True if the call should be made now. Its result tells the decision. */
+/**
+ * Waits until the approval is decided, or has expired. True if the call should be made now. The result of the call then tells the
+ * decision.
+ */
 export async function waitForApproval(
   service: Service,
   call: WaitingCall,

@@ -1,6 +1,9 @@
 /** Matches the form of a tool name, which TOOL_NAME_RULE describes. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
-/** Matches names of this form that are reserved. The last kind starts and ends with two underscores, such as `__proto__`. */
+/**
+ * Matches names that have the form of a tool name but are reserved. The last kind starts and ends with two underscores, such as
+ * `__proto__`.
+ */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =

@@ -87,7 +87,8 @@ class CallChannel:
             try:
                 _start_thread(self._write_later, ())
             except RuntimeError:
-                # The tool has as many threads as it may have. The next event or the answer writes the waiting events.
+                # No thread can be started, because the tool has as many as it may have. The next event or the answer writes
+                # the waiting events.
                 self._is_coming = False
 
     def _write_later(self) -> None:

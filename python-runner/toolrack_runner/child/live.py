@@ -192,7 +192,7 @@ def _broken(fault: Fault) -> messages.CallFailure:
 
 
 def _answer(outcome: Any) -> Answer:
-    """Makes the message for an outcome of `call_tool`. It has a JSON result as text."""
+    """Makes the message for an outcome of `call_tool`. A JSON result stays a text in the message."""
     if "value" in outcome:
         return messages.JsonResult(outcome["text"])
     if "text" in outcome:

@@ -31,8 +31,8 @@ export type AcceptedSpec = SpecFacts & {
   readonly secrets: readonly string[]
   readonly network: readonly string[]
   /**
-   * For each argument, the kinds as which the handler reads its text. An argument is missing if the handler gets its text
-   * unchanged. The field is missing in the report of an older runner.
+   * How the handler may read the text of each argument, for example as a `path`. An argument is left out if the handler gets its
+   * text unchanged. The whole field is missing in the report of an older runner.
    */
   readonly kinds?: Readonly<Record<string, readonly string[]>> | undefined
 }

@@ -20,7 +20,7 @@ const CALL_LIMITS: Section = {
   memory_limit_mb: { variable: 'TOOLRACK_CALL_MEMORY_MB' },
 }
 
-/** The keys in the configuration file of Ralph's tools. */
+/** The keys in the configuration file of Ralph's tools, another program whose settings this service also accepts. */
 const TOOL_CONFIG: { readonly [section: string]: Section } = {
   file_operations: {
     max_file_size_mb: NO_FILE_TOOLS,

@@ -11,7 +11,7 @@ import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from '.
 /** How many files are read at the same time. Without this limit, all files of a large folder would be open at once. */
 const FILES_AT_ONCE = 64
 
-/** `stamp` is undefined for a file that must be read again. */
+/** A file that was read, and its stamp, which changes with the file. Without a stamp, the file must be read again. */
 type StampedFile = { readonly stamp?: string | undefined; readonly content: DefinitionFile }
 
 type Options = {

@@ -14,7 +14,7 @@ const FILES_MAX = 5_000
  */
 const FOLDERS_MAX = 1_000
 
-/** The source of an item that is about many files. */
+/** The `source` of a skipped item that is about many files. */
 export const ALL_FILES = '*.json'
 
 export type FoundFiles = {

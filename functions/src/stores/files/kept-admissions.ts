@@ -11,7 +11,7 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 type Options = {
   readonly path: string
-  /** Identifies the program. Admissions that another program has stored are not used. */
+  /** Returns a text that identifies the code of this program. Admissions that other code has stored are not used. */
   readonly program: () => string
   readonly log: Pick<Log, 'warn'>
   readonly bytesMax?: number

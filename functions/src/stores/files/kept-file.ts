@@ -54,7 +54,7 @@ const isMissing: Test<undefined> = (value) => value === undefined
 const isFlag: Test<boolean> = (value) => typeof value === 'boolean'
 const isAny = (_value: unknown): _value is JsonValue => true
 const isDigest = isText as Test<Digest>
-/** Objects whose fields are not checked one by one have the same limits as in a definition that is admitted. */
+/** True for an object within the limits of unknown fields. The fields of such an object are not checked one by one. */
 const isSmallObject = (value: unknown): value is JsonObject => isJsonObject(value) && isShallow(value)
 
 const isDefinition = object<ToolDefinition>({

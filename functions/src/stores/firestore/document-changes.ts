@@ -59,7 +59,10 @@ export class DocumentChanges {
   }
 }
 
-/** Begins no new attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
+/**
+ * Runs a transaction. Begins no new attempt after the signal is aborted, because a write that was reported as failed must not
+ * happen later.
+ */
 export function inTransaction<Result>(
   firestore: Firestore,
   signal: AbortSignal,

@@ -25,7 +25,7 @@ const LONG_DEADLINE_MS = 60_000
 const WRITES_AT_ONCE = 400
 /** A text that sorts after every place and every day. */
 const NO_END = '~'
-/** The name of the id of a document in a query. The ids of chains and records begin with their day. */
+/** The name by which a query refers to the id of a document. The ids of chains and records begin with their day. */
 const ID = '__name__'
 
 /**
@@ -121,7 +121,8 @@ export class FirestoreAuditStore implements AuditStore {
 
   texts = ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
-      // No document can have an id with a slash. So a changed chain names records that do not exist.
+      // No document can have an id with a slash. So if somebody has put a slash into the chain's document, there are no such
+      // records.
       if (idOf({ instance, day, seq }).includes('/')) return []
       const places = Array.from({ length: limit }, (_, index) => ({ instance, day, seq: seq + index + 1 }))
       const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))

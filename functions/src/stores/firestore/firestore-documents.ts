@@ -53,9 +53,9 @@ const ERASED_AT_ONCE = 200
 type Ready = { readonly write: Write; readonly next: StoredDocument | undefined }
 
 /**
- * The documents of all features, below the document of their owner (`segmentsOf`). If layers are read by REST, these documents
- * are too. The sums of a quota are counted before a write and not in its transaction, so simultaneous writes can exceed the
- * quota.
+ * The documents of all features, below the document of their owner (`segmentsOf`). If the connection has REST, they are read by
+ * REST, as layers are. The sums of a quota are counted before a write and not in its transaction, so simultaneous writes can
+ * exceed the quota.
  */
 export class FirestoreDocuments implements Documents {
   readonly #connection: FirestoreConnection
@@ -110,7 +110,9 @@ export class FirestoreDocuments implements Documents {
     }
   }
 
-  /** Claims run without turns. If many callers claim one key, only the first one writes, and the others only read. */
+  /**
+   * Claims of one key do not wait for each other. If many callers claim it, only the first one writes, and the others only read.
+   */
   claim = <Fields extends object>(
     owner: string,
     to: Ref<Fields>,

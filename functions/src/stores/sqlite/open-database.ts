@@ -3,10 +3,11 @@ import { RECORD_BYTES } from '../../catalog/definitions/layer-totals.ts'
 import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**
- * The row of a layer has the totals of its content, as `layer-totals.ts` counts them. A version is past if a newer version or a deletion
- * has replaced it. Only past versions are removed to make room, so only they have an index by age. Past versions of definitions are
- * listed in a separate table, because a mark in their rows would cause a second write of each row. `tokens` is what `storedTokens`
- * writes, or null if they were not counted. If `has_files` is 1, `source` is the JSON of several files (`keptText`).
+ * The tables of definitions and modules. The row of a layer has the totals of its content, as `layer-totals.ts` counts them. A
+ * version is past if a newer version or a deletion has replaced it. Only past versions are removed to make room, so only they
+ * have an index by age. Past versions of definitions are listed in a separate table, because a mark in their rows would cause a
+ * second write of each row. `tokens` is what `storedTokens` writes, or null if they were not counted. If `has_files` is 1,
+ * `source` is the JSON of several files (`keptText`).
  */
 const SCHEMA = `
   CREATE TABLE layers (

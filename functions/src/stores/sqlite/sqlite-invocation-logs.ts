@@ -54,7 +54,8 @@ const SCHEMA = `
 `
 
 /**
- * Twice the longest journal in a measurement, which had 64 KB. In the measurement, a log was added or removed a thousand times.
+ * The bytes of the journal: twice the longest one in a measurement, which had 64 KB. In the measurement, a log was added or
+ * removed a thousand times.
  */
 const JOURNAL_BYTES = 128 * 1024
 
@@ -90,8 +91,8 @@ type Row = { readonly facts: string; readonly text: string; readonly truncated: 
 const AFTER_ALL = '~'
 
 /**
- * The calls of the last day with their logs, in a separate file. No call waits for the disk, so the last logs may be lost if the power fails. New logs
- * use the pages of removed logs, so the file is not much larger than the bound for all logs.
+ * The calls of the last day with their logs, in a separate file. No call waits for the disk, so a power cut may lose the last
+ * logs. New logs use the pages of removed logs, so the file is not much larger than the bound for all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync

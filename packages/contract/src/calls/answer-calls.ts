@@ -22,7 +22,7 @@ export function answerCalls(
     const { index, id, result: reported } = isJsonObject(item) ? item : {}
     const call = byIndex.get(index)
     if (!call) return { fault: `has an item ${at} without the index of a call` }
-    // A caller may send the items of the answer to a dispatch back unchanged. Such items have an `id` too, and the result null if
+    // A caller may send back the items of a dispatch's answer unchanged. Such an item also has an `id`, and its result is null if
     // the call is pending.
     if (reported === null) continue
     if (found.has(index)) return { fault: `has two results for the call with the index ${call.index}` }

@@ -22,14 +22,14 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
 }
 
 /**
- * The form in which a vendor's models write calls, and in which the vendor takes the answers. The text of a fault is
- * written after "the call": "the call must have an id".
+ * How a vendor's models write calls, and which messages the vendor takes as answers. The text of a fault is written after "the
+ * call": "the call must have an id".
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
   /** The dialect in which the vendor accepts tools. Undefined for a format without a dialect. */
   readonly dialect?: string
-  /** The key in a message for the list of items, or for the only item, such as `tool_calls`. */
+  /** The key in a message under which its list of items is, or its only item, such as `tool_calls`. */
   readonly itemsKey: string
   /** The key of a second list of items in the same message. Its items follow those of `itemsKey`. */
   readonly moreItemsKey?: string

@@ -5,7 +5,7 @@ import type { SchemaPath } from '../schema-keywords.ts'
 /** The largest number of JSON characters that inlining may add. A small schema can refer many times to a large one. */
 const ADDED_MAX = 128 * 1024
 
-/** Keywords that refuse the same values, independent of the other keywords in the schema. */
+/** Keywords that refuse the same values, whatever other keywords the schema has. */
 const INDEPENDENT = new Set(
   [
     ['type', 'enum', 'const', 'required', 'format', 'pattern', 'minLength', 'maxLength'],

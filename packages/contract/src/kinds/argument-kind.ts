@@ -29,12 +29,12 @@ export type Reading = {
   readonly isByName?: true
 }
 
-/** The kind of a reading in answers and messages. */
+/** The kind that answers and messages show for a reading. */
 export function shownKind({ kind }: Reading): ArgumentKind {
   return kind === 'value' ? 'other' : kind
 }
 
-/** The kinds of an argument in answers and messages, the strictest first. An argument that takes no text is `other`. */
+/** The kinds that answers and messages show for an argument, the strictest first. An argument that takes no text is `other`. */
 export function shownKinds(readings: readonly Reading[]): readonly ArgumentKind[] {
   const kinds = new Set(readings.map(shownKind))
   const strictestFirst = ['other' as const, ...ARGUMENT_KINDS]

@@ -42,8 +42,8 @@ const TURNS_MAX = 8
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i
 
 /**
- * The canonical spelling of a text. Undefined if none of these ways can read the text, or no reading is certain. The same text if
- * the spellings differ.
+ * The canonical spelling of a text. Undefined if none of these readings can read the text, or no reading is certain. The
+ * unchanged text if the readings give different spellings.
  */
 function canonicalText(ways: readonly Reading[], text: string): string | undefined {
   if (ways.some(({ isByName }) => isByName) && ADDRESS.test(text)) return text
@@ -56,7 +56,7 @@ function canonicalText(ways: readonly Reading[], text: string): string | undefin
       !read.includes('unclear') && !ways.some(({ kind }) => kind === 'other' || kind === 'value')
     if (!isCertain || texts.size > 1) return text
     const [next = text] = texts
-    // A way that cannot read the text may be able to read its canonical spelling, with another result. So the text is read again.
+    // A reading that refuses the text may accept its canonical spelling, and give another result. So the text is read again.
     if (next === canonical) return canonical
     canonical = next
   }

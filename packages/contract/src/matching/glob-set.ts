@@ -13,8 +13,8 @@ export type Answer = typeof NO | typeof YES | typeof UNKNOWN
 export type StepsLeft = { left: number }
 
 /**
- * The most words of one automaton. More globs are divided among several automata, because an automaton keeps all its words for
- * each of its characters.
+ * The most 32-bit words of one automaton. If the globs need more, they are divided among several automata, because an automaton
+ * keeps all its words for each character that its globs name.
  */
 const AUTOMATON_WORDS_MAX = 16
 
@@ -96,8 +96,8 @@ export class GlobSet {
 const FOLLOWED = { path: /[*?]/, text: /\?/, name: /[?\p{Cs}]/u } as const
 
 /**
- * True for a glob that needs an automaton. One of them is a glob of names with a lone half of a surrogate pair. A search for its
- * parts could find this half within another character.
+ * True for a glob that needs an automaton. This includes a glob of names with a lone half of a surrogate pair, because a search
+ * for its parts could find this half within another character.
  */
 function isFollowed(glob: string, kind: GlobKind): boolean {
   return FOLLOWED[kind].test(glob)

@@ -138,8 +138,8 @@ function distinct(rules: readonly Rule[], sets: readonly Rules[]): readonly Rule
 }
 
 /**
- * The decision if the rules of every set deny. If the sets give several decisions, it is the first one, and its reason names all
- * of them. Otherwise undefined.
+ * The decision that denies with every one of these sets. If the sets lead to several decisions, it is the first one, and its
+ * reason names all of them. Undefined if a set does not deny.
  */
 function deniedTogether(
   owned: readonly OwnedRules[],

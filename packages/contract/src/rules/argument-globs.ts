@@ -6,8 +6,8 @@ import { canonicalUrl } from '../kinds/url-text.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * The glob in the spelling of canonical texts of this reading. A glob without wildcards gets its canonical spelling. In a path or
- * a URL, the fixed parts get their canonical spelling. The result matches each canonical text that the glob matches. It is the
+ * Rewrites a glob in the canonical spelling of a reading. A glob without wildcards is rewritten as a whole. In a path or a URL
+ * with wildcards, only the fixed parts are rewritten. The result matches each canonical text that the glob matches. It is the
  * glob itself if no other spelling is known.
  */
 export function normalGlob(glob: string, { kind, edit }: Reading): string {
@@ -41,7 +41,7 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
 
 const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
 
-/** The most globs whose forms are kept. The rules of several owners have fewer. */
+/** The most globs whose spellings (`globsFor`) are kept. The rules of several owners have fewer. */
 const KNOWN_MAX = 2_000
 const KNOWN = new Map<string, readonly string[]>()
 

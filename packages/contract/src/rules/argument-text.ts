@@ -17,7 +17,7 @@ export const RULED_TEXT_LENGTH_MAX = 65_536
 /** The same limit for paths, because comparing globs of paths takes longer. It is the longest path of macOS. */
 export const RULED_PATH_LENGTH_MAX = 1_024
 
-/** A text as one reading gets it. `text` is undefined if it is not known what the reading makes of the text. */
+/** A text that was `sent`, and the `text` that the handler gets by one reading. `text` is undefined if this is not known. */
 export type ReadText = { readonly reading: Reading; readonly sent: string; readonly text: string | undefined }
 
 /**
@@ -109,7 +109,7 @@ const SHELL_SYNTAX = /[;&|<>$()[\]{}`\u0000-\u0008\u000a-\u001f\u007f]/
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
 
-/** True if a text with these characters never matches an `allow`. */
+/** True if the text has characters with which it never matches an `allow`. */
 export function hasDoubt(text: string, kind: Reading['kind']): boolean {
   if (kind === 'path') return UNCLEAR_PATH.test(text)
   return kind === 'command' && SHELL_SYNTAX.test(text)

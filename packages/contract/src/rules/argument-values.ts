@@ -21,7 +21,7 @@ export type ArgumentGlob = { readonly glob: string; readonly effect: RuleEffect 
 /** The indices of the globs that a value matches. */
 type Matched = ReadonlySet<number>
 
-/** The most states of all globs of an argument together. Globs that need more are not compared with each other. */
+/** The most states of the automata of all globs of an argument together. With more, the comparison is given up. */
 export const GLOB_STATES_MAX = 500
 
 /** Counts the steps of a comparison. `take` returns false if fewer steps are left. Then the comparison is given up. */

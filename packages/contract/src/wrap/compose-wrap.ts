@@ -54,7 +54,7 @@ export const WRAP_LAYERS = ['tools', 'guide'] as const
 export const TOOLS_PRIORITY = 50
 export const SYSTEM_LAYER: Pick<WrapLayer, 'name' | 'priority'> = { name: 'system', priority: 0 }
 
-/** Tools may take one of this many tokens: a quarter. */
+/** The share of the tokens that tools may take, as a divisor: a quarter. */
 const TOOLS_SHARE = 4
 
 /**
@@ -141,9 +141,9 @@ class PromptText {
 
   /**
    * The blank line before a layer. OpenAI's encoders split a text before they join characters to tokens. They split after each
-   * line end, with one exception: a slash after marks and a line end. A blank before the line end prevents this exception. So the
-   * tokens of a prompt are the sum of the tokens of its parts. The blank is also used if the plain joint would save a token,
-   * because parts that are sent separately do not save it.
+   * line end, except before a slash if punctuation stands before the line end. A blank before the line end prevents this
+   * exception. So the tokens of a prompt are the sum of the tokens of its parts. The blank is also used if the plain joint would
+   * save a token, because parts that are sent separately do not save it.
    */
   async #jointBefore(text: string): Promise<{ readonly joint: string; readonly tokens: number }> {
     if (this.#text === '') return { joint: '', tokens: 0 }
@@ -156,14 +156,14 @@ class PromptText {
 const PLAIN_JOINT = '\n\n'
 const SAFE_JOINT = ' \n\n'
 
-/** Matches the marks at the end of a text. Encoders join them with the line end that follows, and split before them. */
+/** Matches the punctuation at the end of a text. Encoders join it with the line end that follows, and split before it. */
 const LAST_MARKS = /(?:^|[A-Za-z0-9])([^\p{L}\p{N}\p{M}\s'’]*)$/u
 const TAIL_LENGTH = 64
 
 /** The number of tokens that a joint adds to the text before it. */
 async function jointTokens(before: string, joint: string, count: CountTokens): Promise<number> {
   const marks = LAST_MARKS.exec(before.slice(-TAIL_LENGTH))?.[1]
-  // If the marks fill the whole tail, they may begin before it. Then the whole text is counted.
+  // If the punctuation fills the whole tail, it may begin before the tail. Then the whole text is counted.
   const tail = marks === undefined || marks.length === TAIL_LENGTH ? before : marks
   return (await count(tail + joint)) - (tail === '' ? 0 : await count(tail))
 }

@@ -1,6 +1,6 @@
 /**
- * Matches the end of a sentence: a mark before white space, or the end of a line. After the white space no small letter may
- * follow, so `e.g. this` does not match.
+ * Matches the end of a sentence: a full stop, exclamation mark or question mark before white space, or the end of a line. After
+ * the white space no small letter may follow, so `e.g. this` does not match.
  */
 const SENTENCE_END = /[.!?](?=\s+[^\s\p{Ll}])|[。！？]|\s*[\r\n]/u
 

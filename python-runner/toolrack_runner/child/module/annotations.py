@@ -52,7 +52,7 @@ def has_json_form(hint: Any) -> bool:
 
 
 def shown(hint: Any) -> str:
-    """Writes an annotation for a sentence, in at most 64 characters."""
+    """The text of an annotation for a message, in at most 64 characters."""
     return class_name(hint) if type(hint) is type or isinstance(hint, type) else str(hint)[:64]
 
 

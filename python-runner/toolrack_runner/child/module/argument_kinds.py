@@ -33,7 +33,7 @@ VALUE: Readings = frozenset({"value"})
 
 #: Core schemas of pydantic that read a text as one of these kinds.
 _KINDS = {"uuid": "uuid", "date": "date", "datetime": "date-time", "decimal": "decimal"}
-#: Core schemas that read a text and make a value of no kind.
+#: Core schemas of pydantic that read a text and make another value, such as a time. The report says `value`.
 _VALUES = ("time", "timedelta", "json", "complex", "fraction", "multi-host-url")
 #: Core schemas that take no text in strict JSON.
 _NO_TEXT = (

@@ -44,7 +44,8 @@ _METHOD_CURES = (
 )
 #: The most bits of a whole number that Python converts to text. Such a number has at most 4,300 digits.
 _BITS_MAX = 14_284
-#: How many values may be nested. A dataclass counts as two, itself and its dict. The levels of the JSON are counted later.
+#: How deeply values may be nested. A dataclass counts as two levels: itself and its dict. The levels of the JSON are counted
+#: later.
 _STEPS_MAX = 2 * RESULT_DEPTH_MAX + 2
 
 

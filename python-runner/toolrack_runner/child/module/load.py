@@ -1,8 +1,9 @@
 """Imports a module, and reads all its specs or only the handler that a call needs.
 
-Compiling a module and reading every spec take half of the time that a child needs for a module. So the first child sends the
-compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). Later children use
-both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
+Compiling a module and reading every spec take half of the time that a child needs for a module. So the first child sends two
+things for later children: the compiled code, before any of it runs (`portable_code`), and afterwards the index of each spec
+in TOOL_SPECS (`places`). Later children use both (`load_known`). The module may have forged the indexes, so they are used
+only in the module's own calls.
 """
 
 import marshal
@@ -46,7 +47,7 @@ class LoadedModule:
     trusted: Names
     _namespace: dict[str, Any]
     _declared: DeclaredSpecs
-    #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
+    #: For each tool whose spec is already known, the index of the spec in TOOL_SPECS.
     places: Mapping[str, int]
     _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
     _converters: dict[str, Converter | None] = field(default_factory=dict)
@@ -142,7 +143,7 @@ def load_known(
 ) -> LoadedModule:
     """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError.
 
-    Its specs are read only if `places` does not lead to the handler of the call.
+    All specs are read only if `places` does not have the index of the spec that the call needs.
     """
     compiled: Code = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
     trusted = NamesLeftAlone()
@@ -170,7 +171,7 @@ def portable_code(code: Code) -> bytes | None:
 
 
 def places(module: LoadedModule) -> dict[str, int]:
-    """The index in TOOL_SPECS of the spec of each tool."""
+    """For each tool, the index of its spec in TOOL_SPECS."""
     return {tool.name: tool.index for tool in module.tools.values()}
 
 

@@ -31,7 +31,8 @@ async def check(request: Request) -> Response:
     pool = runner.require_pool()
     async with runner.place(request, runner.checks, tenant, "module checks"):
         checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-        # The pause must start before this check frees its place. Otherwise the user's next check would start at once.
+        # The pause must start before this check ends and another one may start. Otherwise the user's next check would start
+        # at once.
         if checked.ran_out_of_time and not runner.settings.is_for_one_user:
             runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
         runner.pause_for_server_time(runner.checks, tenant, checked.observed.server_seconds)

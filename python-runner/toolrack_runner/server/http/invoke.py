@@ -85,8 +85,8 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     if NDJSON in request.headers.get("accept", ""):
         events = stream.events = CallEvents(stream.wake, with_values=with_values)
     async with runner.place(request, runner.calls, key.tenant, "calls"):
-        # The source is stored only after the wait for a place. A call that gets no place must not push out sources of other
-        # users.
+        # The source is stored only when the call may run. A call that is refused because too many wait must not push out
+        # sources of other users.
         runner.sources.keep(key.tenant, key.sha256, source)
         outcome = await run_call(pool, call, source, events)
         runner.pause_for_server_time(runner.calls, key.tenant, outcome.observed.server_seconds)

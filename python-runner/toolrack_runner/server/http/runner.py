@@ -17,12 +17,12 @@ from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.settings import LEVELS, Settings
 from toolrack_runner.wire.child_messages import SourceText
 
-#: The least number of places for checks. If one check hangs, another can still run.
+#: The fewest checks that may run at once. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
-#: How many of a user's calls or checks may wait for each place that the user may have.
+#: How many calls or checks of a user may wait, for each one that the user may run at once.
 WAITING_PER_PLACE: Final = 2
-#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can each have as many
-#: waiting calls as one user may have.
+#: How many calls or checks of all users may wait, for each one that may run at once. With the default shares, 16 users can
+#: each have as many waiting calls as one user may have.
 WAITING_MAX_PER_PLACE: Final = 16
 #: How much processor time of the server process one call or check may take without a pause of its user. Most take 0.2 ms.
 SERVER_SECONDS: Final = 0.003

@@ -1,7 +1,7 @@
-"""A queue for places that users share. Each user may have a fraction of the places. The user with the fewest comes first.
+"""A queue for places that users share. A place is for one running request, and each user may have a fraction of the places.
 
-The cases in test/support/fair-queue.json define which request starts, waits or is refused. They are also the cases of the
-service's queue.
+The user who has the fewest places comes next. The cases in test/support/fair-queue.json define which request starts, waits
+or is refused. They are also the cases of the service's queue.
 """
 
 import asyncio

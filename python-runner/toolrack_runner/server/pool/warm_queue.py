@@ -58,21 +58,24 @@ class WarmQueue(Generic[Child]):
     #: The compiled module, which a child sent before the module ran. None if no child sent it, or if it was dropped to make
     #: room for other compiled modules.
     code: str | None = None
-    #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
-    #: this key use them.
+    #: The index of each tool's spec in TOOL_SPECS, which a child sent after the module ran. The module may have forged the
+    #: indexes, so only calls of this key use them.
     places: dict[str, int] | None = None
     #: Whether the arguments of a tool are converted. The module may have forged this value too.
     converts: bool = False
 
     @property
     def known(self) -> Known | None:
-        """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
+        """What the next child needs so that it neither compiles the module nor reads every spec.
+
+        None if something of it is missing.
+        """
         return (
             None if self.code is None or self.places is None else Known(self.code, self.places, self.converts)
         )
 
     def learn_places(self, places: dict[str, int] | None, *, converts: bool = False) -> None:
-        """Keeps the places of the specs, if a child sent them and the code is kept."""
+        """Keeps the index of each spec, if a child sent them and the code is kept."""
         if places is not None and self.code is not None:
             self.places = places
             self.converts = converts

@@ -1,4 +1,4 @@
-"""The form of the policy for one system call: a verdict, or a rule with a verdict for each kind of arguments."""
+"""How the policy for one system call is written: as a verdict, or as a rule with a verdict for each kind of arguments."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -26,7 +26,7 @@ OF_EPOLL: Final = (1, 2, 3)
 OF_TIMERS: Final = (0, 1, 7)
 
 F_SETFL: Final = 4
-#: F_DUPFD, GETFD, SETFD, GETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC and GETPIPE_SZ.
+#: The allowed commands: F_DUPFD, GETFD, SETFD, GETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC and GETPIPE_SZ.
 COMMANDS: Final = (0, 1, 2, 3, 5, 36, 1030, 1032)
 #: F_SETLK, SETLKW, OFD_SETLK and OFD_SETLKW.
 LOCKS: Final = (6, 7, 37, 38)
@@ -63,6 +63,6 @@ DESCRIPTORS: Final[Mapping[str, Rule]] = {
         when(Condition(1, COMMANDS)),
         when(Condition(1, (F_SETFL,)), Condition(2, ACCESSES, ignored=CREATING)),
     ),
-    # TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX.
+    # The allowed requests are TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX and FIOCLEX.
     "ioctl": (when(Condition(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451))),),
 }

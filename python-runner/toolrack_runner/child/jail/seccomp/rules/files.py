@@ -17,7 +17,7 @@ from toolrack_runner.child.jail.seccomp.rule import (
 
 O_CREAT: Final = 0x40
 O_TMPFILE: Final = 0x40_0000
-#: O_EXCL, NOCTTY, TRUNC, APPEND, NONBLOCK and CLOEXEC.
+#: The bits of O_EXCL, NOCTTY, TRUNC, APPEND, NONBLOCK and CLOEXEC.
 _OPEN: Final = 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x8_0000
 #: O_LARGEFILE, O_DIRECTORY and O_NOFOLLOW.
 _LOOK_UP: Final = Bits(0x8000 | 0x1_0000 | 0x2_0000, 0x2_0000 | 0x4000 | 0x8000)

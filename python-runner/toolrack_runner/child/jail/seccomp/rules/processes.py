@@ -72,8 +72,8 @@ PROCESSES: Final[Mapping[str, Rule]] = {
     "clone": (when(Condition(0, (CLONE_THREAD,), ignored=CLONE_OPTIONS)),),
     "futex": only(Condition(1, FUTEXES, ignored=FUTEX_FLAGS), otherwise=UNKNOWN),
     "rseq": only(has_only(2, RSEQ_UNREGISTER), otherwise=INVALID),
-    # QUERY, PRIVATE_EXPEDITED and REGISTER_PRIVATE_EXPEDITED. Other commands interrupt processes of other users, or wait for
-    # them.
+    # Only the commands QUERY, PRIVATE_EXPEDITED and REGISTER_PRIVATE_EXPEDITED are allowed. Other commands interrupt
+    # processes of other users, or wait for them.
     "membarrier": (when(Condition(0, (0, 8, 16)), has_only(1, 0)),),
     "wait4": only(has_only(2, WAITING), otherwise=INVALID),
     "waitid": only(Condition(0, WAITED_FOR), has_only(3, WAITING | WEXITED | WNOWAIT), otherwise=INVALID),

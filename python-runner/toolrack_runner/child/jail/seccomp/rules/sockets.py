@@ -62,10 +62,10 @@ SOCKETS: Final[Mapping[str, Rule]] = {
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 9, 20, 21))),
         when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1,))),
     ),
-    # SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
-    # TCP_NODELAY, KEEPIDLE, KEEPINTVL, KEEPCNT. Not SO_PEERPIDFD: the server process has the other end of the child's
-    # channel, so the child would get a handle on it. Not SO_PEERCRED, PEERSEC and PEERGROUPS: they would show its
-    # identity.
+    # Allowed are SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL and
+    # DOMAIN, and TCP_NODELAY, KEEPIDLE, KEEPINTVL and KEEPCNT. SO_PEERPIDFD is not: the server process has the other end of
+    # the child's channel, so the child would get a handle on it. SO_PEERCRED, PEERSEC and PEERGROUPS are not: they would
+    # show the identity of the server process.
     "getsockopt": (
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 3, 4, 7, 8, 9, 13, 20, 21, 30, 38, 39))),
         when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1, 4, 5, 6))),
