@@ -13,7 +13,7 @@ import type { CheckReport, ModuleFault } from './check-report.ts'
 /** The most bytes of all definitions of one module. Each is written twice, and a Firestore transaction may have 10 MB. */
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
-/** A module that has passed the check and the admission. */
+/** A module that was checked by the runner, and whose specs were admitted. */
 export type AdmittedModule = ModuleIdentity &
   ModuleContent & {
     readonly specs: readonly AdmittedSpec[]
@@ -65,7 +65,7 @@ export function faultDetail({ code, ...fault }: ModuleFault, name?: string | nul
   return { reason: code, ...(name !== undefined && { name }), ...fault }
 }
 
-/** Throws if the module as a whole has a fault, needs a package that is not installed, or has no tool. */
+/** Throws if the whole module has a fault, needs a package that is not installed, or has no accepted tool. */
 function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
   const ofModule = [...faultsOfModule(checked), ...untoldImports(checked)]
   if (ofModule.length === 0 && specs.some(({ admitted }) => admitted)) return

@@ -3,8 +3,8 @@ import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
 /**
- * The fault of an unknown field that is too deep or too large. Smaller unknown fields are stored unchanged, because a later
- * runner or client may use them.
+ * The fault of an unknown field whose value is too deep or too large. Unknown fields with smaller values are stored unchanged,
+ * because a later runner or client may use them.
  */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
@@ -96,7 +96,7 @@ function schemasWith(z: typeof Zod) {
     })
     .describe('One tool definition.')
 
-  // The items of a file are checked one by one, so that an invalid item does not affect the others.
+  // The items of a definitions file are checked one by one, so that an invalid item does not make the others invalid.
   const definitionFileSchema = z.strictObject({
     $schema: z.string().optional(),
     family: label.optional(),

@@ -15,7 +15,7 @@ import { reshape } from './loose-shape.ts'
 import { LAYER_LIMITS } from './layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
-/** How many definitions one request may contain. Each has a schema to check. */
+/** How many definitions one request may contain. The schema of each one has to be checked. */
 export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
@@ -34,7 +34,7 @@ type Parts = {
   readonly compilers: SchemaCompilers
 }
 
-/** Makes all changes of definitions. The caller must have checked the access. */
+/** Makes every change of definitions. Its callers must check first whether the user has access. */
 export class DefinitionWriter {
   readonly #parts: Parts
 
@@ -42,7 +42,7 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition. `sent` may omit its name. */
+  /** Writes one definition. `sent` is the body of the request, which may omit the name. */
   async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
     const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts
@@ -128,8 +128,8 @@ export class DefinitionWriter {
 }
 
 /**
- * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store is not
- * asked about an invalid name, because such a name could be a path to other data in the store.
+ * The versions of a definition that are kept, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store does not
+ * get an invalid name, because such a name could be a path to other data in the store.
  */
 export async function keptVersions(store: DefinitionStore, layer: StoredLayer, name: string) {
   const versions = isToolName(name) ? await store.versions(layer, name) : []
@@ -192,7 +192,7 @@ export function putOf(
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }
 }
 
-/** The body of a request, with the name from the path of the request. Throws NAME_MISMATCH if the body has another name. */
+/** The body of a request, with the name from the address of the request. Throws NAME_MISMATCH if the body has another name. */
 function withName(sent: JsonValue, name: string): JsonValue {
   const own = sentName(sent)
   if (own !== undefined && own !== name) throw new ToolrackError('NAME_MISMATCH')
@@ -220,7 +220,7 @@ function twiceFaults(
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }
 
-/** The error of one definition. It has the code of the first fault, and all faults as its details. */
+/** The error of a definition with faults. It has the code of the first fault, and all faults as its details. */
 function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer

@@ -5,16 +5,16 @@ import { isJsonObject, type JsonObject } from '@toolrack/contract'
  */
 const FOLDS = ['defs', 'spec']
 
-/** An object with one of these keys is a JSON Schema. An object without them can be the `properties` of a schema. */
+/** JSON Schema keywords. An object with one of them is a schema. An object without them can be the `properties` of a schema. */
 const SCHEMA_KEYWORDS = ['$ref', '$schema', 'allOf', 'anyOf', 'oneOf']
 
 type Path = readonly PropertyKey[]
 
 export type Unfolded = {
   readonly tool: JsonObject
-  /** The key that was unfolded, and the place of its content in `tool`. Undefined if nothing was unfolded. */
+  /** The key whose content was moved, and where this content is in `tool`. Undefined if nothing was moved. */
   readonly fold?: { readonly key: string; readonly to: string }
-  /** Converts a path in `tool` to the path in the JSON that was sent. */
+  /** Converts a path of keys in `tool` to the path of the same value in the JSON that was sent. */
   readonly locate: (path: Path) => Path
 }
 

@@ -1,6 +1,9 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Bytes that are counted for each name and each version besides its texts: for times, author, and index entries of a store. */
+/**
+ * Bytes that each name and each version counts in addition to its texts. They stand for times, author, and index entries of a
+ * store.
+ */
 export const RECORD_BYTES = 512
 
 /** How much a layer may hold. */
@@ -8,11 +11,11 @@ export type LayerLimits = {
   readonly definitionsMax: number
   /** The limit of `bytes` in `LayerTotals`. */
   readonly bytesMax: number
-  /** How many deleted definitions and modules are kept with their versions. */
+  /** The most deleted definitions and modules whose versions are kept. */
   readonly deletedMax: number
 }
 
-/** A user's layer has room for 2,000 definitions of 8 KB, each with one older version. */
+/** The limits of a layer. A user's layer has room for 2,000 definitions of 8 KB, each with one older version. */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
   // Only administrators write the global layer, so it may be larger.
@@ -23,9 +26,9 @@ export const LAYER_LIMITS = {
 export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
- * The size of a layer's content. Each transaction that changes the layer updates these counts. Definitions, modules and their
- * present versions are never removed to make room. All other content is past content: if there is no room, its oldest part is
- * removed.
+ * How much a layer contains. Each transaction that changes the layer updates these numbers. Definitions, modules and their
+ * present versions are never removed to make room. All other content is past content. If there is no room, the oldest past
+ * content is removed.
  */
 export type LayerTotals = {
   readonly bytes: number
@@ -36,7 +39,7 @@ export type LayerTotals = {
 
 export const NO_TOTALS: LayerTotals = { bytes: 0, presentBytes: 0, deleted: 0 }
 
-/** The totals after the content counted in `before` was replaced by that in `after`. */
+/** The totals after content has changed from `before` to `after`. */
 export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerTotals): LayerTotals {
   return {
     bytes: totals.bytes - before.bytes + after.bytes,
@@ -54,7 +57,8 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
 }
 
 /**
- * The bytes of a module. `kept` is its `keptText`. Each version with this text counts it, although a store keeps the text once.
+ * The bytes that a module counts. `kept` is its `keptText`. If several versions have the same text, each of them counts it,
+ * although a store keeps the text once.
  */
 export function moduleBytes(module: {
   readonly kept: string
@@ -81,7 +85,7 @@ export type StoreRoom = {
   readonly layers: number
 }
 
-/** The change of the totals by a write. */
+/** The numbers by which a write changes the totals of its layer. */
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**

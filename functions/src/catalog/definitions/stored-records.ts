@@ -36,7 +36,7 @@ export function storedDefinition(record: DefinitionRecord, epoch: string): Store
   return typeof tokens === 'string' ? { ...stored, tokens } : stored
 }
 
-/** The deletion in a tombstone. Undefined for a definition. */
+/** The deletion that a tombstone records. Undefined if the record is a definition. */
 export function deletionOf({ name, text, revision }: DefinitionRecord, epoch: string): Deletion | undefined {
   return text === null ? { name, revision: revisionText(revision, epoch) } : undefined
 }

@@ -2,14 +2,14 @@ import { isJsonObject, pointerKeys, valueAt, type JsonObject } from '@toolrack/c
 import type { ErrorObject } from 'ajv'
 import { nearMiss } from './near-miss.ts'
 
-/** The most sentences of one answer. More sentences would not help a model. */
+/** The most sentences about faults in one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
 /**
- * The most characters of the author's schema that one sentence repeats, for example of an `enum`. A longer sentence is hard to
- * read.
+ * The most characters of the author's schema that one sentence repeats, such as the values of an `enum`. A longer sentence is
+ * hard to read.
  */
 const RULE_LENGTH_MAX = 300
-/** The most argument names that a sentence lists. */
+/** The most names of arguments that one sentence lists. */
 const NAMES_TOLD = 8
 
 /**
@@ -126,7 +126,7 @@ function takes(known: readonly string[]): string {
   return `It takes ${known.slice(0, NAMES_TOLD).map(quoted).join(', ')}${more}.`
 }
 
-/** The name in quotes. A text that does not look like a name is not repeated, because it could be a value. */
+/** Puts a name in quotes. A text that does not look like a name is not repeated, because it could be a secret value. */
 export function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }

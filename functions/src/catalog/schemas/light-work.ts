@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import { expandedWeight, schemasOf } from './expanded-weight.ts'
 
-/** The most characters of a light definition. Such a text has at most 600 branches, which compile in 30 ms. */
+/** The most characters of a light definition. Even the worst definition of this length compiles in 30 ms. */
 const TEXT_MAX = 4_096
 /**
  * The most work of a cheap check: the characters of the definition times the weight of the arguments. The weight of a value is 8,
@@ -23,7 +23,9 @@ const LIGHT = new Set(
     .concat(['anyOf', 'oneOf', 'allOf', 'not']),
 )
 
-/** The cost of checks against a light definition: the characters of its text, and the JSON values of its schema. */
+/**
+ * How much each check against a light definition costs: the characters of the text, and the number of JSON values in the schema.
+ */
 export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
@@ -47,7 +49,7 @@ function isScalar(value: JsonValue): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** The number of values in the arguments. Undefined if their check against the light definition is not cheap. */
+/** The number of values in the arguments. Undefined if checking them against the light definition could be expensive. */
 export function lightArguments(args: JsonObject, light: LightDefinition): number | undefined {
   const valuesMax = ERRORS_MAX / light.weight
   let weightLeft = WORK_MAX / light.characters

@@ -14,7 +14,7 @@ export type ArgumentQuestion = {
 }
 
 export type ArgumentReport = {
-  /** Sentences for the caller. They contain no value that the caller sent. Empty if the arguments fit. */
+  /** Sentences for the caller about faults of the arguments. They repeat no value that was sent. Empty if there are no faults. */
   readonly faults: readonly string[]
 }
 
@@ -40,7 +40,10 @@ type Known = {
 /** The errors that a validator reports. */
 type Reported = 'all' | 'first'
 
-/** Checks arguments, and compiles each schema once. A check may take minutes or never end, unless `light-work.ts` admits it. */
+/**
+ * Makes the function that checks arguments. It compiles each schema once. A check may take minutes or never end, unless
+ * `light-work.ts` admits it.
+ */
 export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
   const known = new LRUCache<string, Known>({
     maxSize: VALUES_KEPT,

@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../views/catalog-entry.ts'
 import type { LayerIndex } from './layer-index.ts'
 import type { ToolFacts } from './twins.ts'
 
-/** The index of a layer, and which of its tools a view shows. */
+/** The index of a layer, and which tools of this layer are shown by the view that is searched. */
 export type SearchedLayer = {
   readonly index: LayerIndex
   readonly shown: { readonly flags: Uint8Array; readonly count: number }
@@ -14,14 +14,16 @@ export type Hit = { readonly entry: CatalogEntry; readonly facts: ToolFacts; rea
 /** The saturation of BM25: with a lower number, further occurrences of a term add less to the score. */
 const SATURATION = 1
 
-/** The tools of one layer that one query finds. Arrays of numbers, because common words are in thousands of tools. */
+/**
+ * The tools of one layer that a query finds. Their data are in arrays of numbers, because common words are in thousands of tools.
+ */
 export class LayerHits {
   readonly layer: SearchedLayer
   /** The score of each tool. A tool is found if its score is above 0. */
   readonly scores: Float64Array
   /** For each tool, 1 if it has a word of the query outside its arguments, otherwise 0. */
   readonly #heads: Uint8Array
-  /** For each family, the last call of `families` that has counted it. */
+  /** For each tool, 1 if a word of the query is outside of its arguments, otherwise 0. */
   readonly #counted: Uint32Array
   #lookUps = 0
 
@@ -34,8 +36,7 @@ export class LayerHits {
   }
 
   /**
-   * The number of families of shown tools that have the term. Copies of a tool are one family, so they do not make its words
-   * common.
+   * In how many families of shown tools the term occurs. Copies of a tool are one family, so they do not make its words common.
    */
   families(term: string): number {
     const { index, shown } = this.layer

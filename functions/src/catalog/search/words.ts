@@ -45,7 +45,7 @@ export function splitWords(text: string): readonly string[] {
   return apart.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** The terms of words: stems, first letters, or pairs of letters, depending on the script. */
+/** Converts words to the terms of the index: stems, first letters, or pairs of letters, depending on the script. */
 export function termsOf(words: Iterable<string>): readonly string[] {
   const terms: string[] = []
   for (const word of words)

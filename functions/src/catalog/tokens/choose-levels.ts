@@ -1,6 +1,6 @@
 import type { DetailLevel } from './detail-levels.ts'
 
-/** The tokens and bytes that a tool takes at one detail level, whatever its place in the list is. */
+/** The tokens and bytes that a tool takes at one detail level, wherever it is in the list. */
 export type LevelCost = { readonly tokens: number; readonly bytes: number }
 
 /** A tool whose detail level is to be chosen. The tools of group 0 have the highest priority. */

@@ -23,7 +23,7 @@ const REMEMBERED_LENGTH_MAX = 256
 /** The most texts whose counts are remembered. This limits the memory for a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
-/** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
+/** The texts around the fragments of a list. `open` ends with the first two characters of the first fragment. */
 export type Joint = {
   readonly open: string
   readonly close: string
@@ -38,7 +38,7 @@ export type Joint = {
 export type CountedFragment = {
   /** The tokens of `fragmentEnd`. */
   readonly tokens: number
-  /** The end of the fragment that `tailOf` returns. */
+  /** The end of the fragment, as `tailOf` returns it. */
   readonly tail: string
   /** The text that replaces the last brace of the fragment, such as `,"workflowName":"w"}`. Usually there is none. */
   readonly ending?: string | undefined

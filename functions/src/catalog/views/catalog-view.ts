@@ -132,7 +132,7 @@ export class CatalogView {
     return by === undefined ? this.revision : `${this.revision}:${by}`
   }
 
-  /** Why the list leaves out the tool with this name or alias. Undefined if no filter does, and for a tool that rules hide. */
+  /** Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, or if rules hide it. */
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined

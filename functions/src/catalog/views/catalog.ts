@@ -64,7 +64,7 @@ export class Catalog {
     return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
-  /** Reads the layers that all users share for the first time. The read has no deadline. Never rejects. */
+  /** Reads for the first time the layers that all users share. The read has no deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }

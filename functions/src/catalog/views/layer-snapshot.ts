@@ -9,8 +9,8 @@ const ENTRY_BYTES = 1_024
 const DELETION_BYTES = 300
 
 /**
- * `byName` has the revisions of known deletions. `forgotten` is the revision of the newest deletion whose name is no longer
- * known.
+ * The deleted names of a layer. `byName` has the revision of each known deletion. `forgotten` is the revision of the newest
+ * deletion whose name is no longer known.
  */
 type Deletions = { readonly byName: ReadonlyMap<string, string>; readonly forgotten: string | undefined }
 const NO_DELETIONS: Deletions = { byName: new Map(), forgotten: undefined }
@@ -98,7 +98,10 @@ export class LayerSnapshot {
   }
 }
 
-/** The aliases that are hashes. A hash takes some 20 µs, and entries stay the same objects in later snapshots. */
+/**
+ * The aliases that contain a hash. They are kept because computing a hash takes some 20 µs. An unchanged entry stays the same
+ * object in later snapshots.
+ */
 const HASHED = new WeakMap<CatalogEntry, string>()
 
 /** The alias of an entry's name. */

@@ -83,11 +83,11 @@ function withoutStrict(dialect: DialectRules): DialectRules {
   return dialect.fallback ? { ...dialect, ...dialect.fallback } : dialect
 }
 
-/** The ends of fragments that are shared. Most fragments have one of a few ends. */
+/** Ends of fragments. Equal ends are stored only once, because most fragments have one of a few ends. */
 const TAILS = new Map<string, string>()
-/** The most ends of fragments that are shared. Equal ends then take memory once. */
+/** The most ends that are stored in `TAILS`. */
 const TAILS_MAX = 1_000
-/** The longest end that is shared, in UTF-16 code units. Such ends are a few brackets. */
+/** The longest end that is stored in `TAILS`, in UTF-16 code units. Such ends are a few brackets. */
 const TAIL_LENGTH_MAX = 32
 
 function shared(tail: string): string {

@@ -19,7 +19,7 @@ export type ListQuery = {
   readonly names: NameFilter
   readonly tags: ReadonlySet<string>
   readonly categories: ReadonlySet<string>
-  /** The vendor whose dialect the list has. Undefined for a list without conversion. */
+  /** The dialect of the list. Undefined for a list of definitions that are not converted. */
   readonly dialect: Dialect | undefined
   readonly envelope: Envelope
   readonly itemNames: ItemNames
@@ -27,7 +27,7 @@ export type ListQuery = {
   readonly limit: number | undefined
   /** The search words. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined
-  /** True if each found tool has its score and the names of its twins. */
+  /** True if the list has the score of each found tool, and the names of its twins. */
   readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean

@@ -35,7 +35,9 @@ function isAsItComes({ kind, edit }: Reading): boolean {
   return edit === undefined && AS_THEY_COME.has(kind)
 }
 
-/** How often a text may be read again. One case is a path without `..` that begins with white space, which is then cut off. */
+/**
+ * How often a text may be read. It is read again if its canonical spelling differs, for example because white space was cut off.
+ */
 const TURNS_MAX = 8
 
 /** Matches an address, such as `s3://bucket/key`. An argument with the name of a path may have an address too. */

@@ -2,7 +2,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../j
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 import type { ArgumentKind } from './argument-kind.ts'
 
-/** The facts about an argument's texts that a schema states. */
+/** What a schema says about the texts of an argument. */
 export type TextFacts = {
   /** The kinds that the schema names by a `format`. */
   readonly kinds: ReadonlySet<ArgumentKind>
@@ -16,7 +16,7 @@ export type TextFacts = {
   readonly isUnknown: boolean
 }
 
-/** The facts of a schema that states nothing about texts. */
+/** For a schema that says nothing about texts. */
 export const ANY_TEXT: TextFacts = facts({ isPlain: true })
 const NO_TEXT: TextFacts = facts({})
 const UNKNOWN: TextFacts = facts({ isPlain: true, isUnknown: true })

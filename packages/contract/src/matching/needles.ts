@@ -20,7 +20,7 @@ export class Needles {
   readonly #depths: Int32Array
   /** For each state, the state of its longest proper end that is also the beginning of a needle. */
   readonly #fails: Int32Array
-  /** For each state, the number of the longest needle with which it ends, or -1. */
+  /** For each state, the index of the longest needle with which it ends, or -1. */
   readonly #longest: Int32Array
   readonly #states: Int32Array
   readonly #lengths: Int32Array
@@ -53,7 +53,7 @@ export class Needles {
     }
   }
 
-  /** The number of the longest needle with which the text ends now, or -1. */
+  /** The index of the longest needle with which the text ends now, or -1. */
   endingAt(state: number): number {
     return this.#longest[state] ?? -1
   }
@@ -63,7 +63,7 @@ export class Needles {
     return this.lengthOf(this.endingAt(state)) === this.open(state)
   }
 
-  /** The number of the longest other needle with which this needle ends, or -1. */
+  /** The index of the longest other needle with which this needle ends, or -1. */
   endingIn(needle: number): number {
     return this.endingAt(this.#fails[this.#states[needle] ?? START] ?? START)
   }

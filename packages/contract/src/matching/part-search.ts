@@ -75,8 +75,8 @@ export class PartSearch {
   }
 
   /**
-   * Makes the sequence wait for its present part. Returns 1. Returns 0 if the sequence has no more parts, because then it is
-   * found.
+   * Makes the sequence wait for its current part, and returns 1. If the sequence has no more parts, it is found. Then the result
+   * is 0.
    */
   #await(sequence: number, found: number[]): number {
     const needle = this.#sequences[sequence]?.parts[this.#at[sequence] ?? 0]

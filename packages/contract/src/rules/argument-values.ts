@@ -77,7 +77,7 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
     return { readings, listed, mayBeText: false, mayBeOther: !isRequired }
-  // Rules do not read a very long text as a text. So an argument that must be a text may still be another value for rules.
+  // Rules treat a very long text like a value that is not a text. So an argument that must be a text may still be such a value.
   return { ...others, mayBeOther: !isRequired || type !== 'string' || !readings.every(isShort) }
 }
 

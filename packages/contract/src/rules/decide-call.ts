@@ -46,7 +46,7 @@ export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: 
   return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
 }
 
-/** A sentence that names the arguments which a denying rule names and the call does not have. Empty if there are none. */
+/** A sentence about the arguments that a denying rule names but the call does not have. Empty if there are none. */
 function whyWithout(
   owned: readonly OwnedRules[],
   { effect, owner, rule }: RuleDecision,

@@ -57,7 +57,7 @@ export class GlobAutomaton {
     for (const [code, positions] of this.#named) if (code < ASCII_END) this.#ascii[code] = positions
   }
 
-  /** The number of words for a set of positions. Following one character takes as many steps. */
+  /** The number of 32-bit words for a set of positions. Following one character takes as many steps. */
   get words(): number {
     return this.start.length
   }

@@ -23,7 +23,7 @@ from toolrack_runner.wire.zygote_messages import Limits, Opening
 FIRST_UID = 60_000
 #: How many bytes of /proc/self/status are read. The file has about 1,500.
 STATUS_BYTES = 1 << 14
-#: How many different planned limits are cached. Callers choose the limits, so there may be many.
+#: How many sets of planned limits are cached. Callers choose the limits, so there may be many.
 PLANS_MAX = 64
 
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")

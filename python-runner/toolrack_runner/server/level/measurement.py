@@ -39,7 +39,7 @@ class Proof(TypedDict):
     name: str
     level: str
     held: bool
-    #: The possible observations if a layer that is on holds the attack.
+    #: The observations that are possible if a layer that is on makes the attack fail.
     expected: list[str]
     saw: str
     #: The layers that are switched on and cause the observed refusal.

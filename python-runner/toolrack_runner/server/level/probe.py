@@ -13,7 +13,9 @@ Level = Literal["L1", "L2", "L3"]
 
 @dataclass(frozen=True)
 class Probe:
-    """One attack. `both`, `root` and `user` have the observation of the probe for each layer that holds it."""
+    """One attack. `both`, `root` and `user` name the layers that make it fail, each with the observation of the probe then.
+
+    """
 
     name: str
     """The name of the function that tries the attack (`child/level/attempts.py`)."""
@@ -28,7 +30,7 @@ class Probe:
 
 
 def holders(probe: Probe, *, as_root: bool) -> Mapping[Layer, str]:
-    """The layers that hold a probe, each with the observation of the probe."""
+    """The layers that make the attack of a probe fail, each with the observation of the probe."""
     return {**probe.both, **(probe.root if as_root else probe.user)}
 
 

@@ -9,7 +9,8 @@ from typing import Final
 from toolrack_runner.server.level.probe import Layer, Probe
 from toolrack_runner.wire.sight import UNCHANGED
 
-#: The error with which each layer refuses a path outside: Landlock has no rule for it, and it is not in the child's root.
+#: The error with which each layer refuses a path outside of the jail: Landlock has no rule for it, or it is not in the
+#: child's root.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
 #: The error with which each layer refuses an attack on a process of the runner.
 OTHER_PROCESS: Final[dict[Layer, str]] = {"landlock": "EPERM", "seccomp": "EPERM", "namespaces": "ESRCH"}

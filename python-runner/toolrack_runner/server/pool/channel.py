@@ -29,7 +29,7 @@ from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
+#: How many bytes a frame may have besides its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
 #: a few stages. A test compares this number with the limits of a module (`limits.py`).

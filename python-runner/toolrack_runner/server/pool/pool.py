@@ -124,7 +124,7 @@ class Pool:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
     def learn(self, key: Key, facts: Imports | Ready) -> None:
-        """Stores the facts of a child about its module: the code and the imports, or the places of the specs.
+        """Stores what a child has sent about its module: the code and the imports, or the index of each spec in TOOL_SPECS.
 
         The next children of the module are forked from a zygote that has preloaded the imports.
         """

@@ -55,7 +55,9 @@ export async function callTool(
   }
 }
 
-/** The steps of features. A call from the terminal is no dry run, and has no rules, no approval and no idempotency key. */
+/**
+ * The steps that features add to a call. A call from the terminal is no dry run, and has no rules, approval or idempotency key.
+ */
 const STEPS: FeatureSteps = {
   'take edited arguments': (call, next) => next(call),
   'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),
