@@ -66,21 +66,21 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
 }
 
-/** The reasons why a variable cannot be in the configuration file. */
+/** The reasons why a variable cannot be set in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
 const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
 /**
- * The megabytes of memory for a call. `usual` is for a call without its own limit, as in the runner (`wire/zygote_messages.py`).
- * The runner accepts no more than `most`.
+ * Megabytes of memory for a call. A call without its own limit gets `usual`, as in the runner (`wire/zygote_messages.py`). The
+ * runner accepts at most `most`.
  */
 const MEMORY_MB = { usual: 256, least: 32, most: 4_096 }
 /** The longest deadline that the runner accepts, in seconds. */
 const TIMEOUT_SECONDS_MAX = 3_600
 
-/** How each variable is read. zod is not used here, because it would add 50 ms to every start. */
+/** How the value of each variable is read. zod is not used here, because it would add 50 ms to every start. */
 export const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -130,7 +130,7 @@ export type FirebaseAuth = ReturnType<typeof firebaseAuth>
 
 export type Config = ReturnType<typeof configOf>
 
-/** The settings in the environment and in the files that it names, with all faults in them. */
+/** The settings in the environment and in the files that it names, and all faults in them. */
 export type ConfigReport = {
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
@@ -145,8 +145,9 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /**
- * Reads the settings. The sources have this priority: the command line, the environment, the file of TOOLRACK_CONFIG, the
- * variables of Ralph's tools, the defaults. `commandLine` names the variables that `npm start` has set from its options.
+ * Reads the settings. Their sources have this priority: the command line, the environment, the file of TOOLRACK_CONFIG, the
+ * variables of Ralph's tools (another program), the defaults. `commandLine` names the variables that `npm start` has set from its
+ * options.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,

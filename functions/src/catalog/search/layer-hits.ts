@@ -19,11 +19,11 @@ const SATURATION = 1
  */
 export class LayerHits {
   readonly layer: SearchedLayer
-  /** The score of each tool. A tool is found if its score is above 0. */
+  /** The score of each tool. Tools with a score above 0 are found. */
   readonly scores: Float64Array
-  /** For each tool, 1 if it has a word of the query outside its arguments, otherwise 0. */
-  readonly #heads: Uint8Array
   /** For each tool, 1 if a word of the query is outside of its arguments, otherwise 0. */
+  readonly #heads: Uint8Array
+  /** For each family of tools, the number of the last call of `families` that has counted it. */
   readonly #counted: Uint32Array
   #lookUps = 0
 
@@ -54,7 +54,10 @@ export class LayerHits {
     return count
   }
 
-  /** Adds a term to the scores. With `isHead`, a tool that has the term outside its arguments is marked in `#heads`. */
+  /**
+   * Adds a term of the query to the scores. With `isHead`, marks in `#heads` each tool that has the term outside of its
+   * arguments.
+   */
   add(term: string, worth: number, isHead: boolean): void {
     const { index, shown } = this.layer
     const postings = index.of(term)

@@ -56,7 +56,7 @@ export class LayerIndex {
     return this.#facts[tool]
   }
 
-  /** The index of a snapshot. Reads only the tools that `previous` does not have, and copies the postings of all other tools. */
+  /** The index of a snapshot. It copies the postings of the tools that `previous` already has, and reads only the other tools. */
   static *after(previous: LayerIndex | undefined, snapshot: LayerSnapshot): Pieces<LayerIndex> {
     const entries = snapshot.sorted
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
@@ -90,7 +90,7 @@ export class LayerIndex {
   }
 }
 
-/** The postings of a term while they are collected. */
+/** The postings of a term, while they are being collected. */
 type Growing = { readonly tools: number[]; readonly weights: number[] }
 
 function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {

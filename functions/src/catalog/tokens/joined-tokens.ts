@@ -7,7 +7,7 @@ import type { CountTokens } from './token-counter.ts'
  */
 export const FRAGMENT_START = '{"'
 
-/** The text that follows a fragment in a list, up to the next place at which the encoder splits. */
+/** The text that follows a fragment in a list, up to the next place where the encoder splits. */
 const NEXT = `,${FRAGMENT_START}`
 
 /**
@@ -17,10 +17,11 @@ const NEXT = `,${FRAGMENT_START}`
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 
 /**
- * The longest text whose count is remembered, in UTF-16 code units. Such a text is the end of a fragment, mostly a few brackets.
+ * The longest text whose number of tokens is remembered, in UTF-16 code units. Such a text is the end of a fragment, mostly a few
+ * brackets.
  */
 const REMEMBERED_LENGTH_MAX = 256
-/** The most texts whose counts are remembered. This limits the memory for a list that is being made. */
+/** The most texts whose numbers of tokens are remembered. This limits the memory for a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
 /** The texts around the fragments of a list. `open` ends with the first two characters of the first fragment. */
@@ -32,8 +33,8 @@ export type Joint = {
 }
 
 /**
- * A fragment in a list. It has the tokens that it takes if another fragment follows, and the texts that decide how many it takes
- * as the last one.
+ * The data for counting a fragment in a list: the tokens that it takes if another fragment follows, and the texts that decide how
+ * many tokens it takes as the last one.
  */
 export type CountedFragment = {
   /** The tokens of `fragmentEnd`. */
@@ -45,20 +46,21 @@ export type CountedFragment = {
 }
 
 /**
- * The text that is counted for a fragment: the fragment without its first two characters, and the beginning of the next fragment.
+ * The text that is counted for a fragment. It has the beginning of the next fragment instead of the fragment's own first two
+ * characters.
  */
 export function fragmentEnd(fragment: string): string {
   return fragment.slice(FRAGMENT_START.length) + NEXT
 }
 
-/** The end of a fragment, after the last place where the encoder certainly splits. It is usually a few brackets. */
+/** The end of a fragment, from the last place where the encoder certainly splits. It is usually a few brackets. */
 export function tailOf(fragment: string): string {
-  // The end is searched first, because the place is nearly always there, and the fragment may be long.
+  // The end of the text is searched first, because the place is nearly always there, and the fragment may be long.
   const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
   return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
 }
 
-/** Counts lists from the counts of their fragments. The result equals the count of the whole text. */
+/** Computes the number of tokens of a list from those of its fragments. The result equals the count of the whole text. */
 export class JoinedTokens {
   readonly #count: CountTokens
   readonly #joint: Joint
@@ -82,7 +84,7 @@ export class JoinedTokens {
     return this.#short(this.#joint.open)
   }
 
-  /** The most tokens that the fragment adds to a list, wherever it stands. */
+  /** The most tokens that the fragment adds to a list, wherever it is in the list. */
   most(fragment: CountedFragment): number {
     return Math.max(this.#next(fragment), this.#last(fragment))
   }

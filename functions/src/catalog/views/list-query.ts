@@ -10,9 +10,11 @@ export type ItemNames = (typeof ITEM_NAMES)[number]
 /** The shape of a list whose query does not ask for another one. */
 export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
 
-/** The most items of one page. Further items need another request. */
+/** The most items on one page. The rest needs another request. */
 export const PAGE_MAX = 1_000
-/** How many different tags, and how many different categories, one query may name. Each of them is compared with every tool. */
+/**
+ * The most different tags that one query may name, and the most different categories. Each of them is compared with every tool.
+ */
 export const FILTER_VALUES_MAX = 50
 
 export type ListQuery = {
@@ -25,13 +27,13 @@ export type ListQuery = {
   readonly itemNames: ItemNames
   readonly strict: boolean
   readonly limit: number | undefined
-  /** The search words. The list is then ordered by how well the tools fit them. */
+  /** The words to search for. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined
   /** True if the list has the score of each found tool, and the names of its twins. */
   readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean
-  /** The names of tools that come at the end of the list, in this order, whatever the other filters are. */
+  /** The names of the tools at the end of the list, in this order. They are in the list whatever the other filters are. */
   readonly loaded: readonly string[]
   readonly after: Position | undefined
   /** The most tokens that the list may take. Undefined for no limit. */
@@ -40,7 +42,7 @@ export type ListQuery = {
   readonly countsTokens: boolean
 }
 
-/** A position in the order of the catalog: after this layer and name. Remains valid if the definition is deleted. */
+/** A position in the order of the catalog: after this layer and this name. It stays valid if the definition is deleted. */
 export type Position = { readonly layer: Layer; readonly name: string }
 
 /** The order of the catalog: by layer, then by code unit of the name. */
@@ -54,7 +56,7 @@ export function writeCursor({ layer, name }: Position): string {
   return Buffer.from(`${layer}/${name}`).toString('base64url')
 }
 
-/** The position in a cursor. Undefined for a text that `writeCursor` cannot have written. */
+/** The position that a cursor contains. Undefined for a text that `writeCursor` cannot have written. */
 export function readCursor(cursor: string): Position | undefined {
   const [first, name = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('/')
   const layer = LAYERS.find((known) => known === first)

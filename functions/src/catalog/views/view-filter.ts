@@ -8,6 +8,6 @@ import type { CallingSession } from './session-selection.ts'
 export type ViewFilter = {
   readonly filter: ListFilter
   readonly session?: CallingSession | undefined
-  /** An estimate of the memory that the filter holds. */
+  /** An estimate of the bytes of memory that the filter takes. */
   readonly bytes: number
 }

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { SessionSelection } from './session-selection.ts'
 
-/** Why a tool cannot be called through a session. The message tells the model the reason, and what can be done. */
+/** Why a tool cannot be called in a session. The message tells the model the reason, and what can be done. */
 export type NotInSession = { readonly reason: 'NOT_SELECTED' | 'DIGEST_CHANGED'; readonly message: string }
 
 /** Why a tool cannot be called through the session. Undefined if it can. */
