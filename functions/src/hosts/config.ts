@@ -197,9 +197,9 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
-    /** The key that encrypts stored data that may contain secrets. */
+    /** The key that encrypts those stored data that may contain secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
-    /** The limits of a call if its definition has none. */
+    /** The limits of a call whose definition has none. */
     callLimits: {
       deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
       memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
@@ -211,7 +211,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
       logPath: values.TOOLRACK_AUDIT_LOG_PATH && resolve(values.TOOLRACK_AUDIT_LOG_PATH),
     },
     runner: {
-      /** The address of a runner that already runs. If it is set, this server starts no runner. */
+      /** The address of a runner that is started elsewhere. If it is set, this server starts no runner. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
       /** A runner on Cloud Run, whose address has to be looked up. */
       service: looksUpRunner(set) ? runnerService(set) : undefined,
@@ -222,8 +222,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
 }
 
 /**
- * The folders of modules. By default there are two in the home folder. One is the folder of Toolrack. The other one belongs to
- * the chat application whose tools also come from a folder. A folder must exist only if the variable names it.
+ * The folders of modules. By default there are two in the home folder: the folder of Toolrack, and the folder of a chat
+ * application whose tools come from a folder too. A folder must exist only if the variable names it.
  */
 function toolsFolders(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { paths: [resolve(named)], isNamed: true }
@@ -236,24 +236,24 @@ function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget |
   return url === undefined || secret === undefined ? undefined : { url, secret }
 }
 
-/** Selects the values of the variables of a table. */
+/** Selects the values of those variables that are in a table. */
 function settingsOf<T extends Table>(table: T, values: VariableValues<T>): VariableValues<T> {
   return Object.fromEntries(
     Object.keys(table).map((name) => [name, values[name]]),
   ) as unknown as VariableValues<T>
 }
 
-/** The faults of combinations of variables. `set` has the texts of all variables that are set. */
+/** The faults that only a combination of variables has. `set` has the texts of all variables that are set. */
 function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   const faults = []
-  // In production, emulators are refused: they accept tokens without a signature, and store data elsewhere.
+  // In production, emulators are refused, because they accept tokens without a signature and store data elsewhere.
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
   if (looksUp && set['RUNNER_REGION'] === undefined && set['TOOLRACK_REGION'] === undefined)
     faults.push('TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set')
-  // A webhook needs a secret, because anybody could send messages that are not signed.
+  // A webhook needs a secret. Without it, anybody could send messages to the webhook.
   if (
     set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
     set['TOOLRACK_APPROVALS_WEBHOOK_SECRET'] === undefined
@@ -292,11 +292,11 @@ function firebaseAuth(values: VariableValues<typeof TABLE>) {
   return {
     kind: 'firebase' as const,
     projectId: projectIdOf(values) ?? '',
-    /** True if users send the unsigned tokens of the Auth emulator. */
+    /** True if the users' tokens are the unsigned tokens of the Auth emulator. */
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
     /** The service accounts that may act as jobs. */
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
-    /** The audiences that the tokens of these accounts may have. */
+    /** The audiences that tokens of these service accounts may have. */
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { ConfigReport } from '../config.ts'
 import { ConfigError } from '../../settings/variables.ts'
 
-/** Sources of a value that have no place such as a line of a file. */
+/** Sources of a setting that have no more precise place, such as the line of a file. */
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
 
 /**
@@ -21,7 +21,7 @@ function unusablePaths({ inForce }: ConfigReport): readonly string[] {
     const value = inForce.get(name)?.value
     return typeof value === 'string' ? resolve(value) : undefined
   }
-  /** The subject of a fault: the variable, or the line of the file from which its value came. */
+  /** The subject of a sentence about a fault: the variable, or the line of the file in which the value is. */
   const placeOf = (name: string): string => {
     const from = inForce.get(name)?.from
     return from === undefined || WITHOUT_PLACE.has(from) ? name : from
@@ -55,8 +55,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Why the path cannot be written. Undefined if it can be written. A missing folder is no fault if the server makes it, together
- * with the folders above it. A missing file is a fault.
+ * Why the path cannot be written. Undefined if it can be written. If the server makes the folder, with the folders above it, a
+ * missing folder is no fault. A missing file is a fault.
  */
 function whyNotWritten(path: string, isMadeFolder: boolean): string | undefined {
   try {

@@ -19,12 +19,12 @@ export type ToolCallRequest = {
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** The deadline of the call, in place of the deadline in the spec. */
+  /** The deadline of the call, which replaces the deadline in the spec. */
   readonly deadlineMs: number | undefined
   readonly listen?: (event: CallEvent) => void
 }
 
-/** Calls a tool of a checked module. The call passes the same steps as a call of the service. Never rejects. */
+/** Calls a tool of a checked module. The call takes the same steps as a call of the service. Never rejects. */
 export async function callTool(
   { runner, log, callLimits }: AuthorSession,
   module: AdmittedModule,
