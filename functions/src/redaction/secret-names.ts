@@ -1,8 +1,8 @@
 import { readableName } from '@toolrack/contract'
 
 /**
- * Matches the names of fields and parameters that contain secrets, in lower case and without `-`, `_`, `.` and blanks. The last
- * line has the word for a password in other languages.
+ * Matches names of fields and parameters that contain secrets. The names are in lower case and without `-`, `_`, `.` and blanks.
+ * The last line has the words for "password" in other languages.
  */
 const SECRET_NAME = new RegExp(
   [
@@ -25,7 +25,7 @@ const OTHER_LETTERS_LENGTH_MAX = 256
 /** The length of the shortest name that matches: `密码`. */
 const LENGTH_MIN = 2
 
-/** Matches names for a number of tokens, which is not a secret: `max_tokens`, `tokenCount`. */
+/** Matches names that stand for a number of tokens, which is not a secret: `max_tokens`, `tokenCount`. */
 const COUNT_NAME = /tokens$|token(?:count|limit|budget)/
 
 export function isSecretName(name: string): boolean {
@@ -33,7 +33,7 @@ export function isSecretName(name: string): boolean {
   if (SECRET_NAME.test(plainName(name)) || LAST_WORD.test(name)) return true
   if (!/[^ -~]/.test(name)) return false
   if (name.length > OTHER_LETTERS_LENGTH_MAX) return true
-  // The name is compared twice: once with normalized widths and accents, and once also without invisible characters and with
+  // The name is tested twice: once with normalized widths and accents, and once also without invisible characters and with
   // look-alike letters replaced.
   const normalised = name.normalize('NFKC')
   const readable = readableName(name)
@@ -47,7 +47,9 @@ export function isCountName(name: string): boolean {
   return COUNT_NAME.test(plainName(name))
 }
 
-/** True for the name of a member whose value says what another member contains: `{"name": "Authorization", "value": "…"}`. */
+/**
+ * True if the value of this member is itself the name of a value in another member: `{"name": "Authorization", "value": "…"}`.
+ */
 export function isLabel(name: string): boolean {
   return /^(?:name|key|header|field|variable)$/i.test(name)
 }
