@@ -3,7 +3,10 @@ import type { FittedTools, GuidedTool, JsonObject, WrapBill, WrapLayer } from '@
 
 export type CountTokens = (text: string) => number | Promise<number>
 
-/** How many bytes of UTF-8 the estimate counts as a token. In English text a token has about four bytes. */
+/**
+ * How many UTF-8 bytes count as one token in the estimate. In English text, a token has about four bytes, so the estimate is
+ * high.
+ */
 const BYTES_PER_TOKEN = 2
 
 /**
@@ -40,7 +43,7 @@ type LocallyWrapped = {
 }
 
 /**
- * Composes a prompt from tools that are already listed. The tools that fit stay in the order of the list, with their full
+ * Composes a prompt from tools that were listed before. Those that fit stay in the order of the list, with their full
  * definitions. The others are dropped.
  */
 export async function localWrap(
@@ -80,7 +83,7 @@ async function fitted(
     kept.push(tool)
     used += tokens
   }
-  // The brackets and commas of the list take tokens too, so the whole list is counted.
+  // The brackets and commas of the list take tokens too. So the tokens of the whole list are counted.
   let tokens = await count(JSON.stringify(listOf(kept)))
   while (kept.length > 0 && tokens > room) {
     kept.pop()
@@ -95,7 +98,7 @@ async function fitted(
   }
 }
 
-/** The single tools of a list. In a list of Gemini, one element has all declarations. */
+/** The single tools in a list. A list for Gemini has one element, which contains all declarations. */
 function declaredIn(tools: readonly JsonObject[]): readonly JsonObject[] {
   const declarations = tools[0]?.['functionDeclarations']
   return Array.isArray(declarations) ? (declarations as readonly JsonObject[]) : tools
