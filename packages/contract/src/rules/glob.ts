@@ -1,14 +1,13 @@
 /**
- * The most characters of a glob. For a glob of a path or with `?`, each 32 characters cost a step for each character of the text.
+ * The most characters of a glob. If it is for paths or has a `?`, each 32 of its characters cost a step for each character of the
+ * text.
  */
 export const GLOB_LENGTH_MAX = 256
 
 /**
- * The meaning of the wildcards in a glob.
- *
- * - `name`, `text`: `*` matches any characters, and `?` matches one character.
- * - `path`: `*` matches any characters except `/`, and `?` matches one character except `/`. `**` matches any characters. A
- *   segment `**` matches any number of folders, also none.
+ * What the wildcards in a glob mean. In a `name` or a `text`, `*` matches any characters, and `?` matches one character. In a
+ * `path`, `*` matches any characters except `/`, `?` matches one character except `/`, and `**` matches any characters. A segment
+ * `**` matches any number of folders, also none.
  */
 export type GlobKind = 'name' | 'text' | 'path'
 

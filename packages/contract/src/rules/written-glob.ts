@@ -27,8 +27,8 @@ export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly
 }
 
 /**
- * True for a glob with a segment that no canonical path has, such as `./**`. Such a glob could match only the folder itself, and
- * its author does not mean that.
+ * True for a glob with a segment that no canonical path has, such as `./**`. It could match only the folder itself, which its
+ * author does not mean.
  */
 function isNoPath(glob: string): boolean {
   if (glob === '.' || glob === '/') return false
