@@ -97,9 +97,7 @@ def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
 
 
 def _not_converted(module: LoadedModule, tool: Tool) -> list[NoteJson]:
-    """A note if annotations name types that JSON does not have, but nothing is converted, because the spec states parameters.
-
-    """
+    """A note if the spec states parameters, so nothing is converted, although annotations name types that JSON lacks."""
     if tool.parameters is None:
         return []
     try:

@@ -1,6 +1,4 @@
-"""Copies any Python value to plain JSON data. The copy has no classes of the module, so using it runs no code of the module.
-
-"""
+"""Copies any Python value to plain JSON data. The copy has no classes of the module, so using it runs no code of the module."""
 
 from itertools import count
 from math import isfinite

@@ -66,7 +66,7 @@ def _repeated(index: int, tool: Tool, first: Tool) -> RefusedSpec:
 def _place(
     files: ModuleFiles, declared: DeclaredSpecs, count: int, index: int, element: object
 ) -> tuple[str, int | None]:
-    """Where a spec is: the file and line of its dict, else of its handler. Else only its index in TOOL_SPECS is known."""
+    """The file and the line of a spec: of its dict, else of its handler, else of its element in TOOL_SPECS."""
     line, is_dict = declared.elements[index] if len(declared.elements) == count else (None, False)
     if is_dict:
         return files.main, line
