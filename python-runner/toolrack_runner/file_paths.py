@@ -26,7 +26,7 @@ _SHOWN_CHARS = 64
 
 
 def files_fault(module: str, sizes: Mapping[str, int]) -> Fault | None:
-    """The first fault of a set of files. None if a module may have these files. `sizes` has the bytes of each file by path."""
+    """The first fault of a set of files. None if a module may have them. `sizes` has the bytes of each file by path."""
     whole = f"{module}/"
     if len(sizes) > FILES_MAX:
         sentence = f"the module has {len(sizes)} files; at most {FILES_MAX} are allowed. Join some, or split the module."

@@ -169,7 +169,7 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
 
 
 def _is_called(channel: int) -> bool:
-    """Whether the message with the call has arrived already. Then the child prepares no converters, which it may not need."""
+    """Whether the message with the call has arrived already. Then the child prepares no converters that it may not need."""
     poll = _poll()
     poll.register(channel, select.POLLIN)
     return bool(poll.poll(0))

@@ -78,7 +78,7 @@ class Confinement:
         return path
 
     def remove_home(self, path: str) -> None:
-        """Removes the home that `make_home` made. With namespaces, raises OSError as long as a file of the home is in use."""
+        """Removes the home that `make_home` made. With namespaces, raises OSError while a file of the home is in use."""
         if not isinstance(self.namespaces, Unavailable):
             self.namespaces.unmount_workplace()
             return

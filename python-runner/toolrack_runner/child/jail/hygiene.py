@@ -21,7 +21,7 @@ LAST: Final = 2**32 - 1
 
 
 def separate_from_zygote() -> None:
-    """Gives the child its own session and process group without a terminal, an empty stdin, and makes its new files private."""
+    """Gives the child its own session and process group without a terminal, and an empty stdin. Makes its files private."""
     os.setsid()
     # Each child opens /dev/null itself, because processes with the same open file share its flags and its position.
     os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)

@@ -68,7 +68,7 @@ class LandlockRules:
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
-        """Opens those paths that the zygote can open. Called after the zygote has made the root directory of its children."""
+        """Opens the paths that the zygote can open. Called after the zygote has made the root directory of its children."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:
@@ -109,7 +109,7 @@ def file_rights(abi: int) -> int:
 
 
 def ruleset_attributes(abi: int) -> bytes:
-    """`struct landlock_ruleset_attr` with the fields that the ABI knows. It restricts everything that the ABI can restrict."""
+    """`struct landlock_ruleset_attr` with the fields that the ABI knows. Restricts everything that the ABI can restrict."""
     handled = [file_rights(abi)]
     if abi >= 4:
         handled.append(TCP_RIGHTS)

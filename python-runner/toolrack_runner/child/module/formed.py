@@ -77,7 +77,7 @@ def formed(returned: object) -> JsonValue:
 
 
 class _Copy:
-    """Makes one copy. The number of values is limited, because making a value's JSON form may create new values endlessly."""
+    """Makes one copy. The number of values is limited, because making a value's JSON form may add values endlessly."""
 
     def __init__(self) -> None:
         self._values = 0

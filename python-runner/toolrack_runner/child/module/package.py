@@ -106,7 +106,7 @@ class _FileLoader(SourceFileLoader):
 
 
 class _FolderLoader(SourceFileLoader):
-    """Stands for a folder without `__init__.py`. Python finds the files in the folder, but there is no code to run for it."""
+    """Stands for a folder without `__init__.py`. Python finds the files in the folder, but the folder has no code to run."""
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -81,7 +81,7 @@ def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[Importe
 
 
 def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[Fault]:
-    """A fault for each file that the module imports but does not have, and for each own file that it imports like a package."""
+    """A fault for each imported file that the module lacks, and for each of its files that it imports like a package."""
     siblings = files.siblings if files.is_package else {}
     told: dict[str, Fault] = {}
     for file, tree in trees.items() if siblings else ():
@@ -124,7 +124,7 @@ def _missing_specs(main: str, tree: ast.Module) -> Fault | None:
 
 
 def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
-    """For each element, its line and whether it is a dict. Empty if TOOL_SPECS is not one list or tuple without `*others`."""
+    """The line of each element, and whether it is a dict. Empty if TOOL_SPECS is not one list or tuple without `*others`."""
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
             node.value, ast.List | ast.Tuple

@@ -1,4 +1,4 @@
-"""Copies any Python value to plain JSON data. The copy has no classes of the module, so using it runs no code of the module."""
+"""Copies any Python value to plain JSON data. The copy has no classes of the module, so using it runs none of its code."""
 
 from itertools import count
 from math import isfinite

@@ -63,7 +63,7 @@ def source_text(file: str, source: bytes) -> str:
 
 
 def utf8_text(file: str, source: bytes) -> str:
-    """The text of a file, with its byte order mark if there is one. Raises ModuleError if the file is not a text in UTF-8."""
+    """The text of a file, with its byte order mark if there is one. Raises ModuleError if the file is not UTF-8 text."""
     for bom, encoding in _OTHER_BOMS.items():
         if source.startswith(bom):
             raise module_error("source_not_utf8", file, 1, f"the file is {encoding}. Save it as UTF-8.")

@@ -25,7 +25,7 @@ _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example call. If `has_result` is true, it must return `result`. If there is a `contains`, its text must contain it."""
+    """An example call. If `has_result` is true, it must return `result`. If `contains` is set, its text must contain it."""
 
     index: int
     arguments: JsonObject

@@ -1,4 +1,4 @@
-"""Errors of the HTTP routes, in the format of Google's APIs. They are about the request or the runner, never about the tool."""
+"""Errors of the HTTP routes, in the format of Google's APIs. They concern the request or the runner, never the tool."""
 
 import logging
 

@@ -13,7 +13,7 @@ Level = Literal["L1", "L2", "L3"]
 
 @dataclass(frozen=True)
 class Probe:
-    """One attack. `both`, `root` and `user` name the layers that make it fail, each with the observation of the probe then."""
+    """One attack. `both`, `root` and `user` name the layers that make it fail, each with what the probe then observes."""
 
     name: str
     """The name of the function that tries the attack (`child/level/attempts.py`)."""
@@ -39,6 +39,6 @@ def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapp
 
 
 def held_by(probe: Probe, saw: str, layers_on: Collection[str], *, as_root: bool) -> tuple[Layer, ...]:
-    """The layers that explain this observation. If there is none, the attack has succeeded, or its failure proves nothing."""
+    """The layers that explain this observation. If there is none, the attack succeeded, or its failure proves nothing."""
     held = expected(probe, layers_on, as_root=as_root)
     return tuple(layer for layer, explained in held.items() if explained == saw)

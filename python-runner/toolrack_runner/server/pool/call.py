@@ -53,7 +53,7 @@ class Call:
 async def run_call(
     pool: Pool, call: Call, source: SourceText, events: CallEvents | None = None
 ) -> CallOutcome:
-    """Runs a call in its own child, and passes its events on. If PoolError is raised, no code of the module has run for it."""
+    """Runs a call in its own child, and passes its events on. If PoolError is raised, no code of the module has run."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)

@@ -38,7 +38,7 @@ class CallEvents:
         self._bytes_left = 0
 
     def begin(self, worker: Worker) -> None:
-        """Starts to follow the output of this child. What was printed during the import of its module becomes an event too."""
+        """Starts to follow the output of this child. What was printed during the import of its module is an event too."""
         self._worker = worker
         self._bytes_left = worker.limits.output_bytes
         worker.output.on_kept = self._on_event

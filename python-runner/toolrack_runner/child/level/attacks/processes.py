@@ -132,7 +132,7 @@ def _fork_if_possible() -> int | None:
 
 
 def _replace(path: str, writing: int) -> NoReturn:
-    """Replaces this process by the program, which closes `writing`. If this fails, writes the errno to `writing` and ends."""
+    """Replaces this process by the program, which closes `writing`. If this fails, writes the errno there and ends."""
     try:
         os.execv(path, [path])  # noqa: S606 - the attack
     except OSError as error:
