@@ -25,6 +25,7 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
     // Names of one family begin with the same part. This part is not compared, because it would make all of them similar.
+    // oxlint-disable-next-line toolrack/linear-texts -- Both have at most 64 characters.
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
     const other = folded(same === undefined ? candidate : candidate.slice(same.length))

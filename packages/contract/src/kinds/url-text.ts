@@ -21,6 +21,7 @@ export function canonicalUrl(text: string): Canonical {
   if (hasLongHost(text)) return 'unclear'
   if (URL.canParse(text)) return spelled(new URL(text).href.replace(/^(file:\/\/[^/]*)\/{2,}/, '$1/'))
   // Readers of URLs ignore all tabs and line ends. If the text then does not begin with a scheme, no reader takes it for a URL.
+  // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
   return /^[\u0000-\u0020]*[a-z][\t\n\ra-z\d+.-]*:/i.test(text) ? 'unclear' : 'none'
 }
 

@@ -1,1 +1,1 @@
-"""The attacks that probes try. Each function does no harm, undoes what it did, and returns only if the attack succeeded."""
+"""The attacks of the probes. Each function does no harm, undoes what it did, and returns only if it succeeded."""

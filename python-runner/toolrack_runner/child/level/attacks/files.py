@@ -10,8 +10,7 @@ from toolrack_runner.child.level.nothing_done import NothingDoneError
 from toolrack_runner.wire.canaries import Canaries
 
 MIB = 1 << 20
-#: More files than a child's quota allows, which is 256 inodes. Not many more, because a disk may need a millisecond for each
-#: file.
+#: More files than a child's quota allows (256 inodes). Not many more, because a disk may need a millisecond for each.
 MANY = 300
 #: `struct flock`: type, whence, start, length, pid.
 LOCK: Final = struct.Struct("@hhqqi4x")

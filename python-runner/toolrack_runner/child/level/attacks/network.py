@@ -11,8 +11,7 @@ from toolrack_runner.child.jail.linux import syscall
 from toolrack_runner.child.level.nothing_done import NothingDoneError
 from toolrack_runner.wire.canaries import Canaries
 
-#: This method is taken from the C class, because a zygote removes it from the class that tools see
-#: (`zygote/denied_calls.py`).
+#: Taken from the class in C, because a zygote removes `sendmsg` from the class that tools see (`zygote/denied_calls.py`).
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
@@ -20,9 +19,9 @@ TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
 CREDENTIALS_BYTES: Final = 12
-#: The errors by which the kernel reports that the peer has closed the connection. It reports each such close only once.
+#: The errors by which the kernel reports that the peer has closed the connection. It reports this only once.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
-#: A `struct sockaddr` with AF_UNSPEC. If a socket is connected to this address, it is disconnected.
+#: A `struct sockaddr` with AF_UNSPEC. A `connect` to this address disconnects the socket.
 NOBODY: Final = ctypes.create_string_buffer(16)
 
 
@@ -45,7 +44,7 @@ def connect_abstract(canaries: Canaries) -> None:
 
 
 def send_to_socket_file(canaries: Canaries) -> None:
-    """Sends from a socket of a pair to a unix socket by its path. This needs neither `socket` nor `connect`."""
+    """Sends from a pair of sockets to a unix socket by its path, which needs neither `socket` nor `connect`."""
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with one, other:
         one.sendto(b"probe", canaries.socket_file)
@@ -62,10 +61,7 @@ def open_netlink(_: Canaries) -> None:
 
 
 def reconnect_by_fastopen(canaries: Canaries) -> None:
-    """Sends to another address over a connection from the broker, which its peer has closed.
-
-    Landlock does not cover MSG_FASTOPEN.
-    """
+    """Sends to another address over a passed connection that its peer has closed. Landlock does not cover MSG_FASTOPEN."""
     there = (LOOPBACK, canaries.tcp_port)
     with _another(canaries.severed) as end:
         try:
@@ -77,7 +73,7 @@ def reconnect_by_fastopen(canaries: Canaries) -> None:
 
 
 def reconnect(canaries: Canaries) -> None:
-    """Connects a connection from the broker to another address, and back."""
+    """Connects a passed connection to another address, and back."""
     with _another(canaries.passed) as end:
         peer = end.getpeername()
         try:
@@ -92,10 +88,7 @@ def reconnect(canaries: Canaries) -> None:
 
 
 def set_socket_option(canaries: Canaries) -> None:
-    """Sets an option of a connection from the broker.
-
-    With this option, the kernel delays the next `connect` until data is sent.
-    """
+    """Sets an option of a passed connection with which the kernel delays the next `connect` until data is sent."""
     with _another(canaries.severed) as end:
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
@@ -120,7 +113,7 @@ def send_descriptor(_: Canaries) -> None:
 
 
 def identify_peer(_: Canaries) -> None:
-    """Asks which process has made a socket. A similar option would give a handle on this process."""
+    """Asks which process made a socket. A similar option would give a handle on that process."""
     one, other = socket.socketpair()
     with one, other:
         one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_BYTES)

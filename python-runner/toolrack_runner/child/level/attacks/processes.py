@@ -14,7 +14,7 @@ FORKS = 20
 
 
 def signal_victim(canaries: Canaries) -> None:
-    """Sends signal 0, which only tests whether a signal could be sent."""
+    """Sends signal 0, which tests whether a signal could be sent."""
     os.kill(canaries.victim, 0)
 
 
@@ -33,13 +33,13 @@ def read_victim(canaries: Canaries) -> None:
             "process_vm_readv", canaries.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0
         )
     except OSError as error:
-        # The process may be read. Only the address is not used in it.
+        # The memory may be read, but nothing is mapped at this address in that process.
         if error.errno != errno.EFAULT:
             raise
 
 
 def find_victim(canaries: Canaries) -> None:
-    """Asks how a process of the runner is scheduled. Any answer shows that the process exists."""
+    """Asks how a process of the runner is scheduled. An answer shows that the process exists."""
     os.sched_getscheduler(canaries.victim)
 
 
@@ -63,10 +63,7 @@ def fork_often(_: Canaries) -> None:
 
 
 def daemonise(_: Canaries) -> None:
-    """Starts a child that leaves the session, so that a signal to its old process group does not reach it.
-
-    The child ends at once.
-    """
+    """Starts a child that leaves the session, so a signal to its old group does not reach it. The child ends at once."""
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -108,7 +105,7 @@ def use_inherited(canaries: Canaries) -> None:
 
 
 def _execute(path: str) -> None:
-    """Executes a program in a child. If no child can be started, executes it in this process."""
+    """Executes a program in a child. If no child can be started, the program replaces this process."""
     reading, writing = os.pipe()
     try:
         if (pid := _fork_if_possible()) == 0:
@@ -132,7 +129,7 @@ def _fork_if_possible() -> int | None:
 
 
 def _replace(path: str, writing: int) -> NoReturn:
-    """Replaces this process by the program, which closes `writing`. If this fails, writes the errno there and ends."""
+    """Replaces this process by the program, which closes `writing`. If that fails, writes the errno there and ends."""
     try:
         os.execv(path, [path])  # noqa: S606 - the attack
     except OSError as error:

@@ -14,13 +14,12 @@ from toolrack_runner.child.jail.linux import syscall
 from toolrack_runner.wire.canaries import Canaries
 
 MUCH = 700 << 20
-#: In how many parts `hide_by_mprotect` maps MUCH. Each part is smaller than the memory limit of a call.
+#: The number of parts of MUCH in `hide_by_mprotect`. Each part is smaller than the memory limit of a call.
 HIDDEN_PARTS = 7
 OWN_MEMORY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 NO_FILE = (1 << 64) - 1
-#: The key of an entry in `linux/auxvec.h`: the address of 16 random bytes that the kernel puts on the stack of the first
-#: thread.
+#: The key for the address of 16 random bytes, which the kernel puts on the stack of the first thread (`linux/auxvec.h`).
 AT_RANDOM = 25
 MAP_GROWSDOWN = 0x100
 MREMAP_MAYMOVE = 1
@@ -28,7 +27,7 @@ MREMAP_MAYMOVE = 1
 SIGNALS = 200
 SI_QUEUE = -1
 SIGINFO_BYTES = 128
-#: A number above every limit of descriptors that a child has, so no descriptor with this number is open.
+#: A descriptor that is not open, above every limit of descriptors that a child has.
 UNUSED_DESCRIPTOR = 1 << 20
 CLOSE_RANGE_UNSHARE = 2
 F_SETPIPE_SZ = 1031
@@ -54,13 +53,13 @@ def allocate_downwards(_: Canaries) -> None:
 
 
 def grow_stack_mapping(_: Canaries) -> None:
-    """Enlarges one page of the stack to 700 MB, which RLIMIT_DATA does not count. Then unmaps them."""
+    """Enlarges one page of the stack to 700 MB, which RLIMIT_DATA does not count, and unmaps them."""
     grown = syscall("mremap", _lowest_page_of_the_stack(), mmap.PAGESIZE, MUCH, MREMAP_MAYMOVE)
     syscall("munmap", grown, MUCH)
 
 
 def hide_by_mprotect(_: Canaries) -> None:
-    """Maps 700 MB in parts and makes each part read-only, because RLIMIT_DATA does not count read-only memory."""
+    """Maps 700 MB in parts, and makes each part read-only. RLIMIT_DATA does not count read-only memory."""
     size = MUCH // HIDDEN_PARTS
     hidden: list[int] = []
     try:
@@ -73,7 +72,7 @@ def hide_by_mprotect(_: Canaries) -> None:
 
 
 def _lowest_page_of_the_stack() -> int:
-    """The address of the lowest page of the stack. It is unused. The kernel adds pages below it when they are needed."""
+    """The address of the lowest page of the stack, which is unused. The kernel adds pages below it when they are needed."""
     ask = ctypes.CDLL(None).getauxval
     ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_ulong
     page: int = ask(AT_RANDOM) & -mmap.PAGESIZE
@@ -102,12 +101,12 @@ def queue_signals(_: Canaries) -> None:
 
 
 def unshare_descriptors(_: Canaries) -> None:
-    """Asks for an own table of descriptors, which RLIMIT_NOFILE would limit separately. The call closes nothing."""
+    """Asks for a table of descriptors of its own, which RLIMIT_NOFILE would limit separately. The call closes nothing."""
     syscall("close_range", UNUSED_DESCRIPTOR, UNUSED_DESCRIPTOR, CLOSE_RANGE_UNSHARE)
 
 
 def enlarge_pipe(_: Canaries) -> None:
-    """Makes room for 1 MB in a pipe. The kernel keeps this memory, and no memory limit counts it."""
+    """Gives a pipe room for 1 MB, which the kernel keeps and no memory limit counts."""
     ends = os.pipe()
     try:
         fcntl.fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES)
