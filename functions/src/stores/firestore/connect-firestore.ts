@@ -24,9 +24,11 @@ export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): Fires
 }
 
 /**
- * The settings of the client, because its defaults have three problems: A call may take five minutes, or ten with its
- * repetitions, so many calls would wait on a dead connection. After a long outage, the client waits two minutes before it
- * connects again. And it sends no pings, so it never notices a connection that drops all data.
+ * The settings of the client. The client's defaults have three problems:
+ *
+ * - A call may take five minutes, and ten with its repetitions. So many calls would wait on a dead connection.
+ * - After a long outage, the client waits two minutes before it connects again.
+ * - The client sends no pings, so it never notices a connection that drops all data.
  */
 export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADLINES): Settings {
   const methods = {

@@ -34,10 +34,14 @@ const DESCRIBED = { default: 'Default', examples: 'Examples' }
 const DROPPED = new Set(['$comment', 'deprecated', 'readOnly', 'writeOnly'])
 
 /**
- * Converts a schema to one that strict mode accepts: Every object allows only declared properties, and requires all of them. A
- * property that was optional also allows null. Defaults and examples are in the description. Returns the same object if nothing
- * has to be changed. Throws SchemaError if strict mode does not allow the schema, or if the conversion would change which
- * arguments the tool accepts. `root` must have a type and properties, and no references.
+ * Converts a schema to the form that strict mode requires:
+ *
+ * - Every object allows only declared properties, and requires all of them.
+ * - A property that was optional also allows null.
+ * - Defaults and examples are in the description.
+ *
+ * Returns the same object if it already has that form. Throws SchemaError if strict mode does not allow the schema, or if
+ * the conversion would change which arguments the tool accepts. `root` must have a type and properties, and no references.
  */
 export function strictSchema(root: JsonObject): JsonObject {
   let enumValues = 0

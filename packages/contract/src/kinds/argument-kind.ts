@@ -15,10 +15,12 @@ export const ARGUMENT_KINDS = [
 export type ArgumentKind = (typeof ARGUMENT_KINDS)[number]
 
 /**
- * One way in which a handler may read a text. The handler's type first makes `edit`. Then the text is read as a value of `kind`.
- * Two kinds are special: `other` means that code of the module may read the text. Then the text is compared unchanged, and never
- * matches `allow`. `value` means that the handler gets no text, but for example a number or a time. Then the argument matches
- * `deny` and `ask`, and never `allow`.
+ * One way in which a handler may read a text: as a value of `kind`, after the edit that the handler's type makes. Two kinds are
+ * special:
+ *
+ * - `other`: code of the module reads the text, or may read it. The text is compared unchanged, and never matches `allow`.
+ * - `value`: the handler gets no text, but for example a number or a time. The argument matches `deny` and `ask`, and never
+ *   `allow`.
  */
 export type Reading = {
   readonly kind: ArgumentKind | 'value'

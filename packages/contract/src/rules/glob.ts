@@ -5,9 +5,11 @@
 export const GLOB_LENGTH_MAX = 256
 
 /**
- * What the wildcards in a glob mean. In a `name` or a `text`, `*` matches any characters, and `?` matches one character. In a
- * `path`, `*` matches any characters except `/`, `?` matches one character except `/`, and `**` matches any characters. A segment
- * `**` matches any number of folders, also none.
+ * The meaning of the wildcards in a glob.
+ *
+ * - `name`, `text`: `*` matches any characters, and `?` matches one character.
+ * - `path`: `*` matches any characters except `/`, and `?` matches one character except `/`. `**` matches any characters. A
+ *   segment `**` matches any number of folders, also none.
  */
 export type GlobKind = 'name' | 'text' | 'path'
 
