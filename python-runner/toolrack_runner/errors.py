@@ -1,4 +1,4 @@
-"""The error codes that the runner uses. They are a part of the closed list in packages/contract/src/error-code.ts.
+"""The error codes that the runner uses. They are a part of the list in packages/contract/src/error-code.ts.
 
 Recognize an error by its code, never by its text. Tests compare both lists with packages/contract/vectors/errors.json.
 """

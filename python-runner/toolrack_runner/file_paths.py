@@ -1,7 +1,7 @@
-"""The rules for the files of a module with several files, and their digest.
+"""The rules for the files of a module that has several files, and the digest of these files.
 
 `packages/contract/vectors/module-files.json` has test cases. The server process uses these functions too, so none of them
-parses the content of a file.
+parses what is in a file.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _SHOWN_CHARS = 64
 
 
 def files_fault(module: str, sizes: Mapping[str, int]) -> Fault | None:
-    """The first fault of a set of files; None if a module may have them. `sizes` has the bytes of each file by its path."""
+    """The first fault of a set of files. None if a module may have them. `sizes` has the bytes of each file by path."""
     whole = f"{module}/"
     if len(sizes) > FILES_MAX:
         sentence = f"the module has {len(sizes)} files; at most {FILES_MAX} are allowed. Join some, or split the module."
@@ -51,7 +51,7 @@ def digest_of(files: Mapping[str, bytes]) -> str:
 
 
 def folders_of(path: str) -> Iterator[str]:
-    """The folders in which a file lies, the outermost first: `a` and `a/b` of `a/b/c.py`."""
+    """The folders that contain a file, the outermost first: `a` and `a/b` for `a/b/c.py`."""
     at = path.find("/")
     while at >= 0:
         yield path[:at]
@@ -59,9 +59,10 @@ def folders_of(path: str) -> Iterator[str]:
 
 
 def module_paths(paths: Iterable[str]) -> dict[str, str]:
-    """The path of each file or folder that an import finds, by its dotted name. The package itself has the empty name.
+    """For each dotted name, the path of the file or folder that its import finds. The package itself has the empty name.
 
-    A folder without `__init__.py` is a namespace package. If a file has the same name, an import finds the file.
+    A folder without `__init__.py` is a namespace package. If a file has the same name as a folder, the import finds the
+    file.
     """
     found: dict[str, str] = {}
     paths = sorted(paths)
@@ -89,7 +90,7 @@ def _path_fault(whole: str, path: str) -> Fault:
 
 
 def _conflict(module: str, paths: Iterable[str]) -> Fault | None:
-    """The fault of two files that cannot be in one folder on every system, or of which Python can import only one."""
+    """The fault of two files that some systems cannot have in one folder, or of which Python can import only one."""
     paths = sorted(paths)
     files = set(paths)
     folders = {folder for path in paths for folder in folders_of(path)}

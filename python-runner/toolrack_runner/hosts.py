@@ -1,9 +1,9 @@
-"""The hosts that a spec names, and whether a connection is to one of them."""
+"""The hosts that a spec names. Also tells whether a connection is to one of them."""
 
 import re
 from dataclasses import dataclass
 
-#: The ports of a host that a spec names without a port.
+#: The ports that a tool may connect to if a spec names a host without a port.
 PORTS = (80, 443)
 _OF_THIS_MACHINE = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 _HOST = re.compile(
@@ -24,7 +24,7 @@ class Host:
 
 
 def read_host(text: str) -> Host | None:
-    """Reads `api.example.com` or `api.example.com:8443`. None for anything else, such as a numeric address."""
+    """Reads `api.example.com` or `api.example.com:8443`. None for any other text, such as a numeric address."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None or is_address(text):
         return None
@@ -55,7 +55,7 @@ def why_no_address(position: int) -> str:
 
 
 def is_this_machine(name: str) -> bool:
-    """True for the names of the machine itself: those that every resolver knows (RFC 6761), and those of /etc/hosts."""
+    """True for a name of the machine itself: one that every resolver knows (RFC 6761), or one of /etc/hosts."""
     return name in _OF_THIS_MACHINE or name.endswith(".localhost")
 
 

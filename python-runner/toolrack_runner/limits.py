@@ -2,8 +2,8 @@
 
 #: The most bytes of one file. The service has the same limit, `BODY_BYTES_MAX.single` in `functions/src/http/body-kinds.ts`.
 SOURCE_BYTES_MAX = 256 * 1024
-#: How many files a module may have. Each file is sent, stored, and written into the folder of each call. The service has
-#: this limit too.
+#: How many files a module may have. Each of them is sent, stored, and written into the folder of each call. The service has
+#: the same limit.
 FILES_MAX = 64
 #: The most bytes of all files of a module together. This is twice the limit of one file, so that there is room for data.
 FILES_BYTES_MAX = 512 * 1024
@@ -23,7 +23,8 @@ DESCRIPTION_CHARS_MAX = 16_384
 SCHEMA_BYTES_MAX = 32 * 1024
 #: The most levels of a schema. A definition has the same limit.
 SCHEMA_DEPTH_MAX = 32
-#: The most characters of any other field of a spec, such as `examples`, as `str` writes it. It keeps the report small.
+#: The most characters of any other field of a spec, such as `examples`. They are counted in the text that `str` makes of it.
+#: The limit keeps the report small.
 FIELD_BYTES_MAX = 64 * 1024
 #: How many examples a spec may have. A check runs every example of every spec before its deadline.
 EXAMPLES_MAX = 20
@@ -33,8 +34,8 @@ SECRETS_MAX = 20
 HOSTS_MAX = 20
 #: The longest deadline of a call, in seconds. A definition has the same limit.
 TIMEOUT_SECONDS_MAX = 3_600
-#: How many levels of lists and dicts a result may have. The answers of the runner and of the service add at most two levels.
-#: Every JSON parser on the way accepts 128 levels or more (orjson writes 254).
+#: How many levels of lists and dicts a result may have. The answers of the runner and of the service add at most two. Every
+#: JSON parser that reads the result accepts 128 levels or more (orjson writes 254).
 RESULT_DEPTH_MAX = 100
 #: The most characters of a traceback. The middle of a longer traceback is left out, so that a model can read it.
 ERROR_CHARS_MAX = 8_192

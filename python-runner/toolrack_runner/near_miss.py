@@ -1,4 +1,4 @@
-"""Finds the name that was probably meant, and lists names in sentences."""
+"""Finds the name that somebody has probably meant, and lists names for sentences."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ _LONG = 64
 
 
 def near_miss(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most similar to `name`, ignoring case; None if none is similar."""
+    """The known name that is most similar to `name`. Upper and lower case are the same. None if no name is similar."""
     if len(name) > _LONG:
         return None
     by_folded = {
@@ -24,13 +24,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def misspelled(name: str, found: Iterable[str]) -> str:
-    """Like `did_you_mean`, for a missing name that may be misspelled in `found`: `. Did you misspell it as 'x'?`."""
+    """Like `did_you_mean`, if a name is missing that may be misspelled in `found`: `. Did you misspell it as 'x'?`."""
     near = near_miss(name, found)
     return f". Did you misspell it as '{near}'?" if near else "."
 
 
 def named(names: Iterable[str]) -> str:
-    """The names for a sentence, each quoted and shortened: `'city', 'unit' and 'days'`."""
+    """The names as words of a sentence, each in quotes and shortened: `'city', 'unit' and 'days'`."""
     quoted = [f"'{name if len(name) <= _LONG else name[:_LONG] + '…'}'" for name in names]
     if len(quoted) > 8:
         quoted = [*quoted[:7], f"{len(quoted) - 7} more"]

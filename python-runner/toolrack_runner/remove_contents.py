@@ -6,17 +6,18 @@ from contextlib import suppress
 
 
 class MovedError(OSError):
-    """A directory was moved while it was being emptied. Now its ".." is a directory that must not be emptied."""
+    """A directory was moved while it was being emptied. So its ".." is now a directory that must not be emptied."""
 
 
 def remove_contents(path: str) -> None:
-    """Removes everything below `path`, at any depth, and follows no symbolic link. Raises MovedError.
+    """Removes everything in `path`, at any depth. Follows no symbolic link. Raises MovedError.
 
-    Another process may remove the same files at the same time. The function changes to a directory by its name and back by
-    "..", so a deep tree needs neither recursion nor open descriptors.
+    Another process may remove the same files at the same time. The function goes into a directory by its name and back by
+    "..", so even a deep tree needs neither recursion nor open descriptors.
     """
     os.chdir(path)
-    # For each directory from `path` to the current one: its identity, its name, and its remaining subdirectories.
+    # For each directory on the way from `path` to the current one: its identity, its name, and the subdirectories that
+    # remain.
     way: list[tuple[tuple[int, int], str, list[str]]] = [(_here(), "", _remove_files())]
     while way:
         _, name, remaining = way[-1]
@@ -38,9 +39,9 @@ def remove_contents(path: str) -> None:
 
 
 def _remove_files() -> list[str]:
-    """Removes the files and empty directories of the current directory.
+    """Removes the files and the empty directories in the current directory.
 
-    Makes the remaining directories accessible, and returns their names.
+    Makes the other directories accessible, and returns their names.
     """
     remaining: list[str] = []
     with os.scandir(".") as entries:

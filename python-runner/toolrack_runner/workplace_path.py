@@ -1,10 +1,9 @@
-"""The path of a child's workplace. The zygote mounts file systems there, and the server process measures what they hold."""
+"""The path of a child's workplace. The zygote mounts a file system there, and the server process measures what it holds."""
 
 from collections.abc import Sequence
 from typing import Final
 
-#: The possible places of a child's own file system. The child uses the first place at which the file system hides no
-#: readable path.
+#: Where a child's own file system can be. The child uses the first of these paths at which it hides no readable path.
 WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 - the child's own
 
 

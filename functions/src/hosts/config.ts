@@ -66,21 +66,21 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
 }
 
-/** The reasons why a variable cannot be in the configuration file. */
+/** The reasons why a variable cannot be set in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
 const OF_DEPLOYMENT = 'a deployment reads it from functions/.env.<project id>'
 const BEFORE_FILE = 'it is read from the environment, before the file'
 
 /**
- * The megabytes of memory for a call. `usual` is for a call without its own limit, as in the runner (`wire/zygote_messages.py`).
- * The runner accepts no more than `most`.
+ * Megabytes of memory for a call. A call without its own limit gets `usual`, as in the runner (`wire/zygote_messages.py`). The
+ * runner accepts at most `most`.
  */
 const MEMORY_MB = { usual: 256, least: 32, most: 4_096 }
 /** The longest deadline that the runner accepts, in seconds. */
 const TIMEOUT_SECONDS_MAX = 3_600
 
-/** How each variable is read. zod is not used here, because it would add 50 ms to every start. */
+/** How the value of each variable is read. zod is not used here, because it would add 50 ms to every start. */
 export const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -130,7 +130,7 @@ export type FirebaseAuth = ReturnType<typeof firebaseAuth>
 
 export type Config = ReturnType<typeof configOf>
 
-/** The settings in the environment and in the files that it names, with all faults in them. */
+/** The settings in the environment and in the files that it names, and all faults in them. */
 export type ConfigReport = {
   readonly inForce: ReadonlyMap<string, InForce>
   readonly faults: readonly string[]
@@ -145,8 +145,9 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /**
- * Reads the settings. The sources have this priority: the command line, the environment, the file of TOOLRACK_CONFIG, the
- * variables of Ralph's tools, the defaults. `commandLine` names the variables that `npm start` has set from its options.
+ * Reads the settings. Their sources have this priority: the command line, the environment, the file of TOOLRACK_CONFIG, the
+ * variables of Ralph's tools (another program), the defaults. `commandLine` names the variables that `npm start` has set from its
+ * options.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
@@ -196,9 +197,9 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? localAuth(values.TOOLRACK_DATA) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
-    /** The key that encrypts stored data that may contain secrets. */
+    /** The key that encrypts those stored data that may contain secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
-    /** The limits of a call if its definition has none. */
+    /** The limits of a call whose definition has none. */
     callLimits: {
       deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,
       memoryBytes: values.TOOLRACK_CALL_MEMORY_MB * MB,
@@ -210,7 +211,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
       logPath: values.TOOLRACK_AUDIT_LOG_PATH && resolve(values.TOOLRACK_AUDIT_LOG_PATH),
     },
     runner: {
-      /** The address of a runner that already runs. If it is set, this server starts no runner. */
+      /** The address of a runner that is started elsewhere. If it is set, this server starts no runner. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
       /** A runner on Cloud Run, whose address has to be looked up. */
       service: looksUpRunner(set) ? runnerService(set) : undefined,
@@ -221,8 +222,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
 }
 
 /**
- * The folders of modules. By default there are two in the home folder. One is the folder of Toolrack. The other one belongs to
- * the chat application whose tools also come from a folder. A folder must exist only if the variable names it.
+ * The folders of modules. By default there are two in the home folder: the folder of Toolrack, and the folder of a chat
+ * application whose tools come from a folder too. A folder must exist only if the variable names it.
  */
 function toolsFolders(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { paths: [resolve(named)], isNamed: true }
@@ -235,24 +236,24 @@ function approvalsWebhook(values: VariableValues<typeof TABLE>): WebhookTarget |
   return url === undefined || secret === undefined ? undefined : { url, secret }
 }
 
-/** Selects the values of the variables of a table. */
+/** Selects the values of those variables that are in a table. */
 function settingsOf<T extends Table>(table: T, values: VariableValues<T>): VariableValues<T> {
   return Object.fromEntries(
     Object.keys(table).map((name) => [name, values[name]]),
   ) as unknown as VariableValues<T>
 }
 
-/** The faults of combinations of variables. `set` has the texts of all variables that are set. */
+/** The faults that only a combination of variables has. `set` has the texts of all variables that are set. */
 function faultsTogether(set: NodeJS.ProcessEnv): string[] {
   const faults = []
-  // In production, emulators are refused: they accept tokens without a signature, and store data elsewhere.
+  // In production, emulators are refused, because they accept tokens without a signature and store data elsewhere.
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     faults.push(`${emulators.join(' and ')} must not be set in production`)
   const looksUp = looksUpRunner(set)
   if (looksUp && set['RUNNER_REGION'] === undefined && set['TOOLRACK_REGION'] === undefined)
     faults.push('TOOLRACK_REGION or RUNNER_REGION must be set if RUNNER_SERVICE is set')
-  // A webhook needs a secret, because anybody could send messages that are not signed.
+  // A webhook needs a secret. Without it, anybody could send messages to the webhook.
   if (
     set['TOOLRACK_APPROVALS_WEBHOOK'] !== undefined &&
     set['TOOLRACK_APPROVALS_WEBHOOK_SECRET'] === undefined
@@ -291,11 +292,11 @@ function firebaseAuth(values: VariableValues<typeof TABLE>) {
   return {
     kind: 'firebase' as const,
     projectId: projectIdOf(values) ?? '',
-    /** True if users send the unsigned tokens of the Auth emulator. */
+    /** True if the users' tokens are the unsigned tokens of the Auth emulator. */
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
     /** The service accounts that may act as jobs. */
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
-    /** The audiences that the tokens of these accounts may have. */
+    /** The audiences that tokens of these service accounts may have. */
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
 }

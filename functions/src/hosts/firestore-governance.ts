@@ -3,7 +3,9 @@ import { FirestoreDocuments } from '../stores/firestore/firestore-documents.ts'
 import type { FirestoreConnection } from '../stores/firestore/firestore-connection.ts'
 import type { Governance } from '../features/host-parts.ts'
 
-/** The storage of features in Firestore. Without `sealing`, a text with a recognized secret is not stored. */
+/**
+ * The storage of features in Firestore. Without `sealing`, which encrypts texts, a text with a recognized secret is not stored.
+ */
 export function firestoreGovernance(connection: FirestoreConnection, sealing?: Sealing): Governance {
   return {
     documents: (now) => new FirestoreDocuments(connection, { now }),

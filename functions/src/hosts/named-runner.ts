@@ -9,14 +9,14 @@ import type { Runner } from '../catalog/definitions/runner.ts'
 import type { Config } from './config.ts'
 
 /**
- * The milliseconds to wait for a runner on Cloud Run. They are longer than usual, because an idle instance needs seconds for its
+ * How many milliseconds a runner on Cloud Run may take. They are more than usual, because an idle instance needs seconds for its
  * first answer.
  */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/** The runner that the environment names. Undefined if the environment names none. Sends no request before the first call. */
+/** The runner that the environment names. Undefined if it names none. No request is sent before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,
@@ -28,7 +28,7 @@ export function namedRunner(
 }
 
 /**
- * The runner at an address. If the runner has a secret or is on this machine, it checks its callers itself. Any other runner is
+ * The runner at this address. A runner that has a secret, or is on this machine, checks its callers itself. Any other runner is
  * behind Google and needs ID tokens.
  */
 function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): Runner {
@@ -38,9 +38,7 @@ function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): 
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/**
- * A runner on Cloud Run, whose address is looked up. The address is looked up again if the runner does not answer there any more.
- */
+/** A runner on Cloud Run. Its address is looked up, and looked up again if the runner no longer answers there. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
   function notFound(error: ServiceNotFoundError): PresentEndpoint {

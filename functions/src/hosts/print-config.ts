@@ -2,7 +2,7 @@ import type { ConfigReport } from './config.ts'
 import { harmless } from '../log.ts'
 import { isSecret } from './settings/config-file.ts'
 
-/** One line for each variable: its name, its present value, and the source of the value. Secrets are masked. */
+/** A line for each variable, with its name, its present value, and the source of the value. Secrets are masked. */
 export function configLines({ inForce }: ConfigReport, variables: readonly string[]): string {
   const rows = variables.map((name) => {
     const found = inForce.get(name)

@@ -22,7 +22,7 @@ export type ServiceParts = Omit<HostParts, 'openStore' | 'documents' | 'signals'
 
 export type Services = ReturnType<typeof createServices>
 
-/** Creates all features. `createApp` serves them, and `closeServices` ends them. */
+/** Creates all features. `createApp` makes the app that serves them, and `closeServices` ends them. */
 export function createServices({
   store,
   authenticate,
@@ -43,8 +43,8 @@ export function createServices({
 }
 
 /**
- * The app with all routes, which is the same for all hosts. With `direct`, as in a Cloud Function, it serves only this family of
- * routes.
+ * The app with all routes. It is the same for all hosts, but a Cloud Function serves only one family of routes, which `direct`
+ * names.
  */
 export function createApp(services: Services & Partial<ServedParts>, direct?: Family): RequestListener {
   return serveRoutes(FEATURES.table(services), services, direct)

@@ -1,6 +1,6 @@
 /**
- * The result of cutting one member out of the JSON of an object. `rest` is the JSON with null as the value of the member. `cut`
- * is the text of the value, if the object has the member.
+ * The JSON of an object from which the value of one member was cut out. `rest` has null in place of the value. `cut` is the text
+ * of the value, if the object has the member.
  */
 export type CutMember = { readonly rest: string; readonly cut?: string }
 
@@ -13,12 +13,13 @@ const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
-/** In a string with more code units than this, indexOf finds the end. In a short string, a loop is faster. */
+/** If a string has more code units than this, `indexOf` finds its end. For a shorter string, a loop is faster. */
 const SHORT = 64
 
 /**
- * Cuts the value of a member out of the JSON of an object, without parsing this value. Undefined if the text is no object, or has
- * a name twice. The other syntax is not checked, because the caller parses `rest`. The time is linear in the text.
+ * Cuts the value of a member out of the JSON of an object, without parsing this value. Undefined if the text is not an object, or
+ * has the same name twice. Other faults of the JSON are not found, because the caller parses `rest`. The time is linear in the
+ * text.
  */
 export function cutMember(text: string, name: string): CutMember | undefined {
   const names = new Set<string>()
@@ -48,7 +49,7 @@ export function cutMember(text: string, name: string): CutMember | undefined {
   return { rest: `${text.slice(0, from)}null${text.slice(to)}`, cut: text.slice(from, to) }
 }
 
-/** The text of a JSON string that is a name. Undefined if the string is not valid JSON. */
+/** The name in a JSON string, which is the text of a member's name. Undefined if the string is not valid JSON. */
 function nameIn(json: string): string | undefined {
   if (!json.includes('\\')) return json.slice(1, -1)
   try {
@@ -58,10 +59,7 @@ function nameIn(json: string): string | undefined {
   }
 }
 
-/**
- * The position of the comma or the closing bracket after the value that begins at `start`. The length of the text if there is
- * none.
- */
+/** The position of the comma or closing bracket that follows the value at `start`. If there is none, the length of the text. */
 function afterValue(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at += 1) {
@@ -76,7 +74,7 @@ function afterValue(text: string, start: number): number {
   return text.length
 }
 
-/** The position after the string whose opening quote is at `start`. The length of the text if the string does not end. */
+/** The position after the string whose opening quote is at `start`. If the string does not end, the length of the text. */
 function afterString(text: string, start: number): number {
   let at = start + 1
   for (const near = Math.min(at + SHORT, text.length); at < near; at += 1) {
@@ -98,7 +96,7 @@ function afterSpace(text: string, start: number): number {
   return at
 }
 
-/** The position after the last character before `end` that is not a space. */
+/** The position after the last character before `end` that is not white space. */
 function withoutSpace(text: string, end: number): number {
   let at = end
   while (isSpace(text.charCodeAt(at - 1))) at -= 1

@@ -1,13 +1,13 @@
 import { jsonPointer } from '@toolrack/contract'
 
-/** Matches a string, a bracket or a comma, the end of a line, or another value. */
+/** Matches a string, a bracket, a comma, a line feed, or any other value. */
 const TOKEN = /"[^"\\]*(?:\\[^][^"\\]*)*"|[{}[\],]|\n|[^\s{}[\],:"]+/g
 
 type Frame = { readonly isObject: boolean; at: string | number; expectsKey: boolean }
 
 /**
- * The line of each value in a JSON text, by its JSON Pointer. A member of an object has the line of its key. The text must be valid
- * JSON. Lines are counted from 1.
+ * For each value in a JSON text, by its JSON Pointer, the line in which it begins. For a member of an object, it is the line of
+ * the key. The text must be valid JSON. The first line is 1.
  */
 export function linesOf(text: string): ReadonlyMap<string, number> {
   const lines = new Map<string, number>()

@@ -7,14 +7,15 @@ const SHORT_LENGTH = 8_192
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
 /**
- * The texts that the running call of `jsonOf` inserts. `toJSON` adds them. Only one call runs at a time, because JSON.stringify
- * is synchronous.
+ * The texts that the present call of `jsonOf` inserts. `toJSON` adds them. There is only one call at a time, because
+ * JSON.stringify is synchronous.
  */
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that stays a text, because the service does not use the value. Parsing 256 KiB and writing them again took 15 to
- * 40 ms, in which the service answers no other request. `jsonOf` inserts the text. JSON.stringify alone writes the parsed value.
+ * A JSON value that stays a text, because the service does not use the value itself. Parsing 256 KiB and writing them again took
+ * 15 to 40 ms, in which the service answers no other request. `jsonOf` inserts the text. JSON.stringify alone would write the
+ * parsed value.
  */
 export class JsonText {
   readonly text: string
@@ -24,8 +25,8 @@ export class JsonText {
   }
 
   /**
-   * True if the value is not null and JavaScript reads all its integers exactly. Only a short text is parsed for this. For a
-   * longer text the result is also false if only a string contains what could be a large number.
+   * True if the value is not null, and JavaScript reads all its integers exactly. Only a short text is parsed to find this out.
+   * For a longer text the result is false too if a string contains what looks like a large number.
    */
   isExact(): boolean {
     if (this.text === 'null') return false
@@ -40,7 +41,7 @@ export class JsonText {
   }
 }
 
-/** The JSON of a value, with the text of each JsonText in its place. Throws the errors of JSON.stringify. */
+/** The JSON of a value. In place of each JsonText it has its text. Throws the errors of JSON.stringify. */
 export function jsonOf(value: unknown): string {
   // The mark is random, so no string that somebody sent can equal it.
   const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
@@ -54,7 +55,7 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** The result of a tool that returned JSON. Both the text and the data of the result are this JSON, unchanged. */
+/** The result of a tool that has returned JSON. The text and the data of the result are both this JSON, unchanged. */
 export function toolResultOfJson(json: string): ToolResult<JsonText> {
   return { resultType: 'success', textResultForLlm: json, data: new JsonText(json) }
 }

@@ -6,9 +6,9 @@ import { scanJson, scanJsonInPieces } from './scan-json.ts'
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
- * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
+ * Parses JSON strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, the same key twice in one object, the
  * key `__proto__`, and too many levels. JSON.parse accepts these faults or reports them unclearly. `depthMax` is the most levels.
- * Without it, 32 levels outside of schemas are allowed, as for definitions.
+ * Without it, the JSON contains definitions, and 32 levels outside of schemas are allowed.
  */
 export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   const parsed = parse(bytes)
@@ -17,7 +17,7 @@ export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** Reads JSON like `readJson`, and yields now and then. Only JSON.parse at the beginning runs without a yield. */
+/** Parses JSON like `readJson`, but lets other work run now and then. Only JSON.parse at the beginning runs in one piece. */
 export function* readJsonInPieces(bytes: Uint8Array, depthMax: number | undefined): Pieces<ReadJson> {
   const parsed = parse(bytes)
   if ('fault' in parsed) return parsed
@@ -42,9 +42,7 @@ function parse(bytes: Uint8Array): { text: string; value: JsonValue } | { fault:
   }
 }
 
-/**
- * The place of the first fault, as "(line 3, column 7)". The message of V8 is not used, because it repeats a part of the text.
- */
+/** Where the first fault is, as "(line 3, column 7)". The message of V8 is not used, because it repeats a part of the text. */
 function placeOf(error: unknown, text: string): string {
   const position = errorPosition(error, text) ?? firstFault(text)
   if (position >= text.length) return '(it ends too early)'
@@ -53,8 +51,8 @@ function placeOf(error: unknown, text: string): string {
 }
 
 /**
- * The position in V8's message. Undefined for a message without a position, such as `Unexpected token 'N', "{"a":NaN}" is not
- * valid JSON`.
+ * The position that V8's message names. Undefined for a message without a position, such as `Unexpected token 'N', "{"a":NaN}" is
+ * not valid JSON`.
  */
 function errorPosition(error: unknown, text: string): number | undefined {
   const { message } = error as Error
@@ -64,8 +62,8 @@ function errorPosition(error: unknown, text: string): number | undefined {
 }
 
 /**
- * The position of the first fault. It is the length of the longest start of the text that could still become JSON. A binary
- * search finds it.
+ * The position of the first fault: the length of the longest beginning of the text that could still become JSON. A binary search
+ * finds it.
  */
 function firstFault(text: string): number {
   let low = 0

@@ -1,15 +1,15 @@
 import { atOnce, type Pieces } from '../loop-turn.ts'
 import { faultAt, type JsonFault } from './json-fault.ts'
 
-/** The most levels of a definition outside of its schemas. `admitSchema` checks the depth of a schema itself. */
+/** The most levels of a definition outside of its schemas. `admitSchema` checks how deep the schemas are. */
 export const JSON_DEPTH_MAX = 32
 
-/** The keys of a tool's schema, in every shape in which a definition may be sent. */
+/** The keys under which a tool can have its schema, in all shapes in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
 
 const NO_KEYS: ReadonlySet<string> = new Set()
 
-/** The characters that are scanned between two yields. They take at most 3 ms. */
+/** How many characters are scanned before other work may run. They take at most 3 ms. */
 const STEP = 128 * 1024
 
 type Frame = {
@@ -21,9 +21,8 @@ type Frame = {
 }
 
 /**
- * Finds the first fault of a text that JSON.parse accepts in spite of the fault. JSON.parse must have accepted the text. The
- * function is not recursive, so any depth is safe. Without `depthMax`, the text contains definitions: it may have 32 levels, and
- * more levels in schemas.
+ * Finds the first fault that JSON.parse accepts. JSON.parse must have accepted the text before. This function is not recursive,
+ * so any depth is safe. Without `depthMax`, the text contains definitions: it may have 32 levels, and more levels in schemas.
  */
 export function scanJson(text: string, depthMax?: number): JsonFault | undefined {
   return atOnce(scanJsonInPieces(text, depthMax))
@@ -31,7 +30,7 @@ export function scanJson(text: string, depthMax?: number): JsonFault | undefined
 
 export function* scanJsonInPieces(text: string, sentMax?: number): Pieces<JsonFault | undefined> {
   const depthMax = sentMax ?? JSON_DEPTH_MAX
-  // Only definitions have schemas. In the body of a call, `parameters` has no special meaning.
+  // Only definitions have schemas. In the body of a call, the key `parameters` has no special meaning.
   const schemaKeys = sentMax === undefined ? SCHEMA_KEYS : NO_KEYS
   const frames: Frame[] = []
   function fault(message: string): JsonFault {

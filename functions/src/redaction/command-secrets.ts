@@ -2,14 +2,17 @@ import { REDACTED, type Removed } from './redacted.ts'
 import { isSecretName } from './secret-names.ts'
 import { valueEnd } from './secret-value.ts'
 
-/** Matches an option and its value, the next word. The name of the option tells whether the value is a secret. */
+/** Matches an option of a command whose value is the next word. The name of the option tells whether the value is a secret. */
 const NAMED = /(?<![\w-])--([A-Za-z][\w-]{0,63})[ \t]{1,3}(?!-)/g
 
-/** Matches a user and a password. It does not match the numbers of a user and a group, or an address. */
+/**
+ * Matches a user and a password after an option, as in `-u name:password`. Does not match `-u 1000:1000`, which names a user and
+ * a group, or an address.
+ */
 const USER =
   /((?<![\w-])(?:-u|-U|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{1,64}:)(?!\/\/|\d+(?![^\s"']))[^\s"']+/g
 
-/** Matches programs whose option -p is a password. In most other programs, -p has another meaning. */
+/** Matches programs whose option -p is followed by a password. In most other programs, -p has another meaning. */
 const PASSWORD_PROGRAM =
   /\b(?:sshpass|mysql\w{0,10}|mariadb\w{0,10}|mongo\w{0,10}|7za?|(?:docker|podman|buildah|helm|oras)(?: registry)? login)\b/
 const PASSWORD = new RegExp(
@@ -18,7 +21,7 @@ const PASSWORD = new RegExp(
 )
 
 /**
- * An item of a command line, without its secret. The item has a secret if the item before it is an option for one: `["-u",
+ * Removes the secret from an item of a command line. The item has a secret if the item before it is an option for one: `["-u",
  * "user:x"]`, `["sshpass", "-p", "x"]`. Undefined for all other items.
  */
 export function withoutListedSecret(list: readonly unknown[], index: number): string | undefined {

@@ -1,12 +1,16 @@
 import type { TextFilter } from './known-secrets.ts'
 import { textRedactor } from './redact.ts'
 
-/** The most UTF-16 code units of an unfinished line that are held back. A runner sends at most 64 KB of a call's output. */
+/**
+ * The most UTF-16 code units of an unfinished line that are held back. The output of a call that a runner sends has at most 64
+ * KB.
+ */
 const HELD_MAX = 64 * 1024
 
 /**
- * Removes secrets from a text that arrives in parts. A part can end within a secret. So an unfinished line is held back, and so
- * is a text that can be the beginning of a known secret of the call. The work for a part grows only with its length.
+ * Removes secrets from a text that arrives in parts. A secret may begin in one part and end in another. So an unfinished line is
+ * held back, and so is a text that can be the beginning of a known secret of the call. The work for a part grows only with its
+ * length.
  */
 export class FilteredLines {
   readonly #known: ReturnType<TextFilter['open']>
@@ -23,7 +27,7 @@ export class FilteredLines {
     return this.#lines(this.#known.take(part))
   }
 
-  /** Ends the text. Returns the rest of it. */
+  /** Ends the text. Returns what was held back. */
   end(): string {
     const lines = this.#lines(this.#known.end())
     const rest = this.#held

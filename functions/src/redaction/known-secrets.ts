@@ -7,25 +7,27 @@ import { NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
 /** Removes secrets from texts. */
 export type TextFilter = {
   (text: string): string
-  /** Opens a filter for a text that arrives in parts. If there are too many secrets, the filter removes the whole text. */
+  /** Makes a filter for a text that arrives in parts. If there are too many secrets, the filter removes the whole text. */
   readonly open: () => Pick<PrintedSecrets, 'take' | 'end'>
 }
 
-/** The fewest characters of a known secret. A shorter value would be found in many words that are not secrets. */
+/**
+ * The fewest characters of a known secret that is searched. A shorter value would be found in many words that are not secrets.
+ */
 const LENGTH_MIN = 4
 
-/** The most secrets that are searched in a text. If there are more, the whole text is removed. */
+/** The most known secrets that are searched in a text. If there are more, the whole text is removed. */
 const SECRETS_MAX = 200
-/** The most UTF-16 code units of all spellings of these secrets. Preparing the search for so many takes up to 20 ms. */
+/** The most UTF-16 code units of all spellings of these secrets together. Preparing the search for so many takes up to 20 ms. */
 const SPELLED_LENGTH_MAX = 262_144
 
-/** The most UTF-16 code units of a spelling that is searched. No call prints a longer text. */
+/** The most UTF-16 code units of a spelling that is searched. No longer text can be in the output of a call. */
 const PRINTED_LENGTH_MAX = 65_536
 
 /**
- * Makes a filter that removes secrets from the output of a tool. It removes secrets that can be recognized, and secrets that the
- * caller has sent. The second kind are the parts of the arguments that a record leaves out. They are found unchanged, as JSON,
- * percent-encoded and in base64. `lengthMax` is the length of the longest text.
+ * Makes a filter that removes two kinds of secrets from the output of a tool: those that can be recognized, and those that the
+ * caller has sent. The latter are the parts of the arguments that a record leaves out. They are found unchanged, as JSON,
+ * percent-encoded and in base64. `lengthMax` is the length of the longest output.
  */
 export function printedFilter(
   args: JsonObject,
@@ -71,18 +73,18 @@ class NothingPrinted {
 }
 
 function collect(removed: string, found: Set<string>): void {
-  // Other redactions may have removed a part of the secret before, so it is split there.
+  // An earlier redaction may have replaced a part of the secret, so the secret is split at such parts.
   for (const part of removed.split(REDACTED)) {
     const secret = part.trim()
-    // In a URL, the secret is a user and a password. The password alone is a secret too.
+    // If the secret is from a URL, it is a user and a password. The password alone is a secret too.
     const password = secret.slice(secret.indexOf(':') + 1)
     for (const one of new Set([part, secret, password])) if (one.length >= LENGTH_MIN) found.add(one)
   }
 }
 
 /**
- * The spellings of a secret: unchanged, as JSON with and without escaped letters, percent-encoded as in JavaScript and in Python,
- * and in base64.
+ * The ways in which a secret can be spelled: unchanged, as JSON with and without escaped letters, percent-encoded as in
+ * JavaScript and as in Python, and in base64.
  */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)

@@ -1,9 +1,9 @@
 import { REDACTED, type Removed } from './redacted.ts'
 
 /**
- * Patterns of secrets that have a known shape. The first group of a pattern stays in the text. Strangers choose the texts, so
- * every pattern must take linear time. A pattern therefore only begins at the start of a word, and repeats one class of
- * characters.
+ * Patterns of secrets with a known shape. The first group of a match stays in the text, and the rest is removed. Strangers choose
+ * the texts, so every pattern must take linear time. Therefore a pattern only begins at the start of a word, and repeats one
+ * class of characters.
  */
 const SHAPES: readonly RegExp[] = [
   // Headers whose whole value is a secret.
@@ -22,7 +22,7 @@ const SHAPES: readonly RegExp[] = [
 const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----/
 const KEY_END = /-----END [A-Z0-9 ]{0,60}-----/
 
-/** Matches the word before a token that follows on a later line. */
+/** Matches the word `bearer` or `basic` at the end of a line. Its token follows on a later line. */
 const TOKEN_BELOW = /\b(?:bearer|basic)[^\S\n]*\n\s*/gi
 const TOKEN = /^(\s*)[\w.~+/=-]{8,}/
 
@@ -36,12 +36,12 @@ export class KnownShapes {
     this.#removed = removed
   }
 
-  /** True if the next lines may begin with the rest of a secret. */
+  /** True if the next lines may begin with the rest of a secret that has begun before. */
   get isOpen(): boolean {
     return this.#isInKey || this.#awaitsToken
   }
 
-  /** Yields the lines without secrets, in parts. A private key ends a part, and the text after it is searched separately. */
+  /** Yields the lines without secrets, in parts. Each private key ends a part, and the text after it is searched separately. */
   *take(lines: string): Generator<string> {
     let rest = lines
     while (rest !== '') {

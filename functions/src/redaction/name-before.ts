@@ -1,27 +1,27 @@
 /**
- * The most UTF-16 code units of a name that are read. Only the end of a longer name is read, so the time is linear in the text.
+ * The most UTF-16 code units of a name that are read. Of a longer name only the end is read, so the time is linear in the text.
  */
 const NAME_LENGTH_MAX = 64
 
 /**
- * The same limit for the name as it is spelled in the text. A letter takes up to nine units if it is percent-encoded several
- * times.
+ * The same limit for a name as it is written in the text. If a letter is percent-encoded several times, it takes up to nine
+ * units.
  */
 const WRITTEN_LENGTH_MAX = 256
 
-/** The most backslashes before a quote, which can be escaped in JSON inside of JSON. */
+/** The most backslashes before a quote. They escape the quote in JSON that is inside of JSON. */
 const BACKSLASHES_MAX = 4
 
-/** The most blanks between a name and its sign. Blanks there are rare. */
+/** The most blanks between a name and the sign after it, such as `=`. Blanks there are rare. */
 const BLANKS_MAX = 3
 
 /** A name in a text, and the position where it begins. */
 type FoundName = { readonly name: string; readonly start: number }
 
 /**
- * The name before a sign such as `=`, `:` or `>` at `end`. It can be the name of a query parameter, a header, a setting, or a
- * value that a program prints. Blanks and a quote can stand between the name and the sign. The quote and the letters of the name
- * can be escaped or percent-encoded. Text before `from` is not read.
+ * The name before a sign such as `=`, `:` or `>` at `end`. It can be the name of a query parameter, of a header, of a setting, or
+ * of a value that a program prints. Blanks and a quote can be between the name and the sign. The quote and the letters of the
+ * name can be escaped or percent-encoded. Text before `from` is not read.
  */
 export function nameBefore(text: string, from: number, end: number): FoundName | undefined {
   let at = end
@@ -37,7 +37,7 @@ export function nameBefore(text: string, from: number, end: number): FoundName |
       start -= 1
       isEncoded = true
     } else {
-      // The digits after `%` belong to an encoded separator, so they are not letters of the name.
+      // These digits belong to an encoded separator (`%` and two digits), so they are not letters of the name.
       if (text[start - 1] === '%' && last - start >= 2) start += 2
       break
     }
@@ -47,7 +47,7 @@ export function nameBefore(text: string, from: number, end: number): FoundName |
   return { name: (isEncoded ? decoded(written) : written).slice(-NAME_LENGTH_MAX), start }
 }
 
-/** The position where the quote that ends at `end` begins, including its backslashes. `end` if there is no quote. */
+/** The position where the quote that ends at `end` begins, with its backslashes. If there is no quote, `end`. */
 function quoteBefore(text: string, from: number, end: number): number {
   const isQuote = end > from && /["']/.test(text.charAt(end - 1))
   if (!isQuote) {
@@ -84,7 +84,10 @@ function isLetter(character: string): boolean {
   return /^[\p{L}\p{N}]$/u.test(character)
 }
 
-/** For each UTF-16 code unit, whether it is a letter. The pattern would take ten times as long as this table. */
+/**
+ * For each UTF-16 code unit, whether it is a letter, as far as it was needed. The pattern would take ten times as long as this
+ * table.
+ */
 const LETTERS = new Uint8Array(0x1_0000)
 const [UNKNOWN, LETTER, OTHER] = [0, 1, 2]
 
@@ -94,7 +97,9 @@ function isAsciiLetter(unit: number): boolean {
   return (lower >= 0x61 && lower <= 0x7a) || isDigit || unit === 0x5f || unit === 0x2d || unit === 0x2e
 }
 
-/** True for the `%` or `\` that begins an encoded letter. An encoded sign or separator ends the name. */
+/**
+ * True for the `%` or `\` with which an encoded letter begins. An encoded sign or separator is not a letter, and ends the name.
+ */
 function isEncodedLetter(text: string, at: number, end: number): boolean {
   if (text[at] !== '%' && text[at] !== '\\') return false
   const code = ENCODED.exec(text.slice(at, Math.min(end, at + ENCODED_LENGTH_MAX)))

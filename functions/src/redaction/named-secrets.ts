@@ -6,57 +6,57 @@ import { openValueEnd, valueEnd, type OpenValue, type ValueEnd } from './secret-
 import { isBelowKey, keyColumn, lastLine, lineAt } from './yaml-lines.ts'
 
 /**
- * Matches the sign between name and value in `name=value`, `name: value`, `"name" => "value"` and `<name>value`. The sign can be
- * percent-encoded, or a full-width character.
+ * Matches the sign between a name and its value: `name=value`, `name: value`, `"name" => "value"` and `<name>value`. The sign can
+ * be percent-encoded, or a full-width character.
  */
 const SIGN = /[:=：＝]{1,3}>?|>|%(?:25){0,3}3[ad]/gi
 
 /**
- * Matches the rest of a line whose value is on the next lines. In YAML the line may have a tag, an anchor, `|` or `>`, and a
- * comment.
+ * Matches the rest of a line if the value begins only on the next line. In YAML, the line may have a tag, an anchor, `|` or `>`,
+ * and a comment.
  */
 const VALUE_BELOW = /((?:[!&]\S{1,64}[^\S\n]*){0,2})([|>][-+0-9]{0,2}(?:[^\S\n]+#[^\n]*)?)?[^\S\n]*(?:\n|$)/y
 
-/** The most blank lines between the name of a secret and its value. A text after more blank lines is not the value. */
+/** The most blank lines between the name of a secret and its value. After more blank lines, a text is not the value. */
 const BLANK_LINES_MAX = 2
 
-/** Matches names of headers whose whole line is a secret. */
+/** Matches names of headers after which the whole line is a secret. */
 const WHOLE_LINE = /cookie|authorization/i
 
-/** A value on the next lines. `column` is the column of its key in YAML, or -1. */
+/** Notes that the value of a name begins on the next lines. `column` is the column of the name in YAML, or -1. */
 type Below = {
   readonly kind: 'below'
   readonly column: number
   readonly blanksLeft: number
   readonly isWholeLine: boolean
-  /** True after `|` and `>`: the value is a text, and not a list. */
+  /** True after `|` or `>` in YAML: the value is a text, and not a list. */
   readonly isText: boolean
 }
 
-/** A value in lines that are indented more than its key. */
+/** Notes that the value of a name is a block: all lines that are indented more than the name. */
 type Block = Pick<Below, 'column' | 'isText'> & { readonly kind: 'block'; readonly isShown: boolean }
 
-/** The most lines from a label (`name: password`) to its value (`value: …`). */
+/** The most lines between a label (`name: password`) and its value (`value: …`). */
 const LABELLED_WITHIN_LINES = 2
 
-/** Removes the values of names that look like secrets. The text arrives in whole lines. */
+/** Removes the values that follow names of secrets. The text arrives in whole lines. */
 export class NamedSecrets {
   readonly #removed: Removed | undefined
   #open: OpenValue | Below | Block | undefined
   #labelLines = 0
-  /** The beginning of the unfinished line at the end of the last text. Empty if the text ended with a whole line. */
+  /** The beginning of the last line, if the last text ended within a line. Otherwise empty. */
   #lineBefore = ''
 
   constructor(removed?: Removed) {
     this.#removed = removed
   }
 
-  /** True if the next lines may begin with a secret, or with the rest of a secret. */
+  /** True if the next lines may begin with a secret, or with the rest of one. */
   get awaitsValue(): boolean {
     return this.#open !== undefined
   }
 
-  /** True if the result for the next text depends on the previous text. */
+  /** True if the result for the next text depends on the texts before it. */
   get isOpen(): boolean {
     return this.awaitsValue || this.#labelLines > 0
   }
@@ -91,7 +91,7 @@ export class NamedSecrets {
     const below = matched(VALUE_BELOW, text, at)
     if (below) {
       const [all, tag = '', indicator] = below
-      // A text with the shape of a tag or an anchor may be the secret itself, so it is removed.
+      // A text that looks like a tag or an anchor of YAML may be the secret itself, so it is removed.
       if (tag !== '') this.#replace(shown, at, at + tag.trimEnd().length, REDACTED)
       this.#open = {
         kind: 'below',
@@ -110,7 +110,7 @@ export class NamedSecrets {
     return end
   }
 
-  /** Removes the rest of a value that an earlier line has left open. Returns the position where it ends. */
+  /** Removes the rest of a value that continues from an earlier line. Returns the position where the value ends. */
   #goOn(text: string, from: number, shown: ReplacedText): number {
     let at = from
     while (this.#open && at < text.length) {
@@ -153,7 +153,7 @@ export class NamedSecrets {
       this.#open = undefined
       return at
     }
-    // The first line of the block becomes one placeholder. All further lines are removed.
+    // The first line of the block is replaced by a placeholder. All further lines of the block are removed.
     if (open.isShown) this.#replace(shown, at, line.next, '')
     else this.#replace(shown, line.start, line.end, REDACTED)
     this.#open = { ...open, isShown: true }
@@ -165,7 +165,7 @@ export class NamedSecrets {
     if (!this.#removed) return
     const unquoted = /^(?:[bBrRuUfF]{0,2}|\\{1,4})(["'])([^]*?)\\{0,4}\1?$/.exec(secret)?.[2]
     this.#removed(unquoted ?? secret)
-    // If the removed line is an item of a list or a mapping, its value alone is a secret too.
+    // If the removed line is an item of a list or a member of a mapping, its value alone is a secret too.
     const [, item] = /^(?:-[^\S\n]+)?(?:["']?[^\s:"']{1,64}["']?:[^\S\n]+)?(\S[^]*)$/.exec(secret) ?? []
     if (item !== undefined && item !== secret) this.#removed(item)
   }
@@ -186,7 +186,7 @@ function tagEnd(text: string, at: number): number {
   return at + (/^[^<\n]*/.exec(text.slice(at))?.[0].length ?? 0)
 }
 
-/** The position after `count` more line breaks. Line breaks after the end of the text count as one character each. */
+/** The position after `count` more line breaks. If the text has fewer, each missing line break counts as one character. */
 function endOfLines(text: string, from: number, count: number): number {
   let end = count > 0 ? from : 0
   for (let left = count; left > 0; left -= 1) {

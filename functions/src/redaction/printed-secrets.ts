@@ -2,7 +2,7 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
- * Removes known secrets from a text that arrives in parts of any size. Only a text that may be the beginning of a secret is held
+ * Removes known secrets from a text that arrives in parts of any size. Only text that may be the beginning of a secret is held
  * back. The work for a part grows only with its length.
  */
 export class PrintedSecrets {
@@ -19,7 +19,7 @@ export class PrintedSecrets {
     this.#needles = needles
   }
 
-  /** Takes the next part. Returns the text that certainly contains no beginning of a secret, with all secrets replaced. */
+  /** Takes the next part. Returns the text that certainly contains no beginning of a secret. Secrets in it are replaced. */
   take(piece: string): string {
     if (this.#needles.count === 0) return piece
     this.#held.push(piece)
@@ -31,11 +31,11 @@ export class PrintedSecrets {
     }
     const certain = this.#end - this.#needles.open(this.#state)
     const { last } = this.#found
-    // A secret is held back too if it may become a part of a longer secret.
+    // A secret is held back too, if it may turn out to be a part of a longer secret.
     return this.#show(last && last.end > certain ? Math.min(certain, last.from) : certain)
   }
 
-  /** Ends the text. Returns the rest of it. */
+  /** Ends the text. Returns what was held back. */
   end(): string {
     this.#state = START
     return this.#show(this.#end)
@@ -63,7 +63,10 @@ export class PrintedSecrets {
     return shown.join('')
   }
 
-  /** Drops the text before `end` from the parts that are held back. Adds the dropped text to `shown`, if `shown` is given. */
+  /**
+   * Drops the text before the position `end` from the parts that are held back. If `shown` is given, the dropped text is added to
+   * it.
+   */
   #drop(end: number, shown?: string[]): void {
     for (
       let piece = this.#held.first;
@@ -79,7 +82,7 @@ export class PrintedSecrets {
   }
 }
 
-/** A queue. Dropping the first item does not move the others. */
+/** A queue. When the first item is dropped, the other items are not moved. */
 class Fifo<Item> {
   readonly #items: Item[] = []
   #start = 0

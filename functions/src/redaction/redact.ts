@@ -10,13 +10,14 @@ import { mayHoldSecret, TextRedactor } from './text-redactor.ts'
 export { REDACTED } from './redacted.ts'
 
 /**
- * How many levels of JSON in strings are read. On a deeper level, a string that is the JSON of an object or a list is removed
- * completely.
+ * A string can be JSON that again contains strings with JSON. This is the number of such levels that are read. On a deeper level,
+ * a string that is the JSON of an object or a list is removed completely.
  */
 const NESTED_MAX = 4
 
 /**
- * The deepest level of a value. Deeper values are removed. Arguments have at most 32 levels, but JSON in a string can have more.
+ * How many levels of lists and objects are read. Deeper values are removed. Arguments have at most 32 levels, but JSON in a
+ * string can have more.
  */
 const DEPTH_MAX = 64
 
@@ -25,14 +26,14 @@ export function redactText(text: string, removed?: Removed): string {
   return new Redaction(removed).text(text, 0)
 }
 
-/** Makes a redactor that does the same as `redactText`, for a text that arrives in whole lines. */
+/** Makes a redactor for a text that arrives in whole lines. It does the same as `redactText`. */
 export function textRedactor(): TextRedactor {
   return new Redaction().lines(0)
 }
 
 /**
- * Removes secrets from a value: values under names that look like secrets, texts with the shape of tokens, and parts that the
- * schema marks as sensitive. Returns the same object if it contains no secrets.
+ * Removes the secrets from a value: values under names of secrets, texts that look like tokens, and parts that the schema marks
+ * as sensitive. Returns the same object if it contains no secrets.
  */
 export function redact(value: JsonValue, marks: Sensitivity = NOT_SENSITIVE, removed?: Removed): JsonValue {
   return new Redaction(removed).value(value, marks, 0, 0)
@@ -46,7 +47,7 @@ class Redaction {
     this.#removed = removed
   }
 
-  /** `nested` is the number of JSON texts around the value. `depth` is the number of lists and objects around it. */
+  /** `nested` is the number of JSON texts in which the value is. `depth` is the number of lists and objects in which it is. */
   value(value: JsonValue, marks: Sensitivity, nested: number, depth: number): JsonValue {
     if (isSensitive(marks)) return value === null ? null : this.#whole(value)
     if (typeof value === 'string') return this.text(value, nested)
@@ -73,7 +74,7 @@ class Redaction {
     if (nested >= NESTED_MAX) return this.#whole(text)
     const redacted = this.value(value as JsonValue, NOT_SENSITIVE, nested + 1, 0)
     if (redacted !== value) return JSON.stringify(redacted)
-    // If the text has two members with the same name, only the last one was checked. So the whole text is removed.
+    // If an object in the text has the same name twice, only the last member was checked. So the whole text is removed.
     return scanJson(text, Infinity) ? this.#whole(text) : text
   }
 
@@ -88,7 +89,7 @@ class Redaction {
   }
 
   /**
-   * The redacted item, if the item before it names a secret, as in headers (`["Authorization", "…"]`) or commands
+   * Redacts an item of a list if the item before it names a secret, as in headers (`["Authorization", "…"]`) or commands
    * (`["--password", "…"]`). Otherwise undefined.
    */
   #listed(list: readonly JsonValue[], index: number): JsonValue | undefined {
@@ -103,7 +104,7 @@ class Redaction {
   #object(object: JsonObject, marks: Sensitivity, nested: number, depth: number): JsonObject {
     let isChanged = false
     const entries = Object.entries(object)
-    // The object is a label of a secret, such as {"name": "Authorization", "value": "…"}.
+    // The object is a name and a value in separate members, such as {"name": "Authorization", "value": "…"}.
     const isSecretLabel = entries.some(([key, member]) => isLabel(key) && isShortSecretName(member))
     const members = entries.map(([key, member]): [string, JsonValue] => {
       const isSecret = isSecretName(key) || (isSecretLabel && isLabelled(key))
@@ -118,7 +119,7 @@ class Redaction {
     return isChanged ? Object.fromEntries(members) : object
   }
 
-  /** Removes the value under the name of a secret. Null, true and false stay, because they reveal nothing. */
+  /** Removes the value that is under the name of a secret. Null, true and false stay, because they reveal nothing. */
   #secret(value: JsonValue): JsonValue {
     return value === null || typeof value === 'boolean' || value === '' ? value : this.#whole(value)
   }
@@ -135,7 +136,7 @@ function textsIn(value: JsonValue): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** True if the item at `index` is a name whose secret is the next item. */
+/** True if the item at `index` is a name, and the next item is its secret. */
 function namesNext(list: readonly JsonValue[], index: number): boolean {
   const item = list[index]
   if (!isShortSecretName(item)) return false
@@ -147,16 +148,16 @@ function isShortSecretName(value: JsonValue | undefined): value is string {
 }
 
 /**
- * The most UTF-16 code units of a call's arguments in a record, as canonical JSON. For longer arguments, the record also has a
- * hash.
+ * The most UTF-16 code units of a call's arguments in a record, as canonical JSON. If they are longer, the record also gets a
+ * hash of them.
  */
 const ARGUMENTS_LENGTH_MAX = 8 * 1024
-/** If the arguments are longer, each of their texts is cut to this many UTF-16 code units, so that a record stays small. */
+/** If the arguments are too long, each of their texts is cut to this many UTF-16 code units, so that the record stays small. */
 const CUT_LENGTH_MAX = 256
 
 /**
  * The arguments for a record, and the sha256 of their canonical JSON. Secrets are replaced before the hash is computed, because a
- * short secret could be guessed from a hash. Long arguments are cut after it.
+ * short secret could be guessed from a hash. Long arguments are cut after the hash is computed.
  */
 export function recordedArguments(args: JsonObject, marks: Sensitivity) {
   const redacted = redact(args, marks)

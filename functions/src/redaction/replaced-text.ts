@@ -8,7 +8,7 @@ export class ReplacedText {
     this.#text = text
   }
 
-  /** Replaces a part by the text `by`. Returns the old text of the part. */
+  /** Replaces a part of the text by `by`. Returns the part as it was. */
   put(from: number, to: number, by: string): string {
     this.#pieces.push(this.#text.slice(this.#from, from), by)
     this.#from = to

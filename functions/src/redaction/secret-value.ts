@@ -1,14 +1,17 @@
 import { REDACTED } from './redacted.ts'
 
-/** The position where a secret's value ends. With `open`, the value continues after the end of the text. */
+/** Where the value of a secret ends. With `open`, it continues after the end of the text. */
 export type ValueEnd = { readonly end: number; readonly open?: OpenValue }
 
-/** A value that continues after the text. It is in quotes and ends with the same quotes, or it is in brackets of this depth. */
+/**
+ * A value that continues after the end of the text. It ends with the same quotes with which it has begun, or it is within this
+ * many brackets.
+ */
 export type OpenValue =
   | { readonly kind: 'quotes'; readonly quotes: string; readonly linesLeft: number }
   | { readonly kind: 'brackets'; readonly depth: number; readonly quote: string; readonly linesLeft: number }
 
-/** The most lines of a value in quotes or brackets. A longer text is not treated as quoted or bracketed. */
+/** The most lines of a value in quotes or brackets. If there are more, the quote or the bracket does not enclose a value. */
 const VALUE_LINES_MAX = 50
 
 const TRIPLE = /[bBrRuUfF]{0,2}("""|''')/y
@@ -17,8 +20,8 @@ const ESCAPED_QUOTE = /\\{1,4}(?:"[^"\n]*"?|'[^'\n]*'?)/y
 const WORD = /[^\s&;,"'<>{}[\]]+/y
 
 /**
- * The end of the value that begins at `at`. The value is a quoted text, perhaps with a prefix as in `b'…'`, a text in brackets, or
- * the text up to the next separator. `end` is `at` if there is no value.
+ * Where the value that begins at `at` ends. It is a quoted text, perhaps with a prefix as in `b'…'`, a text in brackets, or the
+ * text up to the next separator. `end` is `at` if there is no value.
  */
 export function valueEnd(text: string, at: number): ValueEnd {
   const triple = matched(TRIPLE, text, at)
@@ -34,7 +37,7 @@ export function valueEnd(text: string, at: number): ValueEnd {
   return { end: at + value.length }
 }
 
-/** The end of a value that an earlier text has left open. */
+/** Where a value ends that continues from an earlier text. */
 export function openValueEnd(text: string, at: number, open: OpenValue): ValueEnd {
   if (open.kind === 'quotes') return quotesEnd(text, at, open.quotes, open.linesLeft)
   return bracketsEnd(text, at, open)
@@ -60,7 +63,7 @@ function quotesEnd(text: string, from: number, quotes: string, linesMax: number)
   return { end: text.length, open: { kind: 'quotes', quotes, linesLeft } }
 }
 
-/** The end of a text in brackets. Brackets within quotes do not count. A quote that is not closed ends with its line. */
+/** Where a text in brackets ends. Brackets within quotes do not count. A quote that is not closed ends with its line. */
 function bracketsEnd(text: string, from: number, open: OpenValue & { readonly kind: 'brackets' }): ValueEnd {
   let { depth, quote, linesLeft } = open
   for (let at = from; at < text.length; at += 1) {

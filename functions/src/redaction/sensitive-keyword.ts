@@ -7,8 +7,8 @@ export const SENSITIVE = 'x-sensitive'
 const MESSAGE = `${SENSITIVE} must be true or false; with another value nobody knows whether the value is a secret`
 
 /**
- * A fault for each schema in which `x-sensitive` is not true or false. The function is recursive, so the depth of the schema must
- * be checked before.
+ * A fault for each schema in which `x-sensitive` is not true or false. Recursive, so the depth of the schema must be checked
+ * first.
  */
 export function sensitiveFaults(schema: JsonObject, path: SchemaPath = []): readonly JsonFault[] {
   const mark = schema[SENSITIVE]

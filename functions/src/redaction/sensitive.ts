@@ -28,15 +28,13 @@ export function isSensitive({ isMarked }: Sensitivity): boolean {
 /** Matches a text that every definition with a mark contains. */
 const MAY_MARK = /x-sensitive|writeOnly|password/
 
-/** Keywords whose schemas apply to the same value. */
+/** Keywords whose schemas apply to the same value as the schema that has the keyword. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'then', 'else', 'if', 'not'] as const
 
-/**
- * Keywords whose members are schemas for the same value under a condition. Members of `dependencies` may also be lists of names.
- */
+/** Keywords that contain schemas for the same value under a condition. Members of `dependencies` may also be lists of names. */
 const CONDITIONAL = ['dependentSchemas', 'dependencies'] as const
 
-/** Keywords whose schemas mark something that cannot be removed alone: the names of members, or JSON in a text. */
+/** Keywords whose schemas mark something that cannot be removed by itself: the names of members, or JSON in a text. */
 const OF_A_PART = ['propertyNames', 'contentSchema'] as const
 
 /** References that are not followed. A schema with one of them may mark anything. */
@@ -45,7 +43,9 @@ const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 /** The most schemas that are read for one value. If there are more, the value counts as sensitive. */
 const SCHEMAS_MAX = 1_000
 
-/** The most schemas that are read for all values of one redaction. Members with the same schemas are read once. */
+/**
+ * The most schemas that are read for all values in one redaction. For members with the same schemas, these are read only once.
+ */
 const READS_MAX = 10_000
 
 const MARKED: Sensitivity = { isMarked: true, property: () => MARKED, item: () => MARKED }
@@ -59,7 +59,7 @@ function isMarked({ [SENSITIVE]: mark, format, writeOnly }: JsonObject): boolean
   return format === 'password' || writeOnly === true
 }
 
-/** True if the value contains a marked schema at any depth. */
+/** True if the value contains a marked schema, however deep. */
 function holdsMark(value: JsonValue | undefined): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (isJsonObject(value) && isMarked(value)) || Object.values(value).some(holdsMark)
@@ -71,7 +71,7 @@ export function sensitivityOf(definitionText: string): Sensitivity {
   return marked ? new Reader(marked).root : NOT_SENSITIVE
 }
 
-/** The schema of the parameters. Undefined if it marks nothing. */
+/** The schema of the parameters. Undefined if nothing in it is marked. */
 function markedParameters(definitionText: string): JsonObject | undefined {
   if (!MAY_MARK.test(definitionText)) return undefined
   const definition = parsedJson(definitionText)
@@ -95,8 +95,8 @@ class Reader {
   }
 
   /**
-   * The marks of a value to which each of these schemas may apply. The value is marked if one of them marks it, because it is not
-   * known which of them applies.
+   * The marks of a value to which some of these schemas apply. It is not known which of them apply, so the value is marked if any
+   * of them marks it.
    */
   #ofSchemas(schemas: readonly JsonValue[]): Sensitivity {
     const applied = new Set<JsonObject>()
@@ -138,8 +138,8 @@ class Reader {
   }
 
   /**
-   * Returns a function that finds the marks of a member. Members with the same result of `keyOf` have the same schemas, which are
-   * read once.
+   * Returns a function that finds the marks of a member. If `keyOf` returns the same for two members, they have the same schemas,
+   * which are read only once.
    */
   #readOnce<Member>(
     keyOf: (member: Member) => Member | undefined,
@@ -159,7 +159,8 @@ function ofProperty(schema: JsonObject, name: string) {
   const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
   const named = isJsonObject(properties) && Object.hasOwn(properties, name) ? listOf(properties[name]) : []
   const patterns = membersOf(patternProperties)
-  // All patterns are used, whether the name matches them or not, because patterns run only in the RE2 engine.
+  // The schemas of all patterns are used, whether a pattern matches the name or not. Patterns run only in the RE2 engine, which
+  // is not used here.
   const others = [...listOf(additionalProperties), ...listOf(unevaluatedProperties)]
   return [...named, ...patterns, ...(named.length > 0 ? [] : others)]
 }
@@ -183,7 +184,10 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 /** A stored definition. `text` is its JSON. */
 type Stored = { readonly text: string }
 
-/** The schemas of parameters that mark anything. When a definition is no longer in the catalog, its entry is freed too. */
+/**
+ * For each definition, the schema of its parameters if something in it is marked. An entry is freed when its definition is no
+ * longer in the catalog.
+ */
 const MARKED_PARAMETERS = new WeakMap<Stored, JsonObject | null>()
 
 /** The marks in the schema of a definition, for one redaction. */

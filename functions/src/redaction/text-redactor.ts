@@ -3,7 +3,7 @@ import { KnownShapes } from './known-shapes.ts'
 import { NamedSecrets } from './named-secrets.ts'
 import type { Removed } from './redacted.ts'
 
-/** Matches texts that may contain a secret. Most texts do not match, so they are not searched further. */
+/** Matches every text that may contain a secret. Most texts do not match, so they are not searched further. */
 const MAY_HOLD =
   /[=:：＝{[>]|(?:^|[^\w-])-[-uUp]|%(?:25)*3[ad]|eyJ|sk|pk|rk|gh|hub|glpat|npm_|hf_|xox|xapp|ya29|SG\.|AIza|AKIA|ASIA|ABIA|ACCA|bearer|basic|BEGIN|slack|discord|telegram/i
 
@@ -12,15 +12,15 @@ export function mayHoldSecret(text: string): boolean {
   return MAY_HOLD.test(text)
 }
 
-/** Matches a line that may be JSON, and the end of the line. */
+/** Matches a line that may be JSON, with the end of the line. */
 const JSON_LINE = /^([^\S\n]*[{[][^\n]*[}\]])([^\S\n]*(?:\n|$))/gm
 
 /** Removes the secrets from the JSON of an object or a list. Returns undefined for any other text. */
 export type RedactJson = (text: string) => string | undefined
 
 /**
- * Removes recognized secrets from a text that arrives in whole lines. A secret can continue over several lines, so the lines must
- * arrive in their order.
+ * Removes recognized secrets from a text that arrives in whole lines. The lines must arrive in their order, because a secret can
+ * continue over several lines.
  */
 export class TextRedactor {
   readonly #redactJson: RedactJson

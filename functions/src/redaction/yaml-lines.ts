@@ -1,13 +1,13 @@
-/** Matches the text before the first key of a line in YAML: blanks, the dashes of list items, and a quote. */
+/** Matches what can be before the first key of a line in YAML: blanks, the dashes of list items, and a quote. */
 const BEFORE_KEY = /^[^\S\n]*(?:-[^\S\n]+)*["']?$/
-/** The most characters before a key: its indentation, and the dashes of lists. */
+/** The most characters before a key: its indentation, and the dashes of list items. */
 const BEFORE_KEY_LENGTH_MAX = 256
 
-/** The facts about one line of a text that matter for YAML and similar formats. */
+/** What matters about one line of a text in YAML and similar formats. */
 export type Line = {
   readonly isBlank: boolean
   readonly indent: number
-  /** The positions of the first character that is not blank, of the end of the last one, and of the next line. */
+  /** Three positions: of the first character that is not blank, after the last such character, and of the next line. */
   readonly start: number
   readonly end: number
   readonly next: number
@@ -33,14 +33,14 @@ export function lineAt(text: string, at: number): Line {
   }
 }
 
-/** True for a line that belongs to the value of a key at `column` in YAML. Items of a list need no indentation. */
+/** True if a line belongs to the value of a key at `column` in YAML. Items of a list need not be indented more than the key. */
 export function isBelowKey({ indent, isItem }: Line, column: number, isText: boolean): boolean {
   return column >= 0 && (indent > column || (!isText && isItem && indent === column))
 }
 
 /**
- * The column of a key, if the key is the first in its line. Otherwise -1. `lineBefore` is the beginning of the first line, from
- * an earlier text.
+ * The column of a key, if no other key is before it in its line. Otherwise -1. `lineBefore` is the beginning of the first line,
+ * if it was in an earlier text.
  */
 export function keyColumn(lineBefore: string, text: string, start: number): number {
   const lineStart = text.lastIndexOf('\n', start - 1) + 1
@@ -49,7 +49,7 @@ export function keyColumn(lineBefore: string, text: string, start: number): numb
   return before.replace(/["']$/, '').length
 }
 
-/** The beginning of the unfinished line at the end of a text. It is only as long as `keyColumn` needs it. */
+/** The beginning of the last line, if the text ends within a line. It has only as many characters as `keyColumn` needs. */
 export function lastLine(lineBefore: string, text: string): string {
   const lineStart = text.lastIndexOf('\n') + 1
   return ((lineStart === 0 ? lineBefore : '') + text.slice(lineStart)).slice(0, BEFORE_KEY_LENGTH_MAX + 1)

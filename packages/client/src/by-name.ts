@@ -1,23 +1,26 @@
 import { hashedAlias, plainAlias } from '@toolrack/contract'
 import { sha256Hex } from './sha256.ts'
 
-/** The alias of a tool's name. Throws CRYPTO_MISSING if the alias needs a hash and there is no WebCrypto. */
+/** Makes the alias of a tool's name. If the alias needs a hash and there is no WebCrypto, throws CRYPTO_MISSING. */
 export async function aliasOf(name: string): Promise<string> {
   return plainAlias(name) ?? hashedAlias(name, await sha256Hex(name))
 }
 
 /**
- * Finds items by the name or the alias of their tool. An exact name is preferred to an alias. If two names have the same
- * alias, the alias finds the name that is first in alphabetical order.
+ * Finds items by the name or the alias of their tool. Names are compared before aliases. If two names have the same alias, the
+ * alias stands for the name that is first in alphabetical order.
  */
 export class ByName<T> {
   readonly #known = new Map<string, T>()
-  /** The names whose alias needs a hash, each with the start of that alias. The hash is computed only when it is needed. */
+  /**
+   * The names whose aliases contain a hash, and the text before the hash in each alias. A hash is computed only when it is
+   * needed.
+   */
   readonly #unhashed: { readonly start: string; readonly name: string }[] = []
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // The entries are added in reverse order. If two names have the same alias, the alias then belongs to the first of them.
+    // The entries are added in reverse order. So if two names have the same alias, it belongs to the first of them.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })
@@ -26,7 +29,7 @@ export class ByName<T> {
     for (const [name, item] of entries) this.#known.set(name, item)
   }
 
-  /** The alias of a name. It is computed only once. Throws CRYPTO_MISSING. */
+  /** The alias of a name. It is computed only once. Throws CRYPTO_MISSING if there is no WebCrypto. */
   aliasOf(name: string): Promise<string> {
     const alias = this.#aliases.get(name) ?? aliasOf(name)
     this.#aliases.set(name, alias)
@@ -38,7 +41,7 @@ export class ByName<T> {
     return this.#known.get(name)
   }
 
-  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING. */
+  /** Finds an item by its name or, if there is none, by its alias. Throws CRYPTO_MISSING if there is no WebCrypto. */
   async find(nameOrAlias: string): Promise<T | undefined> {
     const known = this.#known.get(nameOrAlias)
     if (known) return known

@@ -4,18 +4,18 @@ import { inTime, orAborted } from './in-time.ts'
 import { withRetry } from './retry.ts'
 import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
 
-/** The most definitions of one request. The service accepts no more. */
+/** The most definitions in one request that the service accepts. */
 const GROUP_MAX = 200
-/** The most characters of one request. The service accepts a megabyte, and a character can have three bytes. */
+/** The most characters of one request. The service accepts a megabyte, and a character can take three bytes. */
 const GROUP_LENGTH_MAX = 300_000
 const NO_LIST = 'The definitions must be a list. A file of definitions has this list in `tools`.'
 
 export type DefineOptions = Omit<ServiceOptions, 'session'> & {
   /** The layer to write. The default is `user`; `global` is for admins. */
   readonly layer?: Exclude<Layer, 'file'> | undefined
-  /** What happens to a definition whose name exists in the layer. The default is `upsert`. */
+  /** What the service does with a definition whose name exists in the layer. The default is `upsert`. */
   readonly onConflict?: 'upsert' | 'skip' | 'error' | undefined
-  /** Called after each group of definitions is answered. */
+  /** Called after the service has answered a group of definitions. */
   readonly onProgress?: ((progress: DefineProgress) => void) | undefined
   /** The longest wait for the answer to one group, in milliseconds, including all attempts. The default is 60,000. */
   readonly deadlineMs?: number | undefined
@@ -23,7 +23,7 @@ export type DefineOptions = Omit<ServiceOptions, 'session'> & {
   readonly signal?: AbortSignal | undefined
 }
 
-/** `done` definitions of `total` have been answered. `refused` of them were refused. */
+/** `done` of `total` definitions were answered. `refused` is how many of these were refused. */
 export type DefineProgress = { readonly done: number; readonly total: number; readonly refused: number }
 
 export type DefinedTool = {
@@ -34,13 +34,13 @@ export type DefinedTool = {
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped'
 }
 
-/** A fault of a definition that was refused. A definition can have several faults. */
+/** One fault of a refused definition. A definition can have several faults. */
 export type RefusedTool = {
   /** The index of the definition in the given list. */
   readonly index: number
   /** The code of the service, such as `SCHEMA_REJECTED`. */
   readonly reason: string
-  /** The place of the fault in the definition, as a JSON Pointer. Empty for the definition itself. */
+  /** The JSON Pointer to the fault in the definition. Empty if the fault is in the definition as a whole. */
   readonly pointer: string
   readonly message: string
 }
@@ -48,7 +48,7 @@ export type RefusedTool = {
 export type Defined = { readonly written: readonly DefinedTool[]; readonly refused: readonly RefusedTool[] }
 
 /**
- * Writes any number of definitions, in groups that the service accepts. A definition that the service refuses is in `refused`,
+ * Writes any number of definitions, in groups of a size that the service accepts. If a definition is refused, it is in `refused`,
  * and the others are written. If the answer to a group is lost, the group is sent again, because writing the same definition
  * twice changes nothing. Rejects with OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED (401, 403 and other faults of the request
  * itself), SERVICE_UNAVAILABLE, or the reason of the signal. Groups that were answered before stay written, so the same call can
@@ -77,7 +77,7 @@ export async function defineTools(definitions: readonly object[], options: Defin
   return { written, refused }
 }
 
-/** A group of definitions as JSON. `from` is the index of the first one in the whole list. */
+/** A group of definitions as JSON texts. `from` is the index of its first definition in the whole list. */
 type Group = { readonly from: number; readonly texts: readonly string[] }
 
 function part({ from, texts }: Group, start: number, end?: number): Group {
@@ -101,7 +101,7 @@ function groupsOf(definitions: readonly object[]): Group[] {
   return groups
 }
 
-/** Returns a function that sends one group. Its result is `halve` if the group was too large for the service. */
+/** Makes a function that sends one group. Its result is `halve` if the service has refused the group as too large. */
 function sender(options: DefineOptions): (group: Group) => Promise<Defined | 'halve'> {
   const { layer = 'user', onConflict = 'upsert', deadlineMs = 60_000, signal: outer } = options
   const service = new Service(options)
@@ -133,7 +133,7 @@ function sender(options: DefineOptions): (group: Group) => Promise<Defined | 'ha
       return await answered(group)
     } catch (cause) {
       if (cause instanceof ServiceError) throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
-      // With 413, the group has too many bytes. With 422, the checks of the group took too long.
+      // A status of 413 means that the group has too many bytes. 422 means that checking the group took too long.
       if (!(cause instanceof ToolsError) || (cause.status !== 413 && cause.status !== 422)) throw cause
       if (group.texts.length > 1) return 'halve'
       const { reason = 'SERVICE_REFUSED', message } = cause
@@ -152,7 +152,7 @@ function definedIn(text: string, from: number): Defined {
     index: from + one.index,
   }))
   const isRefused = new Set(refusals.map(({ index }) => index))
-  // `results` has only the definitions that were not refused, in their order.
+  // `results` has only the definitions that were not refused, in the order of the group.
   let index = from - 1
   const written = (results as unknown as readonly DefinedTool[]).map(({ name, digest, outcome }) => {
     do index += 1

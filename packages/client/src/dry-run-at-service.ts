@@ -15,8 +15,8 @@ import { failureOf } from './run-at-service.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
 /**
- * What a service would do with a call. `rule` is the index of the deciding rule of `owner`, or null if the owner's default
- * decided.
+ * What a service would do with a call. `rule` is the index of the deciding rule among the rules of `owner`. It is null if the
+ * owner's default decided.
  */
 export type DryRun = {
   readonly decision: 'allow' | 'ask'
@@ -24,7 +24,7 @@ export type DryRun = {
   readonly rule: number | null
   /** The reason as a sentence. */
   readonly reason: string
-  /** The known effects of a call of the tool. */
+  /** The effects that a call of the tool is known to have. */
   readonly effects: readonly string[]
   /** The limits of the call. Empty for a tool that runs in this program. */
   readonly limits: JsonObject
@@ -32,7 +32,7 @@ export type DryRun = {
   readonly approval?: { readonly id: string; readonly status: 'pending' | 'approved' | 'always' | 'session' }
 }
 
-/** The dry run of a tool that has a Runner. */
+/** The dry run of a tool that has a Runner and so runs in this program. */
 export const RUNS_HERE: DryRun = {
   decision: 'allow',
   owner: null,
@@ -43,8 +43,8 @@ export const RUNS_HERE: DryRun = {
 }
 
 /**
- * Asks the service what it would do with a call. The decision is the `data` of the result. If the call would be refused, the
- * result is the failure of this call. The tool never runs, even if the request is lost.
+ * Asks the service what it would do with a call. If the call would run or wait for an approval, the result has a DryRun as
+ * `data`. If the call would be refused, the result is the failure of the call. The tool never runs, even if the request is lost.
  */
 export async function dryRunAtService(
   service: Service,

@@ -8,28 +8,28 @@ export type ToolsErrorCode =
   | 'TOKEN_FAILED'
   /** The service refused the request. `status` is 4xx, and `reason` is the code of the service. */
   | 'SERVICE_REFUSED'
-  /** The service is not available, the client remembers no answer of the service, and there are no local definitions. */
+  /** The service is not available. The client also remembers no answer of the service, and has no local definitions. */
   | 'SERVICE_UNAVAILABLE'
   /** The alias of a name needs a SHA-256, but `crypto.subtle` is missing. Pages without https do not have it. */
   | 'CRYPTO_MISSING'
   /**
    * The model's answer contains no readable list of calls, or an item that looks like a call but has no known format. Or
-   * `complete` did not get exactly one result for each call.
+   * `complete` did not get exactly one result for each call of the answer.
    */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'
 
-/** The result of one call of a model's answer. */
+/** The result of one call in a model's answer. */
 export type CallResult = {
-  /** The index of the call among all items of the answer. */
+  /** The index of the call in the answer, counted among all of its items. */
   readonly index: number
   readonly id: string | null
   readonly name: string
   readonly result: ToolResult
 }
 
-/** An error that the client reports to its caller. If a tool fails, this is no ToolsError, but a result for the model. */
+/** An error that the client reports to its caller. If only a tool fails, there is no ToolsError, but a result for the model. */
 export class ToolsError extends Error {
   override readonly name = 'ToolsError'
   readonly code: ToolsErrorCode
@@ -37,7 +37,7 @@ export class ToolsError extends Error {
   readonly status: number | undefined
   /** The code of the service, such as `PARAMETER_INVALID`. */
   readonly reason: string | undefined
-  /** The results of the calls that ended before `dispatch` threw. `complete` accepts them. */
+  /** The results of the calls that had ended when `dispatch` threw. They can be passed to `complete`. */
   readonly results: readonly CallResult[] = []
 
   /** `message` names the fault and what to do. It never repeats a token or a rejected value. */
@@ -72,14 +72,17 @@ export type ServiceErrorCode =
   /** The list is empty, and the service could not read a layer. */
   | 'LAYERS_LOST'
 
-/** Thrown if there is no usable answer from the service. The client catches this error, so its callers never get it. */
+/**
+ * Thrown inside of the client if the service has given no usable answer. The client always catches it, so the client's callers
+ * never get it.
+ */
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode
-  /** The pause that the service asked for, in milliseconds. 0 if it asked for none. */
+  /** How many milliseconds the service wants the client to wait. 0 if the service has not said it. */
   readonly retryAfterMs: number
   /** False if the request certainly never reached the service. */
   readonly wasSent: boolean
-  /** True if an earlier request with the same idempotency key still runs. */
+  /** True if an earlier request with the same idempotency key is still running. */
   readonly isInFlight: boolean
 
   constructor(

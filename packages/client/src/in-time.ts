@@ -1,4 +1,6 @@
-/** Runs `act` with a signal. The signal is aborted at the deadline, with the error `late()`, or when `outer` is aborted. */
+/**
+ * Runs `act` with a signal. The signal is aborted when `outer` is aborted, or at the deadline with the error that `late` makes.
+ */
 export async function inTime<T>(
   deadlineMs: number,
   late: () => Error,
@@ -18,7 +20,7 @@ export async function inTime<T>(
   }
 }
 
-/** Waits for the promise. When the signal is aborted, rejects at once with the reason of the signal. */
+/** Waits for the promise. If the signal is aborted before, rejects at once with the reason of the signal. */
 export function orAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal?.reason as Error)

@@ -13,18 +13,18 @@ export type CallEvent =
   | { readonly type: 'start'; readonly invocationId?: string }
   /** A text that the tool has printed: one line, several lines, or a part of a line. */
   | { readonly type: 'log'; readonly text: string }
-  /** The progress of the tool. `fraction` is between 0 and 1. A slow reader gets only some of these events. */
+  /** The progress of the tool. `fraction` is between 0 and 1. If the events are read slowly, some of these are left out. */
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
-  /** A value that the tool has yielded. The result contains all of these values. */
+  /** A value that the tool has yielded. The result at the end contains all of these values. */
   | { readonly type: 'value'; readonly value: JsonValue }
   | { readonly type: 'result'; readonly result: ToolResult }
 
 export type CallOptions = DispatchOptions & {
-  /** An object for the handler of a Python tool, which gets it as `context["caller"]`. */
+  /** Any object. The handler of a Python tool gets it as `context["caller"]`. */
   readonly context?: JsonObject | undefined
   /** The digest of the definition that the caller has read. If the tool has another digest now, nothing is run. */
   readonly expectedDigest?: string | undefined
-  /** The id of the approval for which the call has waited. With it, the call goes on. */
+  /** The id of the approval for which the call has waited. If the approval was given, the call now runs. */
   readonly approval?: string | undefined
   /** If true, the tool never runs. The `data` of the result is a DryRun, which says what the service would do. */
   readonly dryRun?: boolean | undefined
@@ -37,8 +37,8 @@ export type CallBody = Omit<CallOptions, keyof DispatchOptions | 'dryRun'> & {
 
 /**
  * Calls one tool at the service, and yields the events of the call. Without `hasEvents`, or if the service cannot stream, the
- * only event is the result. If the call is lost, the result is a failure that says whether the tool may have run. If the caller
- * leaves the iterator, the request is aborted. Throws the same errors as `dispatch`.
+ * only event is the result. If the connection is lost, the result is a failure that says whether the tool may have run. If the
+ * caller leaves the iterator, the request is aborted. Throws the same errors as `dispatch`.
  */
 export async function* invokeAtService(
   service: Service,
@@ -92,7 +92,7 @@ export async function* invokeAtService(
   }
 }
 
-/** The answer of the service: a stream of events, or the result. */
+/** What the service has answered: a stream of events, or only the result. */
 type Answer =
   | { readonly events: Response; readonly result?: undefined }
   | { readonly result: ToolResult; readonly events?: undefined }
@@ -105,8 +105,8 @@ function isEvents(response: Response): boolean {
 }
 
 /**
- * The answer of the service. If the call is refused, the answer is a ToolResult too, whatever its status is. Throws for any other
- * answer with an error.
+ * Returns the answer of the service if its body is a ToolResult. A refused call is a ToolResult too, whatever the HTTP status is.
+ * Throws for any other answer with an error.
  */
 export async function resultOrError(response: Response): Promise<Response> {
   if (response.ok) return response
@@ -130,7 +130,7 @@ async function resultIn(response: Response, signal: AbortSignal): Promise<ToolRe
   return result
 }
 
-/** Yields the events of an answer up to its result. If the answer breaks off before the result, returns the error. */
+/** Yields the events of an answer until its result. If the connection breaks before the result, returns the error. */
 async function* eventsIn(
   { body }: Response,
   signal: AbortSignal,
@@ -156,13 +156,13 @@ async function* eventsIn(
   }
 }
 
-/** Returns the error if the connection was lost. Throws every other error, such as the reason of the signal. */
+/** Returns the error if it means that the connection was lost. Throws every other error, such as the reason of the signal. */
 function lostIn(error: unknown): ServiceError {
   if (error instanceof ServiceError && error.code !== 'TIMEOUT') return error
   throw error
 }
 
-/** The event in a block of the stream. Undefined for a comment, and for an event of a later version. */
+/** Reads the event in a block of the stream. Undefined for a comment, and for an event that only a later version knows. */
 function eventIn(block: string): CallEvent | undefined {
   const [, type = ''] = /^event: ?(.*)$/m.exec(block) ?? []
   const [, data = ''] = /^data: ?(.*)$/m.exec(block) ?? []

@@ -4,7 +4,7 @@ import type { ListAnswer } from './tool-list.ts'
 /** The most lists that one `ToolDefs` remembers. This limits its memory. */
 const LISTS_MAX = 100
 
-/** The last usable answer to each of the last 100 queries. */
+/** For each of the last 100 queries, the last usable answer of the service. */
 export class RememberedLists {
   readonly #lists = new Map<string, ListAnswer>()
 
@@ -17,7 +17,7 @@ export class RememberedLists {
     return list
   }
 
-  /** Keeps an answer. An answer in which a layer is missing does not replace a complete answer. */
+  /** Remembers an answer. If it lacks a layer, it does not replace an answer that has all layers. */
   keep(key: string, list: ListAnswer): void {
     if (list.isPartial && this.#lists.get(key)?.isPartial === false) return
     this.#lists.set(key, list)
@@ -28,7 +28,7 @@ export class RememberedLists {
 
 type Running<T> = { readonly controller: AbortController; readonly answer: Promise<T>; callers: number }
 
-/** Sends one request for all callers that wait with the same key. The request is aborted when no caller waits any more. */
+/** Sends only one request for all callers that wait with the same key. When no caller waits any more, the request is aborted. */
 export class SharedRequests<T> {
   readonly #running = new Map<string, Running<T>>()
 

@@ -1,18 +1,20 @@
 import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
-/** The tools and the dialect of a list. A tool is in the list if it matches `names`, `tags`, `category` and each `scope`. */
+/**
+ * Which tools a list has, and in which dialect. A tool is in the list if it matches `names`, `tags`, `category` and each `scope`.
+ */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /**
-   * Names or aliases, as an array, as a text with commas, or as a text with a JSON array. `@sha256:…` can follow each name. `[]`
-   * means no tool.
+   * Names or aliases: an array, a text with commas, or a text with a JSON array. `@sha256:…` can follow each name and asks for
+   * one version. `[]` means no tool.
    */
   readonly names?: string | readonly string[] | undefined
   /** Tools that have any of these tags. */
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
-  /** What the tools should do, in words. The best tools come first. Near-identical tools come at the end. */
+  /** A request in words, for which tools are searched. The best tools come first. Near-identical tools come at the end. */
   readonly q?: string | undefined
   /**
    * With `scores`, each tool that `q` finds has the field `x-toolrack` with its score and the names of near-identical tools.
@@ -24,27 +26,27 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /** The names of tools that the model has loaded, in the order of loading. These tools come at the end of the list. */
   readonly loaded?: readonly string[] | undefined
   /**
-   * Limits the list to tools in a scope, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. If there are several
-   * scopes, a tool must be in all of them.
+   * Limits the list to the tools in a scope, such as `@web,!web_post`, or `ref:room/kitchen` for a stored scope. If several
+   * scopes are given, a tool must be in all of them.
    */
   readonly scope?: string | readonly string[] | undefined
   readonly dialect?: D
   /** The id of a session. The list then has only the tools of its selection. It replaces the session of the ToolDefs. */
   readonly session?: string | undefined
   /**
-   * The most o200k tokens that the list may take. Tools that do not fit are shortened, listed by name only, or dropped. A list of
-   * the client's own definitions is not shortened.
+   * The most o200k tokens that the list may take. Tools that do not fit are shortened, listed by name only, or dropped. If the
+   * list is made of the client's own definitions, it is not shortened.
    */
   readonly budget?: number | undefined
   /** If true, the list has the number of its tokens, even without a budget. */
   readonly tokens?: boolean | undefined
-  /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
+  /** If true and the service cannot read a layer, the result is a remembered list instead of one that lacks the layer. */
   readonly strict?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A query in its normal form. Equal queries then share one request and one remembered list. */
+/** A query in its normal form. Queries that are equal in this form share one request and one remembered list. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
@@ -59,8 +61,8 @@ export type ListQuery = {
 }
 
 /**
- * The names of all options. A JavaScript program may pass an unknown option. If it were ignored, the list could have more tools
- * than the program expects.
+ * The names of all options. An unknown option, which a JavaScript program may pass, is refused. If it were ignored, the list
+ * could have more tools than the program expects.
  */
 const OPTIONS =
   'names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
@@ -83,8 +85,8 @@ export function listQuery(options: ListOptions): ListQuery {
     throw optionInvalid(`budget must be a whole number of tokens from 0 to ${BUDGET_MAX}`)
   const categories = [category].flat()
   const scopes = [scope].flat()
-  // The envelope is always given, because a service could have the default `items`. Its lists leave out tools that no workflow
-  // runs.
+  // The envelope is always named in the query, because the default of a service could be `items`. Lists of `items` leave out
+  // tools that no workflow runs.
   const parameters = new URLSearchParams({ envelope: 'array' })
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   for (const [name, values] of Object.entries({ tags, category: categories, loaded }))

@@ -8,7 +8,8 @@ import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
 
 /**
- * The tools of the families `cli` and `tasks` in the service's file layer. A client lists them if it has no other definitions.
+ * The tools that a client lists if it has no other definitions. They are the families `cli` and `tasks` of the service's file
+ * layer.
  */
 export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
@@ -16,7 +17,7 @@ type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 type LocalList = LocalTools & Pick<ToolList<JsonObject>, 'unknown' | 'leftOut' | 'unmatched'>
 
 /**
- * Answers a query with local definitions by the same rules as the service. `selected` has the names or aliases of the tools that
+ * Answers a query from local definitions, by the same rules as the service. `selected` has the names or aliases of the tools that
  * the session has selected. Throws CRYPTO_MISSING or OPTION_INVALID.
  */
 export async function localList(
@@ -49,8 +50,8 @@ export async function localList(
 }
 
 /**
- * A simple search, which is used while the service is not available. It finds tools that have a word of the query. Tools with
- * more of the words come first.
+ * A simple search for the time when the service is not available. It finds tools that have at least one word of the query. Tools
+ * with more of the words come first.
  */
 function byWords(definitions: readonly ToolDefinition[], q: string): readonly ToolDefinition[] {
   const words = new Set(wordsOf(q))
@@ -64,7 +65,7 @@ function byWords(definitions: readonly ToolDefinition[], q: string): readonly To
   return found.map(({ definition }) => definition)
 }
 
-/** The words of a text with three letters or more. Shorter words are mostly `a`, `of` and `to`. */
+/** The words of a text that have three letters or more. Shorter words are mostly words like `a`, `of` and `to`. */
 function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }
@@ -96,7 +97,7 @@ async function named(
   return { found: [...found], unknown }
 }
 
-/** Converts definitions to a dialect. A tool is quarantined if its alias finds another tool in `all`. */
+/** Converts definitions to a dialect. A tool is quarantined if its alias means another tool of `all`. */
 export async function toolsInDialect(
   definitions: readonly ToolDefinition[],
   dialect: DialectRules<JsonObject>,
@@ -112,7 +113,7 @@ export async function toolsInDialect(
     else quarantined.push(name)
   }
   const { declarationsKey } = dialect
-  // Gemini refuses a tool that declares nothing, so an empty list stays empty.
+  // Gemini refuses a tool that declares nothing, so an empty list of tools stays empty.
   const isInOneTool = declarationsKey !== undefined && tools.length > 0
   return { tools: isInOneTool ? [{ [declarationsKey]: tools }] : tools, quarantined }
 }

@@ -3,12 +3,15 @@ import type { FittedTools, GuidedTool, JsonObject, WrapBill, WrapLayer } from '@
 
 export type CountTokens = (text: string) => number | Promise<number>
 
-/** How many bytes of UTF-8 the estimate counts as a token. In English text a token has about four bytes. */
+/**
+ * How many UTF-8 bytes count as one token in the estimate. In English text, a token has about four bytes, so the estimate is
+ * high.
+ */
 const BYTES_PER_TOKEN = 2
 
 /**
- * Estimates the tokens of a text, one for every two bytes of UTF-8. Usual texts and tools take fewer tokens. A text of only marks
- * or random letters can take more, at most one for each byte.
+ * Estimates the tokens of a text, one for every two bytes of UTF-8. Usual texts and tools take fewer tokens. A text of only
+ * punctuation or random letters can take more, at most one for each byte.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN)
@@ -40,7 +43,7 @@ type LocallyWrapped = {
 }
 
 /**
- * Composes a prompt from tools that are already listed. The tools that fit stay in the order of the list, with their full
+ * Composes a prompt from tools that were listed before. Those that fit stay in the order of the list, with their full
  * definitions. The others are dropped.
  */
 export async function localWrap(
@@ -80,7 +83,7 @@ async function fitted(
     kept.push(tool)
     used += tokens
   }
-  // The brackets and commas of the list take tokens too, so the whole list is counted.
+  // The brackets and commas of the list take tokens too. So the tokens of the whole list are counted.
   let tokens = await count(JSON.stringify(listOf(kept)))
   while (kept.length > 0 && tokens > room) {
     kept.pop()
@@ -95,7 +98,7 @@ async function fitted(
   }
 }
 
-/** The single tools of a list. In a list of Gemini, one element has all declarations. */
+/** The single tools in a list. A list for Gemini has one element, which contains all declarations. */
 function declaredIn(tools: readonly JsonObject[]): readonly JsonObject[] {
   const declarations = tools[0]?.['functionDeclarations']
   return Array.isArray(declarations) ? (declarations as readonly JsonObject[]) : tools

@@ -13,7 +13,7 @@ import { ToolsError, type CallResult } from './errors.ts'
 import type { LeftCall } from './run-at-service.ts'
 import type { AskedApproval } from './wait-for-approval.ts'
 
-/** The messages that answer a model's calls. */
+/** The messages with the answers to a model's calls. */
 export type Answered<Message extends object = JsonObject> = {
   /** The format of the calls, or null if there was no call. */
   readonly format: CallFormatName | null
@@ -21,22 +21,22 @@ export type Answered<Message extends object = JsonObject> = {
   readonly messages: Message[]
 }
 
-/** The results of a model's calls. If calls are pending, append the messages of `complete` instead of these messages. */
+/** The results of a model's calls. If calls are pending, do not append these messages, but those of `complete`. */
 export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
   /** One result for each call that is not pending, in the order of the calls. */
   readonly results: readonly CallResult[]
   /**
-   * The calls that the service did not run: calls of workflows without a Runner, and calls that wait for an approval. The caller
-   * passes their results to `complete`.
+   * The calls that were not run: calls of workflows that have no Runner, and calls that wait for an approval. The caller passes
+   * their results to `complete`.
    */
   readonly pending: readonly PendingCall[]
 }
 
 export type PendingCall = PendingKind &
   Omit<CallResult, 'result'> & {
-    /** The layer of the tool's definition. In the layer `user`, the user can choose any `workflowName`. */
+    /** The layer in which the tool is defined. If it is the layer `user`, the user can choose any `workflowName`. */
     readonly layer: Layer
-    /** The arguments as an object. The service does not check them against the schema. */
+    /** The arguments as an object. The service has not checked them against the schema. */
     readonly arguments: JsonObject
     /** The call as the model wrote it. */
     readonly call: JsonObject
@@ -47,7 +47,7 @@ type PendingKind =
   /** A call that waits for an approval. After the approval is given, `invoke` with `approval: approval.id` makes the call. */
   | { readonly kind: 'approval'; readonly approval: AskedApproval; readonly workflowName?: undefined }
 
-/** The calls of a model's answer, and their format. Throws CALLS_INVALID. */
+/** Finds the calls in a model's answer, and their format. Throws CALLS_INVALID. */
 export function callsIn(answer: object) {
   const found = findCalls(answer as JsonValue, CALL_FORMATS)
   if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
@@ -65,10 +65,13 @@ export function messagesOf<Message extends object>(
   }
 }
 
-/** A call, and its fault if it cannot be run. The text of the fault is written after "the call". */
+/** A call, and its fault if it cannot be run. The text of the fault can follow the words "the call". */
 export type ReadCall = ToolCall & { readonly fault?: string }
 
-/** Reads a call. The call has a fault if it cannot be read or if another call has the same id. A call may have no id. */
+/**
+ * Reads a call. It has a fault if it cannot be read, or if another call has the same id. It is no fault if the format allows
+ * calls without an id.
+ */
 function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined
@@ -80,7 +83,7 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
   return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
 }
 
-/** The pending call. Undefined if the tool is not a workflow and the call waits for no approval. */
+/** Makes the pending call. Undefined if the tool is not a workflow and the call waits for no approval. */
 export function pendingCall(
   { index, id, item }: ReadCall,
   { name, layer, workflowName, approval, arguments: args }: LeftCall,

@@ -1,22 +1,22 @@
 import { ServiceError } from './errors.ts'
 import { orAborted } from './in-time.ts'
 
-/** The largest number of requests for one list or one batch of calls. */
+/** The most requests for one list or one batch of calls, with the repeated ones. */
 const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
 const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
 /**
  * The longest `Retry-After` that the client obeys, in milliseconds. If a service sends a longer time, the client asks again after
- * this time.
+ * this one.
  */
 const RETRY_AFTER_MS_MAX = 300_000
 
 /**
- * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time do not
- * repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`, the error
- * is thrown instead. The error is also thrown if `mayRepeat` does not allow a repetition. If a call with the same key still runs,
- * asking again does not count as an attempt.
+ * Tries again after a ServiceError. The pauses get longer and are random, so that clients whose requests failed at the same time
+ * do not repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`, or
+ * if `mayRepeat` returns false, the error is thrown instead. If a call with the same key is still running, asking again does not
+ * count as an attempt.
  */
 export async function withRetry<T>(
   endsMs: number,
@@ -43,10 +43,10 @@ function mayHaveRun({ code, wasSent, isInFlight }: ServiceError): boolean {
 }
 
 /**
- * Sends calls. They are sent again if the request certainly never reached the service. With an idempotency key they are sent
- * again after every other ServiceError too. While a call with the key runs, asks again until `endsMs`. A request may have been
- * lost after the tool had run. If no later request was answered, throws the error of the lost request. `lostBefore` is the error
- * of an earlier request of the same call.
+ * Sends calls. They are sent again in two cases: if the request certainly never reached the service, or after any other
+ * ServiceError if there is an idempotency key. While a call with this key is running, asks again until `endsMs`. If one request
+ * was lost and no later request was answered, throws the error of the lost one, because the tool may have run. `lostBefore` is
+ * the error of an earlier request of the same call.
  */
 export async function sendCalls<T>(
   endsMs: number,
@@ -73,7 +73,7 @@ export async function sendCalls<T>(
 }
 
 /**
- * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list asks
+ * Remembers that the service is not available. During this outage no list waits for the service. After each pause, one list asks
  * the service in the background. The first answer ends the outage. The pauses double up to a maximum. This class has no timer
  * that could keep a program running.
  */
@@ -85,7 +85,7 @@ export class Outage {
     return this.#pauseMs > 0
   }
 
-  /** True if the pause is over. The caller must then ask the service, because the next pause has begun. */
+  /** True if the pause is over. Then the next pause begins, and the caller must ask the service. */
   isTimeToAsk(): boolean {
     if (Date.now() < this.#askAgainMs) return false
     this.#pause(0)

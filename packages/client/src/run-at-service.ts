@@ -9,8 +9,9 @@ import { withNetworkErrors, type Service } from './service.ts'
 export type DispatchOptions = {
   readonly signal?: AbortSignal | undefined
   /**
-   * A key of 1 to 255 printable ASCII characters. At the service, calls with the same key and the same arguments run only once
-   * within 24 hours. So the client sends a call again after a lost connection. A Runner runs at each call, even with a key.
+   * A key of 1 to 255 printable ASCII characters. Calls with the same key and the same arguments run only once within 24 hours at
+   * the service. So the client sends a call again if the connection was lost. A call that a Runner runs in this program runs each
+   * time, even with a key.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -25,16 +26,19 @@ export function keyHeader(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { 'Idempotency-Key': key }
 }
 
-/** Throws if the result says that a call with this key still runs. */
+/** Throws if the result says that a call with this key is still running. */
 export function refuseInFlight(result: ToolResult | undefined): void {
   if (result?.resultType === 'failure' && result.code === 'CALL_IN_FLIGHT')
     throw new ServiceError('BUSY', result.error, { retryAfterMs: IN_FLIGHT_MS, isInFlight: true })
 }
 
-/** The milliseconds before the client asks again for a call that still runs. The service asks for the same pause. */
+/**
+ * How many milliseconds the client waits before it asks again for a call that is still running. The service asks for the same
+ * pause.
+ */
 const IN_FLIGHT_MS = 1_000
 
-/** The service's answer to one call: its result, or a call that the service left to the client. */
+/** What the service has answered to one call: its result, or that the client has to run it or wait. */
 type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }
 
 /** A call that the service did not run. It runs at the client, or waits for an approval. */
@@ -48,13 +52,13 @@ export type LeftCall = {
   readonly arguments: JsonObject
 }
 
-/** The largest number of UTF-8 bytes of all calls in one request. The service accepts one megabyte. */
+/** The most UTF-8 bytes of all calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
 
 /**
  * Runs calls at the service. A call is sent a second time only in three cases: after a 401, if the first request certainly never
- * reached the service, or with an idempotency key. If the service does not answer, each result is a failure that says whether the
- * tool may have run. The answer to a call rejects with the reason of the caller's signal, with TOKEN_FAILED, or with
+ * reached the service, or with an idempotency key. If the service does not answer, the result of each call is a failure that says
+ * whether the tool may have run. The promise of a call rejects with the reason of the caller's signal, with TOKEN_FAILED, or with
  * SERVICE_REFUSED if the model cannot correct the call.
  */
 export function runAtService(
@@ -86,7 +90,7 @@ export function runAtService(
 
 type Sent = { readonly call: ToolCall; readonly json: string }
 
-/** Divides the calls into requests. Each call gets a new id, because a model's ids can be missing or not unique. */
+/** Distributes the calls over several requests. Each call gets a new id, because the model's ids can be missing or used twice. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity
@@ -122,7 +126,7 @@ async function sendBatch(
   return withNetworkErrors(signal, () => response.text())
 }
 
-/** Reads the service's answer to a batch. Throws ServiceError if the text is not an answer to these calls. */
+/** Reads the service's answer to a batch of calls. Throws ServiceError if the text is not an answer to these calls. */
 function readAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswer[] {
   const answers = parseAnswer(text, batch)
   for (const { result } of answers) refuseInFlight(result)
@@ -147,7 +151,7 @@ function parseAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnsw
   }
 }
 
-/** The failure for the model. Throws the error if the model cannot correct it, for example a wrong token or address. */
+/** The failure that the model gets. If the model cannot correct the error, for example a wrong token or address, throws it. */
 export function failureOf(error: unknown): ToolResult {
   if (error instanceof ToolsError) {
     if (error.status === 413) return toolFailure('BODY_TOO_LARGE', error.message)

@@ -23,15 +23,15 @@ export type RunToolsOptions = {
   /** The conversation so far, in the shape of Chat Completions. The array is not changed. */
   readonly messages: readonly object[]
   /**
-   * The tools, or a function that lists them. The function is called before each request to the model, with the conversation
-   * until then.
+   * The tools, or a function that lists them. The function is called before each request to the model. It gets the conversation
+   * as it is then.
    */
   readonly tools:
     readonly object[] | ((messages: readonly object[]) => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
   /** The largest number of requests to the model. The default is 10. */
   readonly stepsMax?: number | undefined
-  /** When the signal is aborted, the loop, the request to the model and the running calls end. */
+  /** When the signal is aborted, the loop ends, with the request to the model and the calls that are running. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -44,8 +44,8 @@ export type RanTools = {
   readonly steps: number
   /**
    * How the loop has ended. `answered`: the model's last message has no calls. `step-limit`: the last message has calls, which
-   * were run and answered too. `pending`: the last message has calls of workflows, which the caller must run. Then the calls of
-   * this message are not answered in `messages`.
+   * were run and answered too. `pending`: the last message has calls of workflows, which the caller must run. Then `messages` has
+   * no answers to the calls of this message.
    */
   readonly end: 'answered' | 'step-limit' | 'pending'
   /** Only with `pending`: the results and the pending calls of the model's last message. */
@@ -53,9 +53,9 @@ export type RanTools = {
 }
 
 /**
- * Asks the model, runs its calls, and asks again until the model makes no more calls. A failed tool does not end the loop: the
- * model gets the failure. Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read. Also rejects with
- * the errors of `dispatch`, and with the reason of `signal`.
+ * Asks the model, runs its calls, and asks again until the model makes no more calls. If a tool fails, the model gets the
+ * failure, and the loop goes on. Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read. Also
+ * rejects with the errors of `dispatch`, and with the reason of `signal`.
  */
 export async function runTools(options: RunToolsOptions): Promise<RanTools> {
   const { model, tools, dispatcher, stepsMax = 10, signal } = options

@@ -3,9 +3,9 @@ import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
 import { ToolsError } from './errors.ts'
 
-/** The facts about a call that a Runner gets with the arguments. */
+/** What a Runner gets to know about a call besides the arguments. */
 export type RunnerContext = {
-  /** The name in the model's call. It can be the alias of the tool. */
+  /** The name in the model's call, which can be the alias of the tool. */
   readonly name: string
   /** The id that pairs the call with its answer. Undefined if the model has sent no id. */
   readonly id: string | undefined
@@ -13,17 +13,21 @@ export type RunnerContext = {
   readonly signal: AbortSignal
 }
 
-/** A tool that runs in this program. `Args` is the type of the arguments of `run`. It is not checked at run time. */
+/**
+ * A tool that runs in this program. `Args` is the type of the arguments of `run`. At run time they are not checked against this
+ * type.
+ */
 export type Runner<Args extends object = JsonObject> = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
   /**
-   * The tool's definition, whose `function.name` must equal `name`. If it is set, null arguments that mean "omitted" are removed.
+   * The tool's definition. Its `function.name` must equal `name`. With a definition, null arguments that mean "omitted" are
+   * removed.
    */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. If it returns a string, the model gets the string unchanged. If it returns a ToolResult, the model gets its
-   * text. Any other value becomes JSON. If `run` throws, the model gets a failure.
+   * Runs one call. A string that it returns is sent to the model unchanged. Of a ToolResult, the model gets the text. Any other
+   * value is sent as JSON. If `run` throws, the model gets a failure.
    */
   readonly run: (args: Args, context: RunnerContext) => unknown
 }
@@ -33,8 +37,8 @@ export type Runner<Args extends object = JsonObject> = {
 export type AnyRunner = Runner<any>
 
 /**
- * Finds Runners by name. Throws OPTION_INVALID if a name is not allowed, if it differs from the name in the definition, or
- * if two Runners have the same name.
+ * Finds Runners by name. Throws OPTION_INVALID if a name is not allowed, if it differs from the name in the definition, or if two
+ * Runners have the same name.
  */
 export function runnersByName(runners: readonly AnyRunner[]): ByName<Runner> {
   const names = new Set<string>()
@@ -53,10 +57,10 @@ function unusable(index: number, fault: string): ToolsError {
   return new ToolsError('OPTION_INVALID', `Runner ${index} cannot be used: ${fault}.`)
 }
 
-/** The input of a workflow for one call. */
+/** What a workflow gets for one call. */
 export type WorkflowInput = { readonly name: string; readonly arguments: JsonObject }
 
-/** A workflow that is called over HTTP. It gets a WorkflowInput by POST and answers with JSON or a text. */
+/** A workflow that is started over HTTP. It gets a WorkflowInput by POST, and answers with JSON or a text. */
 export type WorkflowEndpoint = {
   readonly url: string | URL
   /** Headers such as Authorization. If it is a function, it is called for each request. */
@@ -70,8 +74,8 @@ export type InvokerRunnerOptions = Pick<Runner, 'name' | 'definition'> & {
 }
 
 /**
- * Makes a Runner that calls a workflow. An endpoint is called only once for each call. If its status is not 2xx, the result is a
- * failure.
+ * Makes a Runner that calls a workflow. If the workflow is an endpoint, it gets only one request for each call. If it answers
+ * with a status other than 2xx, the result is a failure.
  */
 export function invokerRunner({ name, definition, workflow }: InvokerRunnerOptions): Runner {
   const invoke = typeof workflow === 'function' ? workflow : endpointWorkflow(workflow)

@@ -3,11 +3,11 @@ import type { ListQuery } from './list-query.ts'
 import { tokenSubject } from './token.ts'
 import type { ListAnswer } from './tool-list.ts'
 
-/** The most sessions whose selections are remembered. The selections are used while the service cannot be reached. */
+/** For how many sessions the selections are remembered. They are used while the service cannot be reached. */
 const SELECTIONS_MAX = 100
 
 /**
- * Remembers the names or aliases that each session had in its last complete list. They limit local lists while the service cannot
+ * Remembers for each session which names or aliases its last complete list had. They limit local lists while the service cannot
  * be reached.
  */
 export class Selections {
@@ -26,8 +26,8 @@ export class Selections {
   }
 
   /**
-   * The tools of the query's session. Undefined for a query without a session, and `unknown` if no list of the session is
-   * remembered.
+   * The tools that the session of the query has selected. Undefined for a query without a session, and `unknown` if no list of
+   * the session is remembered.
    */
   of({ session }: ListQuery, token: string): ReadonlySet<string> | 'unknown' | undefined {
     return session === undefined ? undefined : (this.#known.get(keyOf(session, token)) ?? 'unknown')
@@ -38,7 +38,7 @@ function keyOf(session: string, token: string): string {
   return `${session} ${tokenSubject(token)}`
 }
 
-/** All names in one element of a list, in any dialect. */
+/** All names in one element of a list, whatever its dialect is. */
 function namesIn(tool: JsonObject): readonly string[] {
   const named = tool as unknown as NamedTool
   const { functionDeclarations, function: described = named } = named

@@ -8,9 +8,9 @@ export type ServiceOptions = {
   readonly service: string | URL
   /** The token, which is sent as `Authorization: Bearer …`. */
   readonly token: Token | undefined
-  /** `workflows` for the routes of users, `jobs` for the routes of jobs. The default is `workflows`. */
+  /** `workflows` for the routes that users call, `jobs` for those that jobs call. The default is `workflows`. */
   readonly route?: 'workflows' | 'jobs' | undefined
-  /** The user for whom a service account acts. Only for the routes of jobs. */
+  /** The user for whom a service account acts. Used only with the routes of jobs. */
   readonly userId?: string | undefined
   /** The id of the session for lists and calls. A single list can name another session. */
   readonly session?: string | undefined
@@ -22,7 +22,7 @@ export type ServiceOptions = {
 export class Service {
   readonly #base: URL
   readonly #options: ServiceOptions
-  /** The query part of the URL for calls, with its question mark. */
+  /** The query part of the address for calls, with its question mark. */
   readonly callQuery: string
 
   /** Throws OPTION_INVALID for an option that is not allowed. */
@@ -43,7 +43,10 @@ export class Service {
     return currentToken(this.#options.token)
   }
 
-  /** Does the same as `token`. Also throws TOKEN_FAILED at the deadline, or the reason of the signal. */
+  /**
+   * Does the same as `token`, but rejects with TOKEN_FAILED at the deadline, and with the reason of the signal when it is
+   * aborted.
+   */
   tokenInTime(deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
     const late = (): ToolsError =>
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${deadlineMs} ms.`)
@@ -51,9 +54,10 @@ export class Service {
   }
 
   /**
-   * Sends a request once. After a 401 the request is sent once more if the option `token` is a function. `request` returns the
-   * method, the body and further headers for a token. Resolves to the result of `accept`, which by default returns an answer with
-   * a status below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
+   * Sends a request once. If the answer is a 401 and the option `token` is a function, the request is sent once more with a new
+   * token. `request` makes the method, the body and further headers for a token. Resolves to what `accept` returns. By default,
+   * `accept` returns an answer with a status below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the reason of the
+   * signal.
    */
   async ask(
     path: string,
@@ -77,7 +81,7 @@ export class Service {
   }
 }
 
-/** Runs `act`. If `act` fails, throws the reason of the signal, or a ServiceError if the signal is not aborted. */
+/** Runs `act`. If it fails, throws the reason of the signal if it is aborted, otherwise a ServiceError. */
 export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -89,14 +93,17 @@ export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promi
   }
 }
 
-/** The codes of errors that happen before there is a connection, in Node and Bun. Browsers do not say why a request failed. */
+/**
+ * Matches the codes of errors that come before there is a connection, in Node and Bun. A browser does not say why a request
+ * failed.
+ */
 const NO_CONNECTION = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
 
 type NetworkError = { code?: string; syscall?: string; errors?: readonly NetworkError[] }
 
 /**
- * True if there was certainly no connection. In Node, the error of `fetch` has the network's error as its cause. If the host has
- * several addresses, the cause contains one error for each address, and may have the code of the first error.
+ * True if there certainly was no connection. In Node, the error of `fetch` has the error of the network as its cause. If the host
+ * has several addresses, the cause contains one error for each of them, and may have the code of the first one.
  */
 function hadNoConnection(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: string; cause?: NetworkError }
@@ -128,7 +135,7 @@ function retryAfter(header: string | null): number {
   return ms > 0 ? ms : 0
 }
 
-/** The error in an answer. A proxy in front of the service may send an answer of another form. */
+/** Reads the error in an answer. The answer may be in another shape if a proxy in front of the service has sent it. */
 function errorIn(text: string): { readonly message: string; readonly reason?: string } {
   const { error } = (parsedJson(text) ?? {}) as {
     error?: { message?: unknown; details?: { reason?: string }[] }

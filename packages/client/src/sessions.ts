@@ -6,16 +6,16 @@ import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
 /** The selected tools of a session: all, none, or the tools with these names or aliases. */
 export type Selection = 'all' | 'none' | readonly string[]
 
-/** The fields of a session. The default of `selection` is `all`. All other fields are empty by default. */
+/** The fields of a session. Without `selection`, all tools are selected. Any other missing field is empty. */
 export type AskedSession = {
   readonly selection?: Selection
   readonly model?: string | null
   readonly agent?: string | null
   readonly workflow?: string | null
   readonly room?: string | null
-  /** The parent session. The selection of this session never exceeds that of the parent. */
+  /** The parent session. This session never selects a tool that its parent does not select. */
   readonly parent?: string | null
-  /** True if a tool must not be called any more after its definition has changed since the first message. */
+  /** True if a tool must no longer be called after its definition has changed since the first message. */
   readonly lockDigests?: boolean
 }
 
@@ -40,8 +40,9 @@ export type SessionOptions = Omit<ServiceOptions, 'session'> & {
 }
 
 /**
- * Makes and changes sessions at the service. Each method can be repeated. The methods reject with OPTION_INVALID, TOKEN_FAILED,
- * SERVICE_REFUSED (`reason` is the code of the service, such as SESSION_LOCKED) or SERVICE_UNAVAILABLE.
+ * Makes and changes sessions at the service. Each method may be called again with the same arguments. The methods reject with
+ * OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED (`reason` is the code of the service, such as SESSION_LOCKED) or
+ * SERVICE_UNAVAILABLE.
  */
 export class Sessions {
   readonly #service: Service
@@ -62,7 +63,10 @@ export class Sessions {
     return this.#ask('GET', id, '')
   }
 
-  /** Locks the selection. Must be called with the first message of the conversation. The text of the message is not sent. */
+  /**
+   * Locks the selection. Must be called with the first message of the conversation. The text of this message is not sent to the
+   * service.
+   */
   firstMessage(id: string, selection?: Selection): Promise<LockedSession> {
     return this.#ask('POST', id, '/messages', { selection })
   }

@@ -13,19 +13,19 @@ import { feedOf, isOlder, type NamesChanged } from './watch-changes.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
   /**
-   * The tools to list if the service is not available and no answer is remembered. The default is STANDARD_DEFINITIONS.
+   * The tools that are listed if the service is not available and no answer is remembered. The default is STANDARD_DEFINITIONS.
    * With `false`, `list` rejects in this case.
    */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
-  /** The longest wait of a list for the service in milliseconds, including all attempts and pauses. The default is 5,000. */
+  /** How many milliseconds a list waits for the service at most, with all attempts and pauses. The default is 5,000. */
   readonly deadlineMs?: number | undefined
 }
 
 /** A change of a watched list. */
 export type ToolsChanged<Tool extends JsonObject = JsonObject> = NamesChanged & {
   /**
-   * True at the beginning, and if the service cannot tell what has changed. Then the names are empty, and only `list` tells the
-   * present tools.
+   * True at the beginning, and if the service cannot tell what has changed. Then the lists of names are empty, and only `list`
+   * shows the present tools.
    */
   readonly isReset: boolean
   /** The list after the change. */
@@ -33,7 +33,7 @@ export type ToolsChanged<Tool extends JsonObject = JsonObject> = NamesChanged & 
 }
 
 export type WatchOptions<D extends Dialect | undefined = undefined> = ListOptions<D> & {
-  /** Called first with the present list, and then after each change. The next change waits for its promise. */
+  /** Called first with the present list, and then after each change. If it returns a promise, the next change waits for it. */
   readonly onChange: (change: ToolsChanged<ToolOf<D>>) => unknown
   /** Called once when the service is lost, and with null when it is available again. */
   readonly onOutage?: ((reason: FallbackReason | null) => unknown) | undefined
@@ -42,8 +42,8 @@ export type WatchOptions<D extends Dialect | undefined = undefined> = ListOption
 }
 
 /**
- * Lists the tools for a model. They come from the service. If the service is not available, they come from its last usable
- * answer, or else from local definitions. Make one ToolDefs and use it for all lists, because it remembers the answers.
+ * Lists the tools for a model. They come from the service. If it is not available, they come from its last usable answer, or else
+ * from local definitions. Make only one ToolDefs and use it for all lists, because it remembers the answers.
  */
 export class ToolDefs {
   readonly #service: Service
@@ -83,8 +83,8 @@ export class ToolDefs {
   }
 
   /**
-   * Reports every change of a list until `signal` is aborted. Then it resolves. After each lost connection, it connects again
-   * without limit, and reports what has changed in between. Rejects with the same errors as `list`, also if the session ends.
+   * Reports every change of a list until `signal` is aborted, and then resolves. After a lost connection, it connects again,
+   * however often, and reports what has changed in between. Rejects with the same errors as `list`, also if the session ends.
    * Also rejects with an error that `onChange` throws.
    */
   async watch<D extends Dialect | undefined = undefined>(options: WatchOptions<D>): Promise<void> {
@@ -101,7 +101,8 @@ export class ToolDefs {
         if (type === 'lost') await onOutage?.({ code: news.error.code, message: news.error.message })
         else if (type === 'back') await onOutage?.(null)
         else {
-          // The feed was answered, so the service is available. The next list must not be a remembered list of the outage.
+          // The feed has answered, so the service is available. The next list must not be one that was remembered during the
+          // outage.
           this.#outage.end()
           let list = await this.list<D>(listed)
           if (type === 'changes' && isOlder(list.revision ?? '', news.revision)) {
@@ -119,7 +120,7 @@ export class ToolDefs {
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
-    // The key contains the whole token, because the service must verify each token before its holder shares an answer.
+    // The key contains the whole token. The service must verify each token before the holder of the token shares an answer.
     const request = `${query.search} ${token}`
     const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
       this.#requests.share(request, (signal) => this.#ask(query, token, signal), waiting)
@@ -133,7 +134,7 @@ export class ToolDefs {
     return this.#withoutService(query, token)
   }
 
-  /** Asks the service until the deadline. Begins or ends the outage. */
+  /** Asks the service until the deadline. If it answers, the outage ends. If not, an outage begins. */
   async #ask(query: ListQuery, token: string, caller: AbortSignal): Promise<ListAnswer> {
     const endsMs = Date.now() + this.#deadlineMs
     try {
@@ -147,7 +148,7 @@ export class ToolDefs {
       return answer
     } catch (error) {
       if (error instanceof ServiceError) this.#lastError = error
-      // The service answered if the error is a ToolsError (a refusal) or LAYERS_LOST. So these two errors end the outage.
+      // If the error is a ToolsError (a refusal) or LAYERS_LOST, the service has answered. So these two errors end the outage.
       if (error instanceof ServiceError && error.code !== 'LAYERS_LOST')
         this.#outage.begin(error.retryAfterMs)
       else if (error instanceof ServiceError || error instanceof ToolsError) this.#outage.end()
@@ -175,7 +176,8 @@ export class ToolDefs {
     const reason = { code, message }
     const remembered = this.#remembered.get(keyOf(query, token))
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
-    // Only the service knows stored scopes. Without such a scope, a local list could have more tools than the caller wants.
+    // Only the service knows which tools a stored scope (`ref:`) contains. Without this scope, a local list could have more tools
+    // than the caller wants.
     const isStored = query.scopes.some((scope) => scope.trim().startsWith('ref:'))
     if (!this.#fallback || isStored) {
       const cause = this.#lastError
@@ -189,17 +191,20 @@ export class ToolDefs {
   }
 }
 
-/** The milliseconds after which every instance of the service sees a change. */
+/** After so many milliseconds, every instance of the service knows about a change. */
 const SEEN_MS = 1_000
 
 const NO_SELECTION = 'The selection of the session is not known, so no local tool is listed.'
 
-/** The key of a remembered answer. Callers who may see different tools have different keys. */
+/** The key under which an answer is remembered. It is different for callers who may see different tools. */
 function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Makes a list from an answer. The array of tools is copied, because callers share the answer and some add tools. */
+/**
+ * Makes a list from a remembered answer. The array of tools is copied, because several callers share the answer, and some of them
+ * add tools.
+ */
 function listOf({ list }: ListAnswer): ListAnswer['list'] {
   return { ...list, tools: [...list.tools] }
 }

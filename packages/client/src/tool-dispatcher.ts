@@ -14,20 +14,21 @@ import { approvalIn, waitForApproval, type AskedApproval, type OnApproval } from
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   /**
-   * The tools that run in this program. A call is first compared with the Runners, by name and then by alias. Only if there is
-   * none, the service is asked.
+   * The tools that run in this program. For each call, a Runner with this name is searched first, and then one with this alias.
+   * Only if there is none, the call is sent to the service.
    */
   readonly runners?: readonly AnyRunner[] | undefined
   /** The most milliseconds that a Runner, or one request to the service, may take. The default is 60,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * Called when a call waits for an approval. If it is missing, such a call is pending in `dispatch`, and a failure in `invoke`.
+   * Called when a call waits for an approval. Without it, such a call is pending in `dispatch`, and its result is a failure in
+   * `invoke`.
    */
   readonly onApproval?: OnApproval | undefined
 }
 
 export type InvokeOptions = CallOptions & {
-  /** Called with the text that the tool prints, while it runs. If a callback throws, the call ends. */
+  /** Called with the text that the tool prints while it runs. If the callback throws, the call ends. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined
@@ -95,7 +96,7 @@ export class ToolDispatcher {
       if (pending) return { pending }
       return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
     })
-    // If one call rejects, the other calls end first, so that no Runner continues in the background.
+    // If one call rejects, the error is thrown only after the other calls have ended. So no Runner goes on in the background.
     const settled = await Promise.allSettled(answering)
     const outcomes = settled.flatMap((one) => ('value' in one ? one.value : []))
     const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : outcome))
@@ -203,8 +204,8 @@ export class ToolDispatcher {
   }
 
   /**
-   * Waits for the approval of a call, and makes the call after the decision. Undefined if there is no `onApproval`, or if it does
-   * not want to wait.
+   * Waits for the approval of a call, and makes the call when it is decided. Undefined if there is no `onApproval`, or if it has
+   * returned false.
    */
   async #whenApproved(
     { name, arguments: args }: LeftCall,

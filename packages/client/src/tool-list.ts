@@ -3,21 +3,21 @@ import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
 import { ServiceError, type ServiceErrorCode } from './errors.ts'
 
 /**
- * The state of a layer in a list: the number of its definitions, `stale` if its last known definitions are used, or `error` if it
- * has none.
+ * What a list says about a layer: the number of its definitions, `stale` if only its last known definitions were used, or `error`
+ * if none are known.
  */
 export type LayerState = number | 'stale' | 'error'
 
-/** Why a list is not a new answer from the service. */
+/** Why a list was not answered by the service just now. */
 export type FallbackReason = {
   readonly code: ServiceErrorCode
   /** The reason as a sentence for a log. */
   readonly message: string
 }
 
-/** The tokens of a list. The other numbers count the tools in full, with a short description, by name only, and dropped. */
+/** The tokens of a list, and how many of its tools are listed in full, with a short description, by name only, or not at all. */
 export type ListTokens = {
-  /** The o200k tokens of the list as the service sent it. */
+  /** How many o200k tokens the list takes as the service has sent it. */
   readonly used: number
   /** Null without a budget. */
   readonly budget: number | null
@@ -38,8 +38,8 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
   /**
-   * The state of each layer. `rules: 'error'` means that the service could not read rules which may hide some tools. Null if the
-   * source is `local`.
+   * The state of each layer. `rules: 'error'` means that the service could not read rules that may hide tools. Null if the source
+   * is `local`.
    */
   readonly layers: Readonly<Partial<Record<Layer | 'rules', LayerState>>> | null
   /**
@@ -51,7 +51,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly unknown: readonly string[]
   /** The first twenty requested names of tools that a scope or the session's selection leaves out. */
   readonly leftOut: readonly string[]
-  /** The first twenty items of scopes that match no tool, which may be misspelled. */
+  /** The first twenty items of the requested scopes that match no tool. They may be misspelled. */
   readonly unmatched: readonly string[]
   /** The first twenty tools that cannot be converted to the dialect. */
   readonly quarantined: readonly string[]
@@ -65,7 +65,7 @@ export type ListAnswer = {
   readonly isPartial: boolean
 }
 
-/** Reads an answer of the service. Throws ServiceError if it is not a list, or if it is empty and a layer is missing. */
+/** Reads an answer of the service. Throws ServiceError if it is not a list, or if it has no tools because a layer is missing. */
 export function readList(headers: Headers, text: string, dialect: Dialect | undefined): ListAnswer {
   const tools = toolsIn(text, dialect)
   const layers = layersIn(headers.get('X-Tools-Layers') ?? '')
@@ -88,7 +88,7 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
 }
 
 /**
- * The tools in the body, which is an array or an object with the key `items`. With `items`, each tool has a `workflowName` for
+ * The tools in the body. It is an array, or an object with the key `items`. In `items`, each tool also has a `workflowName` for
  * workflow engines, which is removed here.
  */
 function toolsIn(text: string, dialect: Dialect | undefined): JsonObject[] | undefined {
@@ -117,7 +117,7 @@ function tokensIn(header: string): ListTokens | undefined {
   return { used: Number(used), budget: budget === '-' ? null : Number(budget), ...counts }
 }
 
-/** The names in a header. The header has at most twenty names, and then the number of the others, such as `+5`. */
+/** The names in a header. It has at most twenty names, followed by the number of the other ones, such as `+5`. */
 function namesIn(header: string | null): readonly string[] {
   return (header ?? '').split(',').filter((name) => name !== '' && !name.startsWith('+'))
 }

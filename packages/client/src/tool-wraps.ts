@@ -10,8 +10,7 @@ import type { FallbackReason, ListTokens, ToolList } from './tool-list.ts'
 
 export type ToolWrapsOptions = ToolDefsOptions & {
   /**
-   * Counts the tokens of a prompt while the service is not available, for example with an encoder. If it is missing, the tokens
-   * are estimated.
+   * Counts the tokens of a prompt while the service is not available. It can be an encoder. Without it, the tokens are estimated.
    */
   readonly countTokens?: CountTokens | undefined
   /** The ToolDefs whose remembered lists are used while the service is not available. By default a new one is made. */
@@ -20,12 +19,12 @@ export type ToolWrapsOptions = ToolDefsOptions & {
 
 export type BuildOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly dialect?: D
-  /** The name of the model. It decides the dialect and the number of tools, if these are not given. */
+  /** The name of the model. If the dialect or the most tools are not given, they are those of this model. */
   readonly model?: string | undefined
   /** The most tokens that tools may take. The default is a quarter of all tokens. */
   readonly toolsTokens?: number | undefined
   readonly maxTools?: number | undefined
-  /** If true, the text has a line for each tool. */
+  /** If true, the text of the prompt also has a line for each tool. */
   readonly guide?: boolean | undefined
   /** With `search`, the prompt also has the tools by which a model finds more tools, or the vendor's own search. */
   readonly with?: 'search' | undefined
@@ -36,9 +35,9 @@ export type BuildOptions<D extends Dialect | undefined = Dialect | undefined> = 
   readonly signal?: AbortSignal | undefined
 }
 
-/** The tokens of a prompt. `total` is the sum of the layers. */
+/** The tokens of a prompt. `total` is the sum of the prompt's layers. */
 export type PromptBill = WrapBill & {
-  /** The number of tools in full, with a short description, by name only, and dropped. */
+  /** How many tools are listed in full, with a short description, by name only, or not at all. */
   readonly tools: Omit<ListTokens, 'used' | 'budget'>
   /** True if the tokens are estimated. */
   readonly estimated: boolean
@@ -46,15 +45,15 @@ export type PromptBill = WrapBill & {
 
 export type Prompt<Tool = JsonObject> = {
   readonly text: string
-  /** The part of the text from the system layer, for vendors that accept it separately from the messages. */
+  /** The text of the system layer, for vendors that accept it separately from the messages. */
   readonly system: string
-  /** The part of the text from all other layers. */
+  /** The text of all other layers. */
   readonly context: string
   readonly tools: Tool[]
   readonly bill: PromptBill
   /**
-   * `service`: the service has composed the prompt. For the other values the client has composed it, and they name the source of
-   * the tools: just listed, remembered, or built in.
+   * Where the prompt comes from. `service`: the service has composed it. Otherwise the client has composed it, and the value says
+   * where its tools come from: just listed, remembered, or built in.
    */
   readonly source: 'service' | 'listed' | 'remembered' | 'local'
   /** Why the service has not composed the prompt. Null if it has. */
@@ -65,13 +64,14 @@ type Scope = string | readonly string[]
 type Parts = {
   readonly targetTokens: number
   readonly layers: readonly WrapLayer[]
-  /** The scope of the tools. Undefined for a prompt without tools. */
+  /** The scope that selects the tools. Undefined for a prompt without tools. */
   readonly scope: Scope | undefined
 }
 
 /**
- * Composes prompts within a number of tokens: `await wrap(4000).system(…).tools('@web').layer('history', …, 90).build()`. While
- * the service is not available, the client composes them itself. Make one ToolWraps and use it for all prompts.
+ * Composes prompts of at most a given number of tokens: `await wrap(4000).system(…).tools('@web').layer('history', …,
+ * 90).build()`. While the service is not available, the client composes them itself. Make only one ToolWraps and use it for all
+ * prompts.
  */
 export class ToolWraps {
   readonly #service: Service
@@ -80,7 +80,7 @@ export class ToolWraps {
   readonly #deadlineMs: number
   readonly #countTokens: CountTokens | undefined
   readonly #outage = new Outage()
-  /** The queries whose lists were requested once, so that their answers are remembered. */
+  /** The queries for whose lists the service was asked once, so that the answers are remembered. */
   readonly #primed = new Set<string>()
   #lastError = new ServiceError('NETWORK', '')
 
@@ -113,7 +113,7 @@ export class ToolWraps {
     return this.#withoutService(parts, options)
   }
 
-  /** Asks the service once. Begins or ends the outage. */
+  /** Asks the service once. If it answers, the outage ends. If not, an outage begins. */
   async #ask(parts: Parts, options: BuildOptions, token: string): Promise<Prompt> {
     try {
       const prompt = await this.#askOnce(parts, options, token)
@@ -158,7 +158,7 @@ export class ToolWraps {
     return { ...prompt, bill: { ...prompt.bill, estimated: false }, source: 'service', reason: null }
   }
 
-  /** Lists the tools of a prompt once, so that the list is remembered for a time without the service. */
+  /** Lists the tools of a prompt once. Then the list is remembered for a time when the service is not available. */
   #prime({ scope }: Parts, options: BuildOptions): void {
     const { dialect, session, with: extra, loaded } = options
     const key = JSON.stringify([scope, dialectOf(options), session, extra, loaded])
@@ -192,10 +192,7 @@ export class ToolWraps {
   }
 }
 
-/**
- * The options for a prompt without tools. The number of tools is limited too, because tools that a stored scope pins are in every
- * scope.
- */
+/** The options for a prompt without tools. `maxTools` is needed too, because a tool that a stored scope pins is in every list. */
 const NO_TOOLS = { scope: 'none', maxTools: 0 }
 
 /** True for an empty list of scopes. An empty text is not a valid scope, and the service refuses it. */
@@ -208,7 +205,10 @@ const PRIMED_MAX = 100
 
 type Build = (parts: Parts, options: BuildOptions) => Promise<Prompt>
 
-/** A prompt that is being composed. Each method returns a new builder, so that several prompts can share their beginning. */
+/**
+ * A prompt that is being composed. Each method returns a new builder and changes nothing, so several prompts can share their
+ * beginning.
+ */
 class WrapBuilder {
   readonly #parts: Parts
   readonly #build: Build
@@ -224,14 +224,14 @@ class WrapBuilder {
   }
 
   /**
-   * Adds the tools that are in all of these scopes, or all tools if there is no scope. If `tools` is never called, the prompt has
-   * no tools.
+   * Adds the tools that are in all of these scopes. Without a scope, adds all tools. If `tools` is never called, the prompt has
+   * none.
    */
   tools(scope: Scope = []): WrapBuilder {
     return new WrapBuilder({ ...this.#parts, scope }, this.#build)
   }
 
-  /** Adds a text. Texts with lower priorities come first and are shortened last. Tools have the priority 50. */
+  /** Adds a text. Texts with a lower `priority` come first in the prompt and are shortened last. Tools have the priority 50. */
   layer(name: string, text: string, priority: number): WrapBuilder {
     const layers = [...this.#parts.layers, { name, text, priority }]
     return new WrapBuilder({ ...this.#parts, layers }, this.#build)
@@ -254,7 +254,7 @@ function dialectOf({ dialect, model }: BuildOptions): Dialect | undefined {
   return dialect ?? (model === undefined ? undefined : modelProfile(model)?.dialect)
 }
 
-/** Checks the layers by the same rules as the service. The rules are needed when the client composes the prompt. */
+/** Checks the layers by the same rules as the service. This is needed if the client composes the prompt. */
 function checkLayers(layers: readonly WrapLayer[]): void {
   const names = new Set<string>(WRAP_LAYERS)
   for (const { name, priority } of layers) {

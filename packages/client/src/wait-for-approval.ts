@@ -11,8 +11,9 @@ export type AskedApproval = { readonly id: string; readonly expiresAt: string }
 export type WaitingCall = AskedApproval & { readonly name: string; readonly arguments: JsonObject }
 
 /**
- * Called when a call waits for the approval of a user. Afterwards the client waits for the decision and makes the call. The
- * function may return the decision, which the client then sends with its own token. It returns false if the client must not wait.
+ * Called when a call waits for a user's approval. Afterwards the client waits for the decision and then makes the call. The
+ * function may return the decision. Then the client sends it to the service with its own token. If the function returns false,
+ * the client does not wait.
  */
 export type OnApproval = (
   call: WaitingCall,
@@ -25,16 +26,22 @@ export type ApprovalDecision = (typeof DECISIONS)[number]
 /** The milliseconds between two requests that ask for the decision. */
 const PAUSE_MS = 1_000
 
-/** The most milliseconds for one of these requests. Without a limit, a dead connection would stop the call forever. */
+/**
+ * The most milliseconds for one request that asks for the decision. Without this limit, a dead connection would stop the call
+ * forever.
+ */
 const QUESTION_DEADLINE_MS = 10_000
 
 /**
- * The most milliseconds that the client waits for a decision, even if the service cannot be reached. An approval is pending for
- * 15 minutes.
+ * The most milliseconds that the client waits for a decision, even if the service cannot be reached. After 15 minutes a pending
+ * approval expires.
  */
 const WAIT_MS_MAX = 16 * 60_000
 
-/** Waits until the approval is decided, or has expired. True if the call should be made now. Its result tells the decision. */
+/**
+ * Waits until the approval is decided, or has expired. True if the call should be made now. The result of the call then tells the
+ * decision.
+ */
 export async function waitForApproval(
   service: Service,
   call: WaitingCall,
@@ -53,7 +60,7 @@ export async function waitForApproval(
   return true
 }
 
-/** The approval in the result of a call. Undefined if the call waits for no approval. */
+/** The approval for which a call waits, according to its result. Undefined if it waits for none. */
 export function approvalIn(result: ToolResult): AskedApproval | undefined {
   const { meta } = result as { readonly meta?: { readonly approval?: AskedApproval } }
   return meta?.approval
@@ -66,8 +73,8 @@ async function decide(service: Service, path: string, decision: string, signal: 
 }
 
 /**
- * True if the approval is pending, or if the service cannot be reached now. False if the service refuses the request. The call is
- * then made and fails with the reason.
+ * True if the approval is pending, or if the service cannot be reached now. False if the service refuses the request. Then the
+ * call is made, and fails with the reason.
  */
 async function isPending(service: Service, path: string, caller: AbortSignal): Promise<boolean> {
   const question = async (signal: AbortSignal): Promise<string> => {

@@ -5,7 +5,7 @@ import type { ListQuery } from './list-query.ts'
 import { pause } from './retry.ts'
 import { accepted, withNetworkErrors, type Service } from './service.ts'
 
-/** The names of tools that were added, changed and removed, each list in order. */
+/** The names of the tools that were added, changed and removed. Each of the three lists is sorted. */
 export type NamesChanged = {
   readonly added: readonly string[]
   readonly changed: readonly string[]
@@ -13,7 +13,8 @@ export type NamesChanged = {
 }
 
 /**
- * The news of a feed: a change, the possible loss of changes (`reset`), or that the connection has begun, was lost or is back.
+ * What a feed reports: a change, that changes may have been lost (`reset`), or that the connection has begun, was lost or is
+ * back.
  */
 export type FeedNews =
   | ({ readonly type: 'changes'; readonly revision?: string | undefined } & NamesChanged)
@@ -22,19 +23,19 @@ export type FeedNews =
 
 const PAUSE_MS = { again: 100, first: 500, max: 30_000 }
 /**
- * The most milliseconds without data on a connection. The service writes a comment every 15 seconds, and a poll ends after 25
+ * How many milliseconds a connection may bring no data. The service writes a comment every 15 seconds, and a poll ends after 25
  * seconds. So a connection without data is dead.
  */
 const SILENCE_MS = 60_000
 
-/** The parameters of a list that only affect how its tools are shown. A feed does not need them. */
+/** The parameters of a list that only affect how its tools are shown. They are not sent when a feed is opened. */
 const OF_LISTS_ONLY = ['envelope', 'q', 'explain', 'loaded', 'dialect', 'budget', 'tokens', 'strict']
 
 const ACCEPT = 'text/event-stream, application/json;q=0.9'
 
 /**
- * Follows the changes of a list until the signal is aborted. After each lost connection it connects again, with pauses that
- * double, and continues after the last change. Throws the reason of the signal, TOKEN_FAILED or SERVICE_REFUSED.
+ * Reports the changes of a list until the signal is aborted. After a lost connection it connects again, with pauses that double,
+ * and continues after the last reported change. Throws the reason of the signal, TOKEN_FAILED or SERVICE_REFUSED.
  */
 export async function* feedOf(
   service: Service,
@@ -62,8 +63,8 @@ export async function* feedOf(
         if (news.type !== 'changes') yield news
         else if (hasNames(news)) yield { ...news, revision }
       }
-      // A stream ends when its token expires, or when the time of its Cloud Function is over. The next stream continues after the
-      // last change.
+      // A stream ends when its token expires, or when its Cloud Function has run for the longest allowed time. The next stream
+      // continues after the last change.
       await pause(PAUSE_MS.again, signal)
     } catch (error) {
       signal.throwIfAborted()
@@ -86,8 +87,8 @@ export async function* feedOf(
 }
 
 /**
- * True if a list is older than the change that the feed has reported. The instance that answers the list learns of a change
- * within a second. A revision begins with the numbers of the writes of two layers.
+ * True if a list is older than the change that a feed has reported. An instance of the service may learn of a change only after a
+ * second. A revision begins with the numbers of the writes of two layers.
  */
 export function isOlder(listed = '', told = ''): boolean {
   const writes = told.split('.', 2).map(parseFloat)
@@ -96,7 +97,7 @@ export function isOlder(listed = '', told = ''): boolean {
 
 type Answer = { readonly revision: string | undefined; readonly news: FeedNews }
 
-/** The answers to one request: the events of a stream until it ends, or one change. */
+/** The answers to one request: all events of a stream, or one change. */
 async function* answers(
   service: Service,
   parameters: URLSearchParams,

@@ -1,6 +1,6 @@
 import { sha256Hex } from './sha256.ts'
 
-/** The function names that OpenAI and Anthropic both allow. */
+/** Matches the function names that both OpenAI and Anthropic allow. */
 const VENDOR_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**

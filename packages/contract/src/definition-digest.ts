@@ -5,14 +5,14 @@ import { completeParameters, type ToolDefinition } from './tool-definition.ts'
 /** A text of `sha256:` and 64 lower-case hex digits. */
 export type Digest = `sha256:${string}`
 
-/** The digest of a definition. It changes if anything changes that callers depend on. */
+/** Computes the digest of a definition. It changes if anything changes on which callers depend. */
 export function definitionDigest(definition: ToolDefinition): Digest {
   return `sha256:${sha256Hex(digestedText(definition))}`
 }
 
 /**
- * The text whose SHA-256 is the digest. It is the canonical JSON of name, description, parameters (as a list shows them),
- * annotations, runner and limits. Tags, category and `sealed` are not part of it.
+ * The text from whose SHA-256 the digest is made. It is the canonical JSON of the name, the description, the parameters as a list
+ * shows them, the annotations, the runner and the limits. Tags, category and `sealed` are not in it.
  */
 export function digestedText(definition: ToolDefinition): string {
   const { annotations, runner, limits } = definition

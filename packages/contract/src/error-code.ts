@@ -6,11 +6,11 @@ export type ErrorKind = {
   readonly status: string
   /** True if the same request can succeed later without a change. */
   readonly retry: boolean
-  /** The public message of an error that is thrown without a message. */
+  /** The public message, if an error is thrown without one. */
   readonly text: string
 }
 
-/** The usual Google API status for each HTTP status. An error code can have a different one. */
+/** The usual status of Google's APIs for each HTTP status. An error code can have another one. */
 const STATUS: Readonly<Record<number, string>> = {
   200: 'OK',
   202: 'OK',

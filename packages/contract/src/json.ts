@@ -1,7 +1,7 @@
 /** Any value that JSON can represent. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-/** A JSON object. Its keys keep the order in which they were written. */
+/** A JSON object. Its keys stay in the order in which they were written. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -21,16 +21,16 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** True if the value contains an integer above 2^53 - 1 or below -(2^53 - 1). JavaScript rounds such integers. */
+/** True if the value contains an integer that JavaScript rounds: above 2^53 - 1 or below -(2^53 - 1). */
 export function holdsLargeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsLargeInteger)
 }
 
 /**
- * The canonical JSON text of a value (RFC 8785). Keys are sorted by UTF-16 code unit. There is no white space. Numbers and
- * strings are written as ECMAScript writes them. Equal values give the same text in every language that follows the RFC.
- * The function is recursive, so check the depth of the value first.
+ * The canonical JSON text of a value (RFC 8785). Keys are sorted by UTF-16 code unit, there is no white space, and numbers and
+ * strings are written as in ECMAScript. Equal values have the same text in every language that follows the RFC. The function is
+ * recursive, so check the depth of the value first.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

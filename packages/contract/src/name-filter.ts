@@ -1,17 +1,20 @@
 import { parsedJson } from './json.ts'
 
-/** The tools that a request wants. Each entry is a name or an alias. `@sha256:…` can follow it. */
+/** The tools that a request asks for. Each entry is a name or an alias. `@sha256:…` can follow it. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
-/** The text of a fault is written after the name of the parameter: `names is not a JSON array of strings`. */
+/**
+ * Why the value of a parameter is not valid. The text can follow the name of the parameter: `names is not a JSON array of
+ * strings`.
+ */
 export type NameFilterFault = { readonly fault: string }
 
 /** The most names of one request. Each of them is looked up. */
 const NAMES_MAX = 200
 
 /**
- * Collects the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
- * extra commas are ignored. Values without any name mean every tool, but `[]` means no tool.
+ * Collects the names in all values of a parameter. Each value is a name, a list with commas, or a JSON array of strings. Blanks
+ * and extra commas are ignored. If no value has a name, every tool is meant. But `[]` means no tool.
  */
 export function parseNameFilter(values: readonly string[]): NameFilter | NameFilterFault {
   const names = new Set<string>()

@@ -20,7 +20,7 @@ const NAMED = new Set([
   'properties',
 ])
 
-/** Keywords that describe a value but refuse none. */
+/** Matches keywords that describe a value but refuse none. */
 const ANNOTATION = /^(?:\$comment|title|description|default|examples|deprecated|readOnly|writeOnly)$/
 
 export type SchemaPath = readonly (string | number)[]
@@ -61,7 +61,10 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** The schemas directly below a schema, each with its path from there. Values of `enum` or `default` are not schemas. */
+/**
+ * The schemas directly below a schema, each with the path of keys that leads to it. Values of `enum` or `default` are not
+ * schemas.
+ */
 export function subschemas(schema: JsonObject): { readonly path: SchemaPath; readonly schema: JsonObject }[] {
   const found: { readonly path: SchemaPath; readonly schema: JsonObject }[] = []
   mapSubschemas(schema, (child, path) => {
@@ -71,7 +74,7 @@ export function subschemas(schema: JsonObject): { readonly path: SchemaPath; rea
   return found
 }
 
-/** A function that returns a JSON value in place of a schema. It also gets the schemas `true` and `false`. */
+/** Returns a JSON value that replaces a schema. It also gets the schemas `true` and `false`. */
 type MapSchema = (schema: JsonValue, path: SchemaPath) => JsonValue
 
 /** Replaces each schema directly below a schema by the result of `map`. Returns the same object if nothing changes. */

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** The layers in which definitions are stored. If several layers define the same name, the first layer in this order wins. */
+/** The layers that have definitions. If several layers define the same name, the first one in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
-/** The kinds of runners. Without a runner, the client runs the tool. The client also runs workflows. */
+/** The kinds of runners. A tool without a runner is run by the client. Workflows are run by the client too. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
 
 export type ToolRunner = {
@@ -44,9 +44,9 @@ export type ToolDefinition = {
   readonly sealed?: boolean | undefined
 }
 
-/** One element of a list without a dialect. It has the shape of an OpenAI function tool. */
+/** One element of a list without a dialect, in the shape of OpenAI's function tools. */
 export type ListedTool = Pick<ToolDefinition, 'type' | 'function'> & {
-  /** The score and the twins of a found tool. Only in a list with `q` and `explain=scores`. */
+  /** The score of a found tool and its near-identical tools. Only in a list with `q` and `explain=scores`. */
   readonly 'x-toolrack'?: FoundNote
 }
 
@@ -59,7 +59,7 @@ export function listedTool(definition: ToolDefinition): ListedTool {
   return { type: 'function', function: { name, description, parameters: completeParameters(parameters) } }
 }
 
-/** Adds `type`, `properties` and `required` after the author's own keys if they are missing. Clients read these keys. */
+/** Adds `type`, `properties` and `required` if they are missing, after the author's own keys. Clients read these keys. */
 export function completeParameters(parameters: JsonObject): JsonObject {
   return {
     ...parameters,

@@ -1,6 +1,9 @@
-/** Matches the form of a tool name, which TOOL_NAME_RULE describes. */
+/** Matches what a tool name looks like. TOOL_NAME_RULE describes it. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
-/** Matches names of this form that are reserved. The last kind starts and ends with two underscores, such as `__proto__`. */
+/**
+ * Matches names that have the form of a tool name but are reserved. The last kind starts and ends with two underscores, such as
+ * `__proto__`.
+ */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =
@@ -10,7 +13,7 @@ export function isToolName(name: string): boolean {
   return TOOL_NAME.test(name) && !RESERVED.test(name)
 }
 
-/** Why a name is not allowed, or undefined if it is allowed. The text never repeats the name. */
+/** Why a name is not allowed. Undefined if it is allowed. The text never repeats the name. */
 export function toolNameFault(name: string): string | undefined {
   if (isToolName(name)) return undefined
   if (TOOL_NAME.test(name)) return 'the name is reserved: constructor, prototype and __…__ are refused'
@@ -39,8 +42,8 @@ const READABLE_LENGTH_MAX = 256
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
 
 /**
- * The name as a person reads it: after NFKC, without invisible characters, and with look-alike letters in ASCII. It shows
- * which tool a forbidden name resembles. An allowed name does not change.
+ * A name as a person reads it: after NFKC, without invisible characters, and with ASCII in place of look-alike letters. It shows
+ * which tool a forbidden name resembles. For an allowed name it is the name itself.
  */
 export function readableName(name: string): string {
   if (name.length > READABLE_LENGTH_MAX) return name

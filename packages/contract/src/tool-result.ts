@@ -25,8 +25,8 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
 }
 
 /**
- * The result of a call whose tool returned `returned`. A string becomes the text itself. Any other value becomes JSON. A value
- * that JSON cannot represent becomes a failure with the code RESULT_INVALID.
+ * Makes the result of a call whose tool has returned `returned`. A string is the text itself. Any other value is written as JSON.
+ * If JSON cannot represent it, the result is a failure with the code RESULT_INVALID.
  */
 export function toolResult(returned: unknown): ToolResult {
   try {
@@ -38,7 +38,10 @@ export function toolResult(returned: unknown): ToolResult {
   }
 }
 
-/** The JSON text of a value. Throws for a value that JSON.stringify would omit or replace, so that the author sees it. */
+/**
+ * The JSON text of a value. JSON.stringify would omit or replace some values. For these, this function throws, so that the author
+ * notices it.
+ */
 function jsonText(value: unknown): string {
   return JSON.stringify(value, (key, child: unknown) => {
     const place = key === '' ? 'the result' : `'${key}' of the result`
@@ -60,25 +63,25 @@ export type ResourceUsage = {
   readonly maxRssBytes: number
 }
 
-/** Facts about a call. A field is null if the call ended before its value was known. */
+/** Facts about a call. A field is null if the call has ended before its value was known. */
 export type InvocationMeta = {
   readonly invocationId: string
   /** The canonical name of the tool, or null if the tool was not found. */
   readonly tool: string | null
   readonly digest: Digest | null
-  /** The revision of the catalog in which the tool was found. */
+  /** The revision of the catalog in which the tool was looked up. */
   readonly revision: string | null
   /** The measured isolation level. Null if nothing ran or if the service itself ran the tool. */
   readonly isolation: string | null
   readonly executionTimeMs: number
   readonly resourceUsage: ResourceUsage | null
-  /** True if this is the result of an earlier call. */
+  /** True if this result was kept from an earlier call. */
   readonly replayed: boolean
-  /** The id of the artifact with the whole result. */
+  /** The id of the artifact that contains the whole result. */
   readonly artifact?: string
   /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
   readonly approval?: { readonly id: string; readonly expiresAt: string }
-  /** The decision of the rules about the call. Absent if there are no rules, or if no tool was found. */
+  /** What the rules have decided about the call. Absent if there are no rules, or if no tool was found. */
   readonly decision?: RuleDecision
 }
 

@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/** One fact about an error: its reason (an error code), and fields that locate the error. */
+/** One fact about an error: an error code as its reason, and fields that say where the error is. */
 export type ErrorDetail = { readonly reason: ErrorCode; readonly [field: string]: JsonValue | undefined }
 
 export type ErrorBody = {
@@ -13,7 +13,7 @@ export type ErrorBody = {
   }
 }
 
-/** An error that is reported to the caller. A programming error is a plain Error and is reported as INTERNAL. */
+/** An error that is reported to the caller. A programming error is a plain Error, which is reported as INTERNAL. */
 export class ToolrackError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]

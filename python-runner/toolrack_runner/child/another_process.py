@@ -1,4 +1,4 @@
-"""Does in a child what two fork hooks of Python would do. The zygote registers no hooks (`zygote/preload.py`)."""
+"""Does in a child what two hooks of Python would do after a fork. The zygote registers no hooks (`zygote/preload.py`)."""
 
 import sys
 import threading

@@ -21,9 +21,9 @@ _INET = (socket.AF_INET, socket.AF_INET6)
 
 
 class BrokeredSocket(socket.socket):
-    """A TCP socket. `connect` replaces its descriptor by a connection that the broker has made.
+    """A TCP socket. `connect` replaces its descriptor by that of a connection that the broker has made.
 
-    Before `connect`, the descriptor is one end of a pair of sockets whose other end is closed.
+    Until then, the descriptor is one end of a pair of sockets whose other end is closed.
     """
 
     channel = -1
@@ -63,12 +63,12 @@ class BrokeredSocket(socket.socket):
         return 0
 
     def setsockopt(self, *arguments: Any) -> None:
-        """Sets an option and ignores errors, because a socket that is not connected yet does not accept all TCP options."""
+        """Sets an option. Ignores errors, because a socket that is not connected yet does not accept all TCP options."""
         with contextlib.suppress(OSError):
             super().setsockopt(*arguments)
 
     def bind(self, address: Any) -> None:
-        """Allows only port 0, which means any port, and does nothing. A tool cannot listen."""
+        """Does nothing for port 0, which means any port. Refuses every other port, because a tool cannot listen."""
         if address[1] != 0:
             raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
 
@@ -95,7 +95,7 @@ def _refused(reason: str) -> ConnectionRefusedError:
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
-    """Replaces getaddrinfo. The only address that it returns is the name itself, which the broker resolves later."""
+    """Replaces getaddrinfo. Returns the name itself as the only address. The broker looks the name up later."""
     name = host.decode() if isinstance(host, bytes) else host
     services = {"http": 80, "https": 443}
     number = services.get(port, port) if isinstance(port, str) else port
@@ -113,7 +113,7 @@ def connect_by_broker() -> None:
 def open_broker(channel: int, say: Callable[[Connect], None]) -> None:
     """Allows connections from now on. `say` writes a message to the channel. Called after the child has received its call.
 
-    If the child asked for a connection earlier, it could mistake the message with the call for the broker's reply.
+    Earlier, the child could mistake the message with the call for the broker's reply.
     """
     BrokeredSocket.channel = channel
     BrokeredSocket.say = say

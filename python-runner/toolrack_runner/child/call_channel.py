@@ -13,10 +13,10 @@ from toolrack_runner.wire.child_messages import (
 )
 from toolrack_runner.wire.frames import write_frame
 
-#: The shortest time between two writes of events. The server process would accept more messages in this time
+#: The shortest time between two writes of events. The server process would accept more events in a second
 #: (`EVENTS_PER_SECOND_MAX` in `server/pool/channel.py`).
 EVENT_SECONDS = 0.025
-#: When this many characters of values wait, `value` waits until they are sent.
+#: If the values that wait have this many characters together, `value` waits until they are sent.
 VALUES_CHARACTERS_MAX = 32 << 10
 
 # A module may replace these names.
@@ -34,13 +34,13 @@ class CallChannel:
         self._descriptor = descriptor
         self._lock = _thread.allocate_lock()
         self._is_answered = False
-        #: The progress that waits to be written, and how many of the waiting values came before it.
+        #: The progress that waits to be written, and how many of the waiting values were yielded before it.
         self._progress: tuple[Progress, int] | None = None
         self._values: list[str] = []
         self._characters = 0
         #: The earliest time at which the next events may be written.
         self._next = 0.0
-        #: Whether a thread has been started that will write the next events.
+        #: Whether there is a thread that will write the next events.
         self._is_coming = False
 
     def say(self, message: ChildMessage) -> None:
@@ -56,7 +56,7 @@ class CallChannel:
             write_frame(self._descriptor, answer.as_json())
 
     def progress(self, fraction: float, text: str) -> None:
-        """Sends this progress. If a later progress comes before this one is written, only the later one is sent.
+        """Sends this progress. If a later one comes before this one is written, only the later one is sent.
 
         Never waits for the lock, because the garbage collector may run a finalizer that calls this method while the same
         thread holds the lock.
@@ -65,7 +65,7 @@ class CallChannel:
         self._write_soon()
 
     def value(self, json: str) -> None:
-        """Sends a value of a generator. Waits if values come faster than the server process reads them."""
+        """Sends a value of a generator. If values come faster than the server process reads them, waits."""
         with self._lock:
             self._values.append(json)
             self._characters += len(json)
@@ -76,7 +76,7 @@ class CallChannel:
             self._write_soon()
 
     def _write_soon(self) -> None:
-        """Writes the waiting events: now if EVENT_SECONDS have passed, otherwise later in another thread."""
+        """Writes the waiting events. If EVENT_SECONDS have not passed yet, another thread writes them later."""
         if _monotonic() >= self._next and self._lock.acquire(blocking=False):
             try:
                 self._write()
@@ -87,12 +87,13 @@ class CallChannel:
             try:
                 _start_thread(self._write_later, ())
             except RuntimeError:
-                # The tool has as many threads as it may have. The next event or the answer writes the waiting events.
+                # No thread can be started, because the tool has as many as it may have. The next event or the answer writes
+                # the waiting events.
                 self._is_coming = False
 
     def _write_later(self) -> None:
-        """Runs in a separate thread. `threading` does not list this thread among the threads of the tool."""
-        # If the channel is closed, the server process ends this child. The log must not show this error.
+        """Runs in a thread of the runner. `threading` does not list it among the threads of the tool."""
+        # If the channel is closed, the server process ends this child. This error must not be in the log.
         with suppress(OSError):
             self._write_in_turn()
 
@@ -102,7 +103,7 @@ class CallChannel:
             _sleep(max(self._next - _monotonic(), 0))
             with self._lock:
                 if _monotonic() >= self._next:
-                    # Set before the write, so that an event that comes during the write starts another thread.
+                    # Set before the write, so that an event that comes during the write starts a new thread.
                     self._is_coming = False
                     self._write()
                     return

@@ -1,4 +1,4 @@
-"""Reads the files that packages wrote into the zygote's home at their import, and copies them into each child's home.
+"""Copies files of the zygote's home into each child's home. Packages wrote these files when the zygote imported them.
 
 A package may need such a file later, for example a list of fonts.
 """
@@ -11,27 +11,28 @@ from typing import Final
 
 from toolrack_runner.child.jail.workplace import CACHE
 
-#: How many files and folders packages may leave in the zygote's home. A child's copy counts against its disk quota.
+#: How many files and folders packages may write into the zygote's home. Each child's copy counts against the child's disk
+#: quota.
 FILES_MAX: Final = 64
 #: How many bytes these files may have together.
 BYTES_MAX: Final = 1 << 20
 
 
 class HomeError(Exception):
-    """Packages wrote something into the home that is not copied for each child."""
+    """Packages have written something into the home that cannot be copied for each child."""
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The content of a home. All paths are relative to the home. A folder is listed before its files and folders."""
+    """The content of a home. All paths are relative to the home. A folder comes before the files and folders in it."""
 
     folders: tuple[str, ...] = (CACHE,)
     files: tuple[tuple[str, bytes], ...] = ()
 
     def fill(self) -> None:
-        """Writes the content into the current directory, which is the empty home of a child."""
+        """Writes the content into the current directory. It is the empty home of a child."""
         for folder in self.folders:
-            # Without namespaces, a child whose files could not be removed may have left the folder.
+            # Without namespaces, the folder may be left from an earlier child whose files could not be removed.
             with suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
         for path, content in self.files:

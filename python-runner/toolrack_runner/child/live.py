@@ -1,4 +1,4 @@
-"""The process of one call: it is confined, imports one module, runs one call, answers, and ends."""
+"""Runs one call in a process of its own: confines the process, imports one module, runs the call, answers, and ends."""
 
 import gc
 import os
@@ -41,7 +41,7 @@ from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, wr
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.wire.zygote_messages import Spawn
 
-#: The codes of limits that an import can exceed too.
+#: The error codes of limits that the import of a module can exceed too.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
 REHEARSAL_SOURCE = b"""
@@ -62,12 +62,12 @@ def _load_rehearsal() -> LoadedModule:
     return module
 
 
-#: The module of the rehearsal (`_rehearse`). It is loaded when the zygote imports this file, so each child has it.
+#: The module for the rehearsal (`_rehearse`). The zygote loads it when it imports this file, so each child has it.
 REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
-#: The original function. `denied_calls.py` replaces `select.poll` for tools.
+#: The original function, because `denied_calls.py` replaces `select.poll` for tools.
 _poll = select.poll
 
 
@@ -80,9 +80,9 @@ def live(
     output: int,
     kept: tuple[int, ...] = (),
 ) -> NoReturn:
-    """Confines the forked child, runs its call, check or probe, and ends it. Before `confine`, no user code may run.
+    """Confines the forked child, runs its call, check or probe, and ends the child. No user code may run before `confine`.
 
-    The descriptors `kept` stay open for a probe.
+    For a probe, the descriptors `kept` stay open.
     """
     try:
         be_another_process()
@@ -136,17 +136,17 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
 
 def _rehearse() -> None:
-    """Runs a call of the rehearsal module and drops its answer.
+    """Runs a call of the rehearsal module, and drops its answer.
 
-    After the fork, the first write to each memory page copies the page. The rehearsal writes the pages that a real call will
-    write, so the real call is faster.
+    When a child first writes to a memory page after the fork, the page is copied. The rehearsal writes to the pages that a
+    real call writes to, so the real call is faster.
     """
     outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame(_answer(outcome).as_json())
 
 
 def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
-    """Loads the module of a call. Returns it with the message for the server process. Raises ModuleError."""
+    """Loads the module of a call. Returns it, with the message for the server process. Raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
@@ -169,7 +169,7 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
 
 
 def _is_called(channel: int) -> bool:
-    """Whether the message with the call has arrived. If so, the child does not prepare converters that it may not need."""
+    """Whether the message with the call has arrived already. Then the child prepares no converters that it may not need."""
     poll = _poll()
     poll.register(channel, select.POLLIN)
     return bool(poll.poll(0))
@@ -192,7 +192,7 @@ def _broken(fault: Fault) -> messages.CallFailure:
 
 
 def _answer(outcome: Any) -> Answer:
-    """Makes the message for an outcome of `call_tool`. It has a JSON result as text."""
+    """Makes the message for an outcome of `call_tool`. A JSON result stays a text in the message."""
     if "value" in outcome:
         return messages.JsonResult(outcome["text"])
     if "text" in outcome:
@@ -224,7 +224,7 @@ def _say(channel: int, message: ChildMessage) -> None:
 def _wait_for_the_end(channel: int) -> None:
     """Waits until the server process kills this process.
 
-    Before it kills the process, the server process reads how much time and memory the call has used.
+    Before that, the server process reads how much time and memory the call has used.
 
     While this function waits, its caller keeps the objects of the module alive. Otherwise their `__del__` would run after
     the answer.

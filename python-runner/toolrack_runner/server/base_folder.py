@@ -9,13 +9,13 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-#: The most bytes in the path of the parent folder. The path of a unix socket has at most 107 bytes, and the names below the
-#: parent need 64 of them.
+#: The most bytes in the path of the parent folder. The path of a unix socket may have 107 bytes, and the names below the
+#: parent folder need 64 of them.
 PARENT_BYTES_MAX = 40
 
 
 def parent_folder(wanted: str | None) -> str:
-    """The folder `wanted` (TMPDIR), or /tmp if paths of sockets in `wanted` would be too long."""
+    """The folder `wanted`, which is TMPDIR. If paths of sockets in it would be too long, /tmp."""
     if wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX:
         return wanted
     return "/tmp"  # noqa: S108 - the name of the folder in it cannot be guessed
@@ -27,16 +27,16 @@ _NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-canaries)?")
 
 
 def choose_base() -> str:
-    """A new path, with the pid of this process in its name."""
+    """A path that does not exist yet. The pid of this process is in its name."""
     return f"{PARENT}/toolrack-runner-{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def remove_base(path: str) -> None:
     """Removes the folder and its contents, if it exists. All children must have ended."""
-    # `remove_contents` changes the current folder. A descriptor leads back, even to a folder that has been removed.
+    # `remove_contents` changes the current folder. This descriptor leads back to it, even if it was removed.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # Several attempts, because a zygote that still runs may make a directory during the removal.
+        # Several attempts are needed, because a zygote that still runs may make a directory meanwhile.
         for _ in range(ATTEMPTS):
             with suppress(OSError):
                 remove_contents(path)
@@ -50,7 +50,7 @@ def remove_base(path: str) -> None:
 
 
 def sweep_bases() -> None:
-    """Removes the folders of this user's runners that do not run any more, for example because they were killed."""
+    """Removes what runners of this user have left, if they no longer run, for example because they were killed."""
     with os.scandir(PARENT) as entries:
         for entry in list(entries):
             found = _NAME.fullmatch(entry.name)

@@ -1,10 +1,10 @@
-"""The paths that tool code may read: the interpreter, the installed packages, and the parts of the system that they need."""
+"""The paths that code of tools may read: the interpreter, installed packages, and what they need of the system."""
 
 import os
 import sys
 from pathlib import Path
 
-#: Shared libraries, and files that the standard library opens by path. None of them contains data of a user or describes
+#: Shared libraries, and files that the standard library opens by path. They contain no data of users, and do not describe
 #: this machine.
 OF_THE_SYSTEM = (
     "/lib",
@@ -35,6 +35,6 @@ def needed_paths() -> tuple[str, ...]:
 
 
 def readable_paths() -> tuple[str, ...]:
-    """Every path that a child may read. The runner's own source is not one of them."""
+    """All paths that a child may read. The source of the runner itself is not among them."""
     libraries = tuple(str(Path(path).parent) for path in needed_paths())
     return tuple(dict.fromkeys((*OF_THE_SYSTEM, *libraries)))

@@ -16,15 +16,15 @@ from toolrack_runner.server.readable import needed_paths, readable_paths
 from toolrack_runner.server.settings import Settings, SettingsError, read_settings
 from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 
-#: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
+#: The limit of open descriptors that the runner asks for. It is enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
-#: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual
-#: 700, the collector ran many times while such an answer was parsed. Parsing took 9 ms instead of 2 ms.
+#: After how many new objects the garbage collector starts. One large answer makes 130,000 objects. With the usual 700, the
+#: collector ran many times while such an answer was parsed, and parsing took 9 ms in place of 2 ms.
 GARBAGE_MAX = 150_000
 
 
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
-    """Runs the server until a signal arrives or the parent process ends.
+    """Runs the server until a signal comes or the parent process ends.
 
     `spawned` is a zygote that waits for its `Opening`: its pid, and the server process's end of the channel.
     """
@@ -57,7 +57,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     gc.enable()
     sweep_bases()
     run_server(settings, secret, listener, opening, first, canaries_stack.close)
-    # sys.exit would wait for threads of libraries.
+    # sys.exit would wait until threads of libraries end.
     sys.stdout.flush()
     os._exit(0)
 

@@ -30,9 +30,9 @@ class Settings:
     user_slots: int | None
     #: The lowest level of isolation at which user code may run.
     min_isolation: str
-    #: The memory limit, in bytes, for all children together that wait for a call.
+    #: The most bytes of memory for all children together that wait for calls.
     pool_bytes: int
-    #: Layers that the operator switched off, to find out which one does not work on a platform.
+    #: Layers of the jail that the operator has switched off, to find out which of them does not work on a platform.
     without: tuple[str, ...]
     #: True if the runner reads its secret from standard input. Then it stops when standard input ends.
     has_parent: bool
@@ -41,7 +41,7 @@ class Settings:
 
     @property
     def is_for_one_user(self) -> bool:
-        """True if one user may use all slots. Such a runner has no other users who would have to wait."""
+        """True if one user may use all slots. Then there are no other users who would have to wait."""
         return self.user_slots == self.slots
 
 

@@ -1,10 +1,10 @@
-"""The canaries: files, sockets and a process that replace valuable targets, to see whether an attack reaches them."""
+"""The canaries: files, sockets and a process that stand for valuable targets. They show whether an attack reaches them."""
 
 from dataclasses import dataclass
 from typing import Final
 
-#: The fields that are descriptors of connections. The server process sends them to a zygote with its `Opening`. They stay
-#: open in the process of a probe.
+#: The fields with descriptors of connections. The server process sends these descriptors to a zygote with its `Opening`. In
+#: the process of a probe they stay open.
 CONNECTIONS: Final = ("passed", "severed")
 
 
@@ -13,7 +13,7 @@ class Canaries:
     """The targets of the attacks. Paths and numbers are those that the confined child sees."""
 
     victim: int
-    """The pid of a process outside the jail, owned by the runner's user, who may read its memory (dumpable)."""
+    """The pid of a process outside of the jail. Its user is the runner's user, who may read its memory (dumpable)."""
     open_file: str
     """A file outside the jail, mode 0644, owned by the runner's user, like /etc/passwd."""
     private_file: str

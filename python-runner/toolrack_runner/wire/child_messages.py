@@ -21,15 +21,15 @@ PACKAGE_CHARACTERS_MAX = 255
 PACKAGES_MAX = 1_000
 #: The most characters of an error: enough for a traceback of 8,192 and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
-#: The most characters of a reason. A longer reason is cut, because it is only for a log or an error.
+#: The most characters of a reason. The rest is cut, because a reason is only for a log or an error.
 REASON_CHARACTERS_MAX = 500
 #: How many probes a message reports, so that it stays small.
 PROBES_MAX = 200
 #: The most characters of a text about the progress of a call: enough for a sentence.
 PROGRESS_CHARACTERS_MAX = 1_000
-#: How many values of a generator one message may have, so that values take little time of the server process.
+#: How many values of a generator one message may contain, so that they take little time of the server process.
 VALUES_PER_MESSAGE_MAX = 200
-#: The error codes that a child may send. Only the server process uses the other error codes.
+#: The error codes that a child may send. All others are only used by the server process.
 CHILD_CODES = frozenset(
     (
         *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),
@@ -38,12 +38,12 @@ CHILD_CODES = frozenset(
 )
 
 Json: TypeAlias = dict[str, object]
-#: A module as the server process knows it: the text of its one file, or the texts of its several files by their paths.
+#: A module's source as the server process has it: the text of its one file, or the texts of its files by their paths.
 SourceText: TypeAlias = str | dict[str, str]
 
 
 class ProtocolError(Exception):
-    """A child sent data that is no message, or a message at the wrong time. The text repeats nothing of what was sent."""
+    """A child sent something that is no message, or a message at the wrong time. The text repeats nothing that was sent."""
 
 
 class MessageTooLargeError(ProtocolError):
@@ -54,7 +54,7 @@ class MessageTooLargeError(ProtocolError):
 
 
 class Known(NamedTuple):
-    """Facts about a module that the server process learned from an earlier child."""
+    """What the server process has learned about a module from an earlier child."""
 
     #: The compiled code, marshalled, in base64. The child sent it before the module's code ran.
     code: str
@@ -65,13 +65,13 @@ class Known(NamedTuple):
 
 
 class CallOrder(NamedTuple):
-    """Import a module, then wait for the invocation."""
+    """Orders a child to import a module, and then to wait for the invocation."""
 
     module: str
     source: SourceText
     #: If None, the child compiles the module, and sends the values of `Known` for the next child.
     known: Known | None
-    #: Whether to run a call of the runner's own module first.
+    #: Whether the child first runs a call of the runner's own module.
     rehearse: bool
     #: Whether the call may use the network.
     network: bool
@@ -82,7 +82,7 @@ class CallOrder(NamedTuple):
 
 
 class CheckOrder(NamedTuple):
-    """Check a module: read it, import it, and run its examples."""
+    """Orders a child to check a module: to read it, to import it, and to run its examples."""
 
     module: str
     #: The file in base64, because it may not be UTF-8; or several files in base64 by their paths.
@@ -95,7 +95,7 @@ class CheckOrder(NamedTuple):
 
 
 class ProbeOrder(NamedTuple):
-    """Try harmless forms of attacks. The zygote sends it before any user code runs."""
+    """Orders a child to try attacks in a harmless form. Only the zygote sends it, before any user code runs."""
 
     probes: list[str]
     #: The fields of `wire.canaries.Canaries`.
@@ -106,7 +106,7 @@ class ProbeOrder(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """The only call of a child. It may come while the child still imports its module."""
+    """The only call that a child runs. It may come while the child is still importing its module."""
 
     tool: str
     arguments: JsonObject
@@ -119,7 +119,7 @@ class Invocation(NamedTuple):
 
 
 class ConnectReply(NamedTuple):
-    """The answer to a Connect: a connected descriptor comes with it, or `refused` has the reason why there is none."""
+    """The answer to a Connect. A connected descriptor comes with it, or `refused` says why there is none."""
 
     refused: str | None = None
 
@@ -156,19 +156,19 @@ class Failed(NamedTuple):
 
 
 class Imports(NamedTuple):
-    """The imports of the module, and its compiled code for the next children. `code` is None if it is too large."""
+    """What a module imports, and its compiled code for later children. `code` is None if it is too large."""
 
     packages: list[str]
     code: str | None
 
     def as_json(self) -> Json:
-        """Leaves out names that are too long for an installed package."""
+        """Leaves out names that no installed package can have, because they are too long."""
         packages = [name for name in self.packages if len(name) <= PACKAGE_CHARACTERS_MAX]
         return {"imports": packages[:PACKAGES_MAX], "code": self.code}
 
 
 class Starting(NamedTuple):
-    """The module's code starts now. The module may have written every message after this one."""
+    """Says that the code of the module starts now. The module may have written every message that follows."""
 
     def as_json(self) -> Json:
         return {"starting": True}
@@ -188,7 +188,7 @@ class Ready(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A running tool wants a TCP connection. `connect_wish` makes a valid message."""
+    """A tool that is running wants a TCP connection. `connect_wish` makes this message."""
 
     host: str
     port: int
@@ -198,7 +198,7 @@ class Connect(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How much of a call is done, as its tool says. The child sends at most one in `EVENT_SECONDS` (`call_channel.py`)."""
+    """How much of a call is done, as its tool says. At most one is sent in `EVENT_SECONDS` (`call_channel.py`)."""
 
     #: From 0 to 1.
     fraction: float
@@ -230,7 +230,10 @@ class TextResult(NamedTuple):
 
 
 class JsonResult(NamedTuple):
-    """The tool returned another value, as JSON text. The server process checks the text and passes it on unchanged."""
+    """The tool has returned another value, which is JSON text here.
+
+    The server process checks it, and passes it on unchanged.
+    """
 
     json: str
 

@@ -1,4 +1,4 @@
-"""Frames: the form of every message to and from a child.
+"""Frames: how every message to and from a child is written.
 
 A frame is a length, as an unsigned big-endian number of four bytes, and one JSON object of that many bytes in UTF-8. Pickle
 is never used, because unpickling executes code of the sender.
@@ -69,7 +69,7 @@ def _read_exactly(descriptor: int, length: int) -> bytes:
 
 
 class FrameSplitter:
-    """Splits the bytes of a hostile sender into payloads, and never stores a payload above `bytes_max`."""
+    """Splits the bytes of a hostile sender into JSON texts. Never stores one that is longer than `bytes_max`."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -77,15 +77,15 @@ class FrameSplitter:
 
     @property
     def has_rest(self) -> bool:
-        """Whether a part of a frame has arrived."""
+        """Whether a frame has arrived only partly."""
         return bool(self._held)
 
     def clear(self) -> None:
-        """Drops the part of a frame that has arrived."""
+        """Drops what has arrived of a frame that is not complete."""
         self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields each complete payload; raises FrameTooLargeError before it stores a payload above the limit."""
+        """Yields each complete JSON text. If one is longer than the limit, raises FrameTooLargeError before it is stored."""
         self._held += data
         while len(self._held) >= HEADER_BYTES:
             length = int.from_bytes(self._held[:HEADER_BYTES], "big")

@@ -7,8 +7,8 @@ import orjson
 
 #: How many levels of arrays and objects orjson reads. A test checks this number.
 READER_LEVELS = 1_024
-#: How many values one message or result may contain. As Python objects they take at most about 100 MB. Parsing them takes
-#: at most a tenth of a second. The objects of `[[],[],...]` take thirty times the bytes of its text.
+#: How many values one message or result may contain. As Python objects, they take at most about 100 MB, and parsing them
+#: takes at most a tenth of a second. The objects for `[[],[],...]` take thirty times the bytes of the text.
 VALUES_MAX = 500_000
 
 # A whole string, or a run of commas and opening brackets.
@@ -21,9 +21,9 @@ class TooDeepError(ValueError):
 
 
 def read_json(data: bytes, levels: int) -> Any:
-    """The value, nested at most `levels` deep; raises TooDeepError, and ValueError if it is not JSON.
+    """Reads a value that is nested at most `levels` deep. Raises TooDeepError, and ValueError if it is not JSON.
 
-    Puts the data into so many arrays that orjson itself fails if the data has one level too many. A search through the
+    The data is put into so many arrays that orjson itself fails if the data has one level too many. A search through the
     parsed value would take more time than parsing it.
     """
     if data.count(b"[") + data.count(b"{") <= levels:
@@ -35,7 +35,7 @@ def read_json(data: bytes, levels: int) -> Any:
         orjson.loads(data)
         raise TooDeepError(f"more than {levels} levels") from None
     for _ in range(around):
-        # Data such as `1],[1` is JSON only inside of the arrays.
+        # Data such as `1],[1` is JSON only inside of the added arrays, so it is refused.
         if len(value) != 1:
             raise ValueError("more than one value")
         value = value[0]
@@ -56,7 +56,7 @@ def is_too_heavy(data: bytes) -> bool:
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """True if exact lists and dicts are nested more than `levels` deep. Does not recurse, so it accepts every depth."""
+    """True if lists and dicts (no subclasses) are nested more than `levels` deep. Not recursive, so any depth is safe."""
     level = [value]
     for _ in range(levels + 1):
         lists = [item for item in level if type(item) is list]

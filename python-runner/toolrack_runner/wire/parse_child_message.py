@@ -15,10 +15,10 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 def parse_child_message(value: Any) -> ChildMessage:
-    """The message in a JSON value that a child sent; raises ProtocolError if the value is no message.
+    """Reads the message in a JSON value that a child has sent. Raises ProtocolError if the value is no message.
 
-    Does not check the contents of a report (`server/pool/check_report.py` does) or the text of a JsonResult
-    (`server/pool/outcome.py`).
+    What is in a report is checked by `server/pool/check_report.py`, and the text of a JsonResult by
+    `server/pool/outcome.py`.
     """
     for fields, make in SHAPES:
         if _has_exactly(fields, value):
@@ -26,7 +26,7 @@ def parse_child_message(value: Any) -> ChildMessage:
     raise ProtocolError("it has the shape of no message")
 
 
-# The checks of values. They compare types exactly, because isinstance accepts a bool as an int.
+# How values are checked. Types are compared exactly, because isinstance would accept a bool as an int.
 
 Check: TypeAlias = Callable[[Any], bool]
 Fields: TypeAlias = Mapping[str, Check]

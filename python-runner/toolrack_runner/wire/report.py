@@ -41,7 +41,7 @@ class SpecReport(TypedDict):
 
 
 class CheckReport(TypedDict):
-    """One module. Each stage sends a complete report, so the last report that arrived is the answer."""
+    """The report on one module. Each stage sends a complete report, so the last one that has arrived is the answer."""
 
     stage: Stage
     module: str
@@ -71,7 +71,7 @@ def import_crashed(file: str, line: int | None, how: str) -> Fault:
 
 
 def import_too_large(file: str, how: str) -> Fault:
-    """The server process ended the import because of its memory. `how` has the amount of memory."""
+    """The server process has ended the import because it took too much memory. `how` says how much."""
     sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
     return fault("import_memory", file, None, sentence)
 

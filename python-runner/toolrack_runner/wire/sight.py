@@ -1,4 +1,4 @@
-"""The observations of a probe that are neither the name of an errno nor the text of an exception."""
+"""What a probe can observe besides the name of an errno and the text of an exception."""
 
 from typing import Final
 

@@ -1,9 +1,9 @@
 """The messages between the server process and a zygote.
 
-A packet is one JSON array: the name of the message, then its fields.
+A packet is one JSON array: the name of the message, and then its fields.
 
-A zygote copies each memory page that it writes to after a fork, even if it only changes a reference count. So the zygote
-calls few functions for one child.
+After a fork, a zygote copies each memory page to which it writes, even if it only changes a reference count. So it calls few
+functions for each child.
 """
 
 import json.scanner
@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 
 from toolrack_runner.wire.canaries import CONNECTIONS
 
-#: The most bytes of a packet: enough for the longest message, an opening with its paths and package names.
+#: The most bytes of a packet. The longest message fits: an opening with its paths and the names of packages.
 PACKET_BYTES = 1 << 16
 #: The most descriptors of one packet: a spawn has two, an opening with canaries has two, a birth has one.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-#: The original method. A zygote removes it from the class, so that its children do not use it (`denied_calls.py`).
+#: The original method. A zygote removes it from the class, so that its children do not call it (`denied_calls.py`).
 _sendmsg = socket.socket.sendmsg
 _scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
@@ -54,7 +54,10 @@ class Opening(NamedTuple):
 
 
 class Spawn(NamedTuple):
-    """Fork a child. Two descriptors come with the message: the child's end of its channel, and the pipe for its output."""
+    """Orders a zygote to fork a child.
+
+    Two descriptors come with it: the child's end of its channel, and the pipe for its output.
+    """
 
     child: int
     slot: int
@@ -75,20 +78,20 @@ class Ready(NamedTuple):
 
 
 class Importing(NamedTuple):
-    """The zygote imports this package now. If it dies or hangs before its next message, the package is the reason."""
+    """The zygote imports this package now. If it dies or hangs before its next message, the reason is this package."""
 
     package: str
 
 
 class Unfit(NamedTuple):
-    """The zygote ends, because a package is imported only in part, or would not work in a forked child."""
+    """The zygote ends, because a package is imported only partly, or would not work in a forked child."""
 
     #: The reason for each package that may have caused this.
     reasons: dict[str, str]
 
 
 class Grown(NamedTuple):
-    """The zygote has imported more modules. Each new child shares `anonymous_bytes` of memory with it."""
+    """The zygote has imported more modules. `anonymous_bytes` is how much memory each new child shares with it."""
 
     anonymous_bytes: int
 
@@ -141,7 +144,7 @@ class ZygoteChannel:
         self.send(opening, () if canaries is None else tuple(int(canaries[name]) for name in CONNECTIONS))
 
     def receive(self) -> tuple[Message, list[int]]:
-        """The next message and its descriptors; raises EOFError if the other side has closed the channel."""
+        """Receives the next message and its descriptors. Raises EOFError if the other side has closed the channel."""
         packet, ancillary, _, _ = self.socket.recvmsg(PACKET_BYTES, _ANCILLARY_BYTES)
         if not packet:
             raise EOFError("the other side has closed the channel")

@@ -1,11 +1,11 @@
 """Replaces system calls that the jail denies to a child: `select`, `poll`, `sendmsg` and `mremap`.
 
-`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file open that it waits
-for, even after the descriptor is closed and no longer counted. `epoll` keeps no file open.
+`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file open for which it
+waits, even after the descriptor is closed and no longer counted. `epoll` keeps no file open.
 
-The C library gives a large block of memory its own mapping. Without `mremap` such a block grows by a copy and never
-shrinks. A text of 30 MB that grew by `+=` took 8 s instead of 20 ms. Short reads into 256 buffers of 1 MB would use up
-256 MB. So large blocks stay in the heap, which grows and shrinks in place.
+The C library gives a large block of memory its own mapping. Without `mremap`, such a block can only grow by a copy, and
+never shrinks. A text of 30 MB that grew by `+=` took 8 s in place of 20 ms. Short reads into 256 buffers of 1 MB would use
+up 256 MB. So large blocks stay in the heap, where they grow and shrink without a copy.
 """
 
 import ctypes
@@ -23,14 +23,14 @@ WRITABLE: Final = select.POLLOUT | select.POLLWRNORM | select.POLLWRBAND | selec
 EXCEPTIONAL: Final = select.POLLPRI
 #: The events for which a regular file is always ready. `epoll` does not accept regular files.
 OF_A_FILE: Final = select.POLLIN | select.POLLRDNORM | select.POLLOUT | select.POLLWRNORM
-#: The events of `poll` have 16 bits.
+#: The bits that the events of `poll` can have: 16.
 EVENTS: Final = 0xFFFF
 
 #: `malloc.h` of glibc.
 M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 M_ARENA_MAX: Final = -8
-#: A larger block of memory gets its own mapping. This is the largest threshold that glibc accepts.
+#: A block of memory gets its own mapping only if it is larger than this, the largest threshold that glibc accepts.
 OWN_MAPPING_BYTES: Final = 32 << 20
 #: The free memory that may stay at the end of the heap: twice OWN_MAPPING_BYTES, the ratio that glibc itself uses.
 KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
@@ -39,7 +39,7 @@ KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
 def select_by_epoll(
     rlist: Iterable[Any], wlist: Iterable[Any], xlist: Iterable[Any], timeout: float | None = None, /
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Like `select.select`. It uses one descriptor while it waits."""
+    """Like `select.select`, but uses an additional descriptor while it waits."""
     if timeout is not None and timeout < 0:
         raise ValueError("timeout must be non-negative")
     kinds = (
@@ -90,7 +90,7 @@ class PollByEpoll:
 
 
 class _NotHere:
-    """Hides the attribute of a base class."""
+    """Hides an attribute that the base class has."""
 
     def __get__(self, _instance: object, owner: type) -> object:
         raise AttributeError(
@@ -99,13 +99,13 @@ class _NotHere:
 
 
 def replace_denied_calls() -> None:
-    """Replaces the functions. Called once, in the zygote, before it imports modules that keep references to them.
+    """Replaces the functions. Called once, in the zygote, before modules are imported that keep references to them.
 
     For example, from Python 3.12 on, asyncio looks for `sendmsg` when it is imported.
     """
     keep_allocations_in_one_heap()
     socket.socket.sendmsg = _NotHere()  # type: ignore[method-assign, assignment]
-    # `selectors` stores `select.select` in a class, where a plain function would become a method.
+    # `selectors` has `select.select` as an attribute of a class, where a plain function would become a method.
     select.select = partial(select_by_epoll)
     select.poll = PollByEpoll  # type: ignore[misc, assignment]
     selectors.SelectSelector._select = select.select  # type: ignore[attr-defined]  # noqa: SLF001 - it keeps a reference

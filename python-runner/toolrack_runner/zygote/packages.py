@@ -1,8 +1,7 @@
 """Imports packages in a zygote, so that its children share them.
 
-A child must work as if it had imported the package itself. If that is not certain, the zygote ends and no child is forked
-from it. The zygote cannot go on, because a part of the package may be imported, and a second import would find only this
-part.
+A child must work as if it had imported the package itself. If that is not certain, the zygote ends, and no child is forked
+from it. It cannot go on, because the package may be imported only partly, and a second import would find only this part.
 """
 
 import _thread
@@ -19,7 +18,7 @@ from typing import Final
 from toolrack_runner.child.home import Home, HomeError, read_home
 from toolrack_runner.child.jail.confine import Confinement
 
-#: Modules of a package that are imported with it, because importing them takes most of the time.
+#: For a package, modules of it that are imported too, because importing them takes most of the time.
 PARTS: Final = {
     # Pydantic imports them when they are first used. A child would need 25 ms for them.
     "pydantic": ("pydantic.dataclasses", "pydantic.functional_validators", "pydantic.type_adapter"),
@@ -28,8 +27,8 @@ PARTS: Final = {
 }
 #: How long a thread of a package may go on after the import.
 THREAD_SECONDS: Final = 0.5
-#: How many descriptors are checked, from 0 on. The kernel gives the lowest free number, so an open file of a package has one
-#: of them.
+#: How many descriptors are checked, from 0 on. The kernel gives a file the lowest free number, so the open files of a
+#: package are among them.
 DESCRIPTORS_CHECKED: Final = 256
 #: The most characters of a reason in the log. The package may have written the text of the reason.
 REASON_CHARS_MAX: Final = 300
@@ -46,9 +45,9 @@ class UnfitError(Exception):
 def import_packages(
     packages: tuple[str, ...], confinement: Confinement, announce: Callable[[str], None]
 ) -> Home:
-    """Imports the packages, and returns the files that they wrote into their home. Raises UnfitError.
+    """Imports the packages, and returns the files that they have written into their home. Raises UnfitError.
 
-    Calls `announce` with the name of each package before its import. The packages have a home like that of a child.
+    Before each import, calls `announce` with the name of the package. The packages have a home like that of a child.
     """
     path = confinement.make_home()
     os.mkdir(Home().folders[0], 0o700)
@@ -100,7 +99,7 @@ def _import_one(package: str, path: str, confinement: Confinement) -> Home:
 
 
 def _half_imported() -> set[str]:
-    """The modules whose package is not imported. A failed import leaves them, and a second import does not run them."""
+    """The modules whose package failed to import. They are left in memory, and a second import would not run them again."""
     return {name for name in sys.modules if "." in name and name.rpartition(".")[0] not in sys.modules}
 
 
@@ -123,8 +122,8 @@ def _open_descriptors() -> Iterator[int]:
 
 
 def _is_remembered(path: str) -> bool:
-    """Whether a text in the memory of Python has the last part of this path, which nobody can guess."""
-    # `tempfile` remembers its folder here. After this line it searches for the folder again.
+    """Whether a text in Python's memory contains the last part of this path, which nobody can guess."""
+    # `tempfile` has stored its folder here. Now it will search for the folder again.
     tempfile.tempdir = None
     wanted = os.path.basename(path)
     named = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
@@ -136,7 +135,7 @@ def _is_remembered(path: str) -> bool:
 
 
 def _texts(left_out: set[int]) -> Iterator[str]:
-    """Every text that a container holds, except those with these ids."""
+    """All texts in containers, except those with these ids."""
     seen = left_out
     pending: list[object] = gc.get_objects()
     while pending:
@@ -145,6 +144,6 @@ def _texts(left_out: set[int]) -> Iterator[str]:
                 if id(held) not in left_out:
                     yield held
             elif not gc.is_tracked(held) and id(held) not in seen:
-                # `gc.get_objects` leaves out containers that cannot be in a cycle.
+                # `gc.get_objects` does not return containers that cannot be in a cycle.
                 seen.add(id(held))
                 pending.append(held)

@@ -1,9 +1,9 @@
-"""Imports modules of the standard library before any child is forked, without the hooks that each forked child would run.
+"""Imports modules of the standard library before any child is forked, without the hooks that would run in each child.
 
-`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. The hooks took a tenth of a
-child's processor time, because a child copies each page that they write. Most hooks repair locks and forget threads of the
-parent. These are not needed, because a zygote has only one thread. `child/another_process.py` does the work of the other
-hooks.
+`threading`, `logging`, `random` and `concurrent.futures` register hooks that run after a fork. They took a tenth of a
+child's processor time, because a child copies each page to which they write. Most hooks repair locks and forget threads of
+the parent. This is not needed, because a zygote has only one thread. `child/another_process.py` does what the other hooks
+would do.
 """
 
 import importlib
@@ -16,7 +16,7 @@ _register = os.register_at_fork
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Keeps imports in the `with` block from registering hooks. Only for the standard library, which needs no hooks here."""
+    """Imports in the `with` block register no hooks. Only for the standard library, which does not need its hooks here."""
     os.register_at_fork = lambda **_hooks: None
     try:
         yield

@@ -1,6 +1,6 @@
-"""Tries harmless forms of the attacks, in children that are confined like those of calls.
+"""Tries attacks in a harmless form, in children that are confined like those of calls.
 
-The zygote runs the probes at its start, while the server process still imports the HTTP server.
+The zygote does this at its start, while the server process is still importing the HTTP server.
 """
 
 import os
@@ -29,7 +29,7 @@ PROBE_SECONDS: Final = 5.0
 
 
 def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
-    """The observation of each probe, by its name. An attack whose child ends counts as successful."""
+    """What each probe has observed, by its name. If the child of an attack ends, the attack counts as successful."""
     combined = [attempt.__name__ for attempt in COMBINABLE]
     alone = [[attempt.__name__] for attempt in ALONE]
     kept = tuple(getattr(canaries, name) for name in CONNECTIONS)
@@ -66,7 +66,7 @@ class _Child:
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(canaries)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
-        """The observations of this child's probes until `ends`, a time of the monotonic clock."""
+        """What the probes of this child have observed until `ends`, a time of the monotonic clock."""
         escaped = dict.fromkeys(self._names, ESCAPED)
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
@@ -94,7 +94,7 @@ class _Child:
 
 
 def kill_group(pid: int) -> None:
-    """Kills the processes in a child's process group. Called before the child is reaped, while the pid is in use.
+    """Kills all processes in a child's process group. Called before the child is reaped, as long as its pid is in use.
 
     Needed only if a child can fork. docs/explanation/security.md lists the promises that do not hold in this case.
     """

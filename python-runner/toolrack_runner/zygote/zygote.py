@@ -28,9 +28,11 @@ from toolrack_runner.zygote.packages import UnfitError, import_packages
 from toolrack_runner.zygote.preload import STANDARD, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 
-#: The stack of a thread. Its full size counts against a child's memory: with the usual 8 MB, 31 threads would use all of it.
+#: The size of a thread's stack. All of it counts against a child's memory. With the usual 8 MB, 31 threads would use all
+#: memory.
 STACK_BYTES = 1 << 20
-#: The original `select.poll`. Its replacement for tools (`denied_calls.py`) would open a descriptor for each wait.
+#: The original `select.poll`, because the one that replaces it for tools (`denied_calls.py`) opens a descriptor for each
+#: wait.
 _poll = select.poll
 #: How long the zygote waits for an order before it imports modules that many tools need.
 IDLE_MS = 2
@@ -52,14 +54,14 @@ def main() -> NoReturn:
         confinement = prepare_confinement(opening)
         home = Home()
         if opening.preload:
-            # The standard library comes before the packages, because they would import it with its hooks.
+            # The standard library is imported before the packages, because they would import it with its hooks.
             preload_standard(STANDARD)
             home = import_packages(
                 opening.preload, confinement, lambda package: channel.send(messages.Importing(package))
             )
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        # On SIGUSR1 and on a crash the interpreter writes which line it runs. This needs no code of the tool.
+        # On SIGUSR1 and on a crash, the interpreter writes which line it is running. No code of the tool is needed for this.
         faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
         faulthandler.enable(file=sys.stderr, all_threads=False)
         forget_own_source()
@@ -85,13 +87,13 @@ def main() -> NoReturn:
 
 
 def offer_for_killing() -> None:
-    """Makes the kernel kill a tool before the runner when memory runs out. Children inherit the setting."""
+    """When memory runs out, the kernel then kills a tool before the runner. Children inherit this setting."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")
 
 
 def fork_victim() -> int:
-    """The pid of a process outside of the jail that does nothing. The server process ends it after the level is measured."""
+    """Starts a process outside of the jail that does nothing. The server process ends it after the level is measured."""
     zygote = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -109,7 +111,7 @@ def forget_own_source() -> None:
 
 
 def _chores(confinement: Confinement) -> Iterator[bool]:
-    """Imports modules that many tools need, one in each step, while no order waits. Later children share these modules."""
+    """Imports modules that many tools need, one in each step, while no order has come. Later children share them."""
     for name in STANDARD:
         preload_standard((name,))
         yield True
@@ -119,7 +121,7 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
 
 
 class _Children:
-    """The living children, and the processes that remove the files of ended children, each by its pidfd."""
+    """The living children, and the processes that remove files of ended children. Each is found by its pidfd."""
 
     def __init__(self, channel: ZygoteChannel, confinement: Confinement, home: Home) -> None:
         self._channel = channel
@@ -127,7 +129,7 @@ class _Children:
         self._home = home
         #: The pid, the number and the slot of each child.
         self._children: dict[int, tuple[int, int, int]] = {}
-        #: The pid of a process that clears a work directory, and the message that the server process gets after it ends.
+        #: The pid of each process that empties a work directory, and the message for the server process when it has ended.
         self._clearing: dict[int, tuple[int, messages.Gone]] = {}
         self._poll = _poll()
         self._poll.register(channel.socket.fileno(), select.POLLIN)

@@ -1,12 +1,12 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
 
-/** A tool that the service runs itself. The arguments fit its schema. `now` is in milliseconds since 1970. */
+/** A tool that the service runs itself. `args` already fit the schema of the tool. `now` returns milliseconds since 1970. */
 export type Builtin = (
   args: JsonObject,
   context: { readonly now: () => number; readonly finder: Finder },
 ) => unknown
 
-/** Finds tools among those that the caller of a built-in tool may see. */
+/** Finds tools for a built-in tool. It finds only tools that the caller of the built-in tool may see. */
 export type Finder = {
   readonly search: (query: string, limit?: number) => Promise<JsonObject>
   readonly load: (names: readonly string[]) => JsonObject
@@ -54,13 +54,13 @@ const searchTools: Builtin = ({ query, limit }, { finder }) =>
 const loadTools: Builtin = ({ names }, { finder }) =>
   finder.load(Array.isArray(names) ? names.map(String) : [])
 
-/** The built-in tools by which a model finds others. They are in a list only if the list is asked for them. */
+/** The built-in tools by which a model finds other tools. A list contains them only if its query asks for them. */
 export const FINDERS: ReadonlySet<Builtin> = new Set([searchTools, loadTools])
 
-/** The names of the tools of `FINDERS` in the service's definition files, in the order of a list. */
+/** The names of the tools of `FINDERS` in the service's definition files, in the order in which a list has them. */
 export const FINDER_NAMES = ['load_tools', 'search_tools']
 
-/** Every built-in tool, under the name in a definition's runner: `{"kind":"builtin","builtin":"echo"}`. */
+/** Every built-in tool, by the name that a definition's runner uses for it: `{"kind":"builtin","builtin":"echo"}`. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ['echo', echo],
   ['time', time],

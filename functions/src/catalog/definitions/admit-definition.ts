@@ -6,7 +6,7 @@ import type { DefinitionFault } from './definition-fault.ts'
 import type { Normalisation } from './loose-shape.ts'
 import { parseDefinition } from './parse-definition.ts'
 
-/** A definition that may be stored, its JSON text, and notes for its author. */
+/** A definition that may be stored, with its JSON text, and with notes for its author. */
 export type AdmittedDefinition = {
   readonly definition: ToolDefinition
   readonly text: string

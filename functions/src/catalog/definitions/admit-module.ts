@@ -10,14 +10,14 @@ import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
 
-/** Bytes of all definitions of one module. Each definition is written twice, and a transaction of Firestore may have 10 MB. */
+/** The most bytes of all definitions of one module. Each is written twice, and a Firestore transaction may have 10 MB. */
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
-/** A module that has passed the check and the admission. */
+/** A module that was checked by the runner, and whose specs were admitted. */
 export type AdmittedModule = ModuleIdentity &
   ModuleContent & {
     readonly specs: readonly AdmittedSpec[]
-    /** The definitions of the accepted specs; at least one. */
+    /** The definitions of the accepted specs. There is at least one. */
     readonly tools: readonly AdmittedDefinition[]
     readonly report: JsonObject
   }
@@ -25,14 +25,14 @@ export type AdmittedModule = ModuleIdentity &
 type Parts = {
   readonly runner: Pick<Runner, 'check'>
   readonly compiler: SchemaCompiler
-  /** Called before each spec, with the number of admitted specs and of all specs. If it throws, the admission ends. */
+  /** Called before each spec, with the number of specs admitted so far and of all specs. If it throws, the admission ends. */
   readonly goOn?: (checked: number, all: number) => void
 }
 
 /**
- * Checks a module in the runner. Then admits the specs one after another, so that a module has only one place in the queue for a
- * compiler. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`, `SchemaCompiler.compile` and
- * `goOn`.
+ * Checks a module in the runner, and then admits its specs one after another. So a module takes only one place in the queue for
+ * the schema compilers. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`,
+ * `SchemaCompiler.compile` and `goOn`.
  */
 export async function admitModule(
   { name, tenant, signal, ...content }: ModuleCheck,
@@ -46,8 +46,8 @@ export async function admitModule(
   const turns = new Turns(signal)
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
-    // Lets other requests run. Specs that are refused before their compilation cause no other pause, so many of them would block
-    // the event loop.
+    // Lets other requests run. A spec that is refused before its schema is compiled waits for nothing else, so many such specs
+    // would block the event loop.
     if (turns.isDue) await turns.give()
     specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
   }
@@ -60,12 +60,12 @@ export async function admitModule(
   return { name, sha256, ...text, specs, tools, report: moduleReport(checked, specs) }
 }
 
-/** A fault as a detail of an error, with the name of its spec if there is one. */
+/** Converts a fault to a detail of an error. `name` is the name of the spec, if the fault belongs to one. */
 export function faultDetail({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
   return { reason: code, ...(name !== undefined && { name }), ...fault }
 }
 
-/** Throws if the module as a whole has a fault, needs a package that is not installed, or has no tool. */
+/** Throws if the whole module has a fault, needs a package that is not installed, or has no accepted tool. */
 function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
   const ofModule = [...faultsOfModule(checked), ...untoldImports(checked)]
   if (ofModule.length === 0 && specs.some(({ admitted }) => admitted)) return
@@ -77,7 +77,7 @@ function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): voi
   throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
 }
 
-/** A fault about a missing package names the package. */
+/** The faults of the whole module, as details of an error. A detail about a missing package has its name as `import`. */
 function faultsOfModule({ faults, missingImports }: CheckReport): ErrorDetail[] {
   return faults.map((fault) => {
     const missing = missingImports.find((name) => namesMissing(fault, name))
@@ -90,8 +90,8 @@ function namesMissing({ kind, message }: ModuleFault, name: string): boolean {
 }
 
 /**
- * The missing packages that no fault names, as faults. If the module imports the package inside a function, the import would fail
- * later, during a call.
+ * Details for the missing packages that no fault names. Such a package is imported only inside a function, so the import would
+ * fail later, during a call.
  */
 function untoldImports({ missingImports, faults, notes }: CheckReport): ErrorDetail[] {
   const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')

@@ -4,7 +4,7 @@ import type { DefinitionFault } from './definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
 
-/** A spec of the runner's report, and its definition. If there is no definition, the spec was refused. */
+/** A spec from the runner's report, and its definition. If there is no definition, the spec was refused. */
 export type AdmittedSpec = {
   readonly spec: CheckedSpec
   readonly admitted?: AdmittedDefinition
@@ -13,7 +13,7 @@ export type AdmittedSpec = {
 
 export type ModuleIdentity = { readonly name: string; readonly sha256: string }
 
-/** Admits the definition of a spec in the same way as any other definition. */
+/** Makes the definition of a spec, and checks it like any other definition. */
 export async function admitSpec(
   spec: CheckedSpec,
   module: ModuleIdentity & { readonly file: string },
@@ -26,11 +26,12 @@ export async function admitSpec(
 }
 
 /**
- * The most arguments whose kinds a definition keeps. If a tool has more arguments, rules read each of them as the kind `other`.
+ * The most arguments of a tool whose definition keeps the kinds. For a tool with more, no kinds are kept, and rules use the kind
+ * `other` for each argument.
  */
 const KINDS_MAX = 100
 
-/** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
+/** Makes the definition of a spec. It contains the sha256 of the source, so its digest changes when the source changes. */
 function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
   const { name, description, parameters, annotations, timeoutSeconds, network, kinds } = spec
   const isKept = kinds !== undefined && Object.keys(kinds).length <= KINDS_MAX
@@ -59,8 +60,8 @@ function atSpec<Note extends { readonly pointer: string }>(note: Note): Note {
 }
 
 /**
- * Converts a pointer into the definition to a pointer into the spec. The author has written the spec and does not know the
- * definition.
+ * Converts a JSON Pointer to a place in the definition to a pointer to this place in the spec. The author has written only the
+ * spec.
  */
 function specPointer(pointer: string): string {
   return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
@@ -78,7 +79,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file:
   }
 }
 
-/** The kind of a fault: one of the kinds in `docs/reference/module-faults.md`. */
+/** The kind of a fault that the service found. `docs/reference/module-faults.md` lists the kinds. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'

@@ -1,8 +1,8 @@
 import type { ErrorCode, JsonObject } from '@toolrack/contract'
 
 /**
- * The runner's report on a module: the runner reads the module, imports it in the jail and runs its examples there. The shape
- * is that of `python-runner/toolrack_runner/wire/check_report.schema.json`.
+ * The runner's report on a module. The runner has read the module, imported it in the jail, and run its examples there. The
+ * report has the shape of `python-runner/toolrack_runner/wire/check_report.schema.json`.
  */
 export type CheckReport = {
   /** Faults of the whole module. A module with such a fault has no tools. */
@@ -24,15 +24,15 @@ export type AcceptedSpec = SpecFacts & {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
-  /** The names of the fields, `description` or `parameters`, that the runner has read from the handler. */
+  /** Which of the fields `description` and `parameters` the runner has derived from the handler, because the spec lacks them. */
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null
   readonly secrets: readonly string[]
   readonly network: readonly string[]
   /**
-   * For each argument, the kinds as which the handler reads its text. An argument is missing if the handler gets its text
-   * unchanged. The field is missing in the report of an older runner.
+   * How the handler may read the text of each argument, for example as a `path`. An argument is left out if the handler gets its
+   * text unchanged. The whole field is missing in the report of an older runner.
    */
   readonly kinds?: Readonly<Record<string, readonly string[]>> | undefined
 }
@@ -43,7 +43,7 @@ type SpecFacts = {
   readonly file?: string | undefined
   readonly faults: readonly ModuleFault[]
   readonly notes: readonly ModuleNote[]
-  /** The result of each example, as the runner reports it. */
+  /** The result of each example call of the spec, as the runner reports it. */
   readonly examples: readonly JsonObject[]
 }
 
@@ -53,8 +53,8 @@ export type ModuleNote = { readonly kind: string; readonly message: string; read
 /** One fault of a module or a spec. The message names the file, the line and the remedy. */
 export type ModuleFault = ModuleNote & {
   readonly code: ErrorCode
-  /** The lines of the module that led to the fault. */
+  /** The lines of the module in the traceback of the fault. */
   readonly traceback?: string
-  /** The place in the spec, if the service found the fault. A fault that the runner found has no place. */
+  /** A JSON Pointer to the place in the spec. Only a fault that the service found has it, not a fault that the runner found. */
   readonly pointer?: string
 }

@@ -4,7 +4,7 @@ import { storedTokens } from '../tokens/stored-tokens.ts'
 import { tokenCounter, type TokenCounter } from '../tokens/token-counter.ts'
 import type { DefinitionChange } from './definition-change.ts'
 
-/** The longest definition whose tokens are counted when it is written, in UTF-16 code units. Longer ones would make the write slow. */
+/** The most UTF-16 code units of a definition whose tokens are counted during a write. Longer ones would make the write slow. */
 const COUNTED_LENGTH_MAX = 65_536
 
 /**

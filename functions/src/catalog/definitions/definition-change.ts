@@ -2,7 +2,7 @@ import type { Digest } from '@toolrack/contract'
 import type { Precondition } from '../../precondition.ts'
 import type { LayerLimits } from './layer-totals.ts'
 
-/** The actions of a write if a definition with the same name exists already. */
+/** What a write does if a definition with the same name exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
 export type OnConflict = (typeof ON_CONFLICT)[number]
 
@@ -11,7 +11,7 @@ export type DefinitionPut = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
-  /** The tokens of the definition, as in `StoredDefinition`. */
+  /** The numbers of tokens of the definition, in the format of `StoredDefinition`. */
   readonly tokens?: string | undefined
   readonly onConflict: OnConflict
   readonly precondition?: Precondition
@@ -32,6 +32,9 @@ export type DefinitionWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
   readonly digest: Digest
-  /** The revision of the definition's content. It is an older revision if the outcome is `unchanged` or `skipped`. */
+  /**
+   * The layer's revision at which this content was written. If the outcome is `unchanged` or `skipped`, an earlier write wrote
+   * it.
+   */
   readonly revision: string
 }

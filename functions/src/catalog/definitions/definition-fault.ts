@@ -5,11 +5,11 @@ import type { JsonFault } from '../../json/json-fault.ts'
 /** One fault of a definition. `pointer` points into the JSON that the author sent. */
 export type DefinitionFault = JsonFault & {
   readonly reason: ErrorCode
-  /** The layer of the other definition, if the fault names another definition. */
+  /** If the fault is that another definition has the name, the layer of that definition. */
   readonly layer?: Layer
 }
 
-/** The faults of a name that cannot be written. If the name looks like that of another tool, the message names the other tool. */
+/** The faults of an invalid name. If the name resembles that of a tool in the view, the message names this tool. */
 export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
   const message = toolNameFault(name)
   if (message === undefined) return []
@@ -22,7 +22,7 @@ export function nameFaults(view: CatalogView, name: string, pointer: string): De
   return [{ reason: 'NAME_INVALID', pointer, message: `${message}; ${alike}`, layer }]
 }
 
-/** The fault NAME_SEALED if a layer below `layer` has sealed the name. Otherwise undefined. */
+/** The fault NAME_SEALED, if a layer below `layer` has a sealed definition of this name. Otherwise undefined. */
 export function sealedFault(view: CatalogView, layer: 'user' | 'global', name: string) {
   const sealing = view.below(layer, name).findLast(({ sealed }) => sealed)
   return sealing && sealedBy(sealing.layer, '')

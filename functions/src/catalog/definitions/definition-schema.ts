@@ -3,19 +3,19 @@ import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
 /**
- * The fault of an unknown field that is too deep or too large. Smaller unknown fields are stored unchanged, because a later
- * runner or client may use them.
+ * The fault of an unknown field whose value is too deep or too large. Unknown fields with smaller values are stored unchanged,
+ * because a later runner or client may use them.
  */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
 let schemas: Promise<ReturnType<typeof schemasWith>> | undefined
 
-/** Makes the schemas when they are first needed: to load zod takes more time than the first list of a new instance. */
+/** Makes the schemas when they are first needed, because loading zod takes longer than the first list of a new instance. */
 export function definitionSchemas() {
   return (schemas ??= import('zod').then(({ z }) => schemasWith(z)))
 }
 
-/** The schema of a stored definition, the schema of a definitions file, and the schema that editors use for such files. */
+/** Makes three schemas: of a stored definition, of a definitions file, and of such a file for editors. */
 function schemasWith(z: typeof Zod) {
   const labelRule = 'must be 1 to 64 characters without a comma, and not start or end with a blank'
   const label = z.string().regex(/^[^\s,]([^,]{0,62}[^\s,])?$/, labelRule)
@@ -96,14 +96,14 @@ function schemasWith(z: typeof Zod) {
     })
     .describe('One tool definition.')
 
-  // The items of a file are checked one by one, so that an invalid item does not affect the others.
+  // The items of a definitions file are checked one by one, so that an invalid item does not make the others invalid.
   const definitionFileSchema = z.strictObject({
     $schema: z.string().optional(),
     family: label.optional(),
     tools: z.array(z.unknown()).max(1_000),
   })
 
-  // The schema of a definitions file with typed items. Only for editors.
+  // Like `definitionFileSchema`, but with the schema of each tool. Only editors use it.
   const editorFileSchema = definitionFileSchema.extend({
     family: label
       .optional()
@@ -116,7 +116,7 @@ function schemasWith(z: typeof Zod) {
   return { definitionSchema, definitionFileSchema, editorFileSchema }
 }
 
-/** True if the value is within the limit of unknown fields. */
+/** True if the value of an unknown field is small enough to be stored. */
 export function isShallow(value: unknown): boolean {
   const stack = [{ value, depth: 1 }]
   for (let visits = 0; stack.length > 0; visits += 1) {

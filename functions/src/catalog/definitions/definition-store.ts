@@ -3,7 +3,7 @@ import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './de
 import type { LayerSource, StoredLayer } from '../views/layer-source.ts'
 import type { ModuleStore } from './module-store.ts'
 
-/** One past or present content of a definition. A version without text is a deletion. */
+/** The content of a definition at one revision. If there is no text, the definition was deleted at this revision. */
 export type DefinitionVersion = {
   readonly revision: string
   readonly digest?: Digest
@@ -12,13 +12,14 @@ export type DefinitionVersion = {
   readonly by: string
 }
 
-/** How many versions of a definition or module are kept, including the present one, so that one name cannot fill the layer. */
+/**
+ * How many versions of a definition or module are kept, with the present one. The limit prevents that one name fills the layer.
+ */
 export const VERSIONS_KEPT = 50
 
 /**
- * Keeps the user layers and the global layer: their definitions, and the modules that some definitions belong to.
- * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED if the store cannot do its work. Then nothing has changed,
- * unless the message says that a write was not confirmed.
+ * Stores the user layers and the global layer: their definitions and modules. Every method rejects with STORE_BUSY, STORE_FULL or
+ * STORE_FAILED if the store cannot do its work. Then nothing has changed, unless the message says that a write was not confirmed.
  * Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore extends ModuleStore {
@@ -26,8 +27,8 @@ export interface DefinitionStore extends ModuleStore {
   layer(layer: StoredLayer): LayerSource
 
   /**
-   * Applies all changes or none, in one transaction, and raises the layer's revision once if anything has changed. Rejects
-   * with the errors of `planWrite`.
+   * Makes all changes or none, in one transaction. If anything has changed, raises the layer's revision once. Rejects with the
+   * errors of `planWrite`.
    */
   write(
     layer: StoredLayer,

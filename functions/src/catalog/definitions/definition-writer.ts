@@ -15,7 +15,7 @@ import { reshape } from './loose-shape.ts'
 import { LAYER_LIMITS } from './layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
-/** How many definitions one request may contain. Each has a schema to check. */
+/** How many definitions one request may contain. The schema of each one has to be checked. */
 export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
@@ -34,7 +34,7 @@ type Parts = {
   readonly compilers: SchemaCompilers
 }
 
-/** Makes all changes of definitions. The caller must have checked the access. */
+/** Makes every change of definitions. Its callers must check first whether the user has access. */
 export class DefinitionWriter {
   readonly #parts: Parts
 
@@ -42,7 +42,7 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition. `sent` may omit its name. */
+  /** Writes one definition. `sent` is the body of the request, which may omit the name. */
   async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
     const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts
@@ -76,8 +76,8 @@ export class DefinitionWriter {
     const turns = new Turns(options.signal)
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
-      // Lets other requests run. Definitions that are refused before their compilation cause no other pause, so many of them
-      // would block the event loop.
+      // Lets other requests run. A definition that is refused before its schema is compiled waits for nothing else, so many such
+      // definitions would block the event loop.
       if (turns.isDue) await turns.give()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
@@ -128,8 +128,8 @@ export class DefinitionWriter {
 }
 
 /**
- * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store is not
- * asked about an invalid name, because such a name could be a path to other data in the store.
+ * The versions of a definition that are kept, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store does not
+ * get an invalid name, because such a name could be a path to other data in the store.
  */
 export async function keptVersions(store: DefinitionStore, layer: StoredLayer, name: string) {
   const versions = isToolName(name) ? await store.versions(layer, name) : []
@@ -138,7 +138,8 @@ export async function keptVersions(store: DefinitionStore, layer: StoredLayer, n
 }
 
 /**
- * Runs a write of a layer. Afterwards the layer is marked as written, even after an error, because the write may have been done.
+ * Runs a write of a layer. Afterwards the layer is marked as written, even after an error, because the store may have done the
+ * write.
  */
 export async function writeLayer<Result>(
   catalog: Catalog,
@@ -158,7 +159,7 @@ export function storedLayer(layer: WritableLayer, uid: string): StoredLayer {
   return layer === 'global' ? { kind: 'global' } : { kind: 'user', uid }
 }
 
-/** True if the version has all values of the choice. For example, a choice can be the digest of the content, or a revision. */
+/** True if the version has every value of `choice`, which is for example `{ digest }` or `{ revision }`. */
 export function isChosen<Version extends object>(
   version: Version,
   choice: { readonly [Field in keyof Version]?: unknown },
@@ -191,7 +192,7 @@ export function putOf(
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }
 }
 
-/** The body of a request, with the name from the path of the request. Throws NAME_MISMATCH if the body has another name. */
+/** The body of a request, with the name from the address of the request. Throws NAME_MISMATCH if the body has another name. */
 function withName(sent: JsonValue, name: string): JsonValue {
   const own = sentName(sent)
   if (own !== undefined && own !== name) throw new ToolrackError('NAME_MISMATCH')
@@ -219,7 +220,7 @@ function twiceFaults(
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }
 
-/** The error of one definition. It has the code of the first fault, and all faults as its details. */
+/** The error of a definition with faults. It has the code of the first fault, and all faults as its details. */
 function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer

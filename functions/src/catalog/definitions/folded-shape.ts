@@ -1,25 +1,26 @@
 import { isJsonObject, type JsonObject } from '@toolrack/contract'
 
-/** The keys under which the original workflow engine keeps a tool, or only its schema, beside the name and the description. */
+/**
+ * Keys of the original workflow engine, whose value is a tool or only its schema. The name and description stand beside the key.
+ */
 const FOLDS = ['defs', 'spec']
 
-/** An object with one of these keys is a JSON Schema. An object without them can be the `properties` of a schema. */
+/** JSON Schema keywords. An object with one of them is a schema. An object without them can be the `properties` of a schema. */
 const SCHEMA_KEYWORDS = ['$ref', '$schema', 'allOf', 'anyOf', 'oneOf']
 
 type Path = readonly PropertyKey[]
 
 export type Unfolded = {
   readonly tool: JsonObject
-  /** The key that was unfolded, and the place of its content in `tool`. Undefined if nothing was unfolded. */
+  /** The key whose content was moved, and where this content is in `tool`. Undefined if nothing was moved. */
   readonly fold?: { readonly key: string; readonly to: string }
-  /** Converts a path in `tool` to the path in the JSON that was sent. */
+  /** Converts a path of keys in `tool` to the path of the same value in the JSON that was sent. */
   readonly locate: (path: Path) => Path
 }
 
 /**
  * Moves the content of `defs` or `spec` into the tool. This content is a tool, the JSON Schema of the arguments, or the
- * properties of this schema. If the content is a tool, and the outer object has one of its keys too, the value of the outer
- * object counts.
+ * properties of this schema. If the inner tool and the outer object have the same key, the value of the outer object counts.
  */
 export function unfold(sent: JsonObject, schemaKeys: readonly string[]): Unfolded {
   const toolKeys = ['function', ...schemaKeys]

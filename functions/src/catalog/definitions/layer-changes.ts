@@ -8,29 +8,29 @@ export type RecordKind = 'definition' | 'module'
 
 export type KeptVersion = {
   readonly revision: number
-  /** The size of the version, as `recordBytes` counts it. */
+  /** The size of the version in bytes, as `recordBytes` counts it. */
   readonly bytes: number
-  /** The digest of a module's content. A deletion and a version of a definition have none. */
+  /** The digest of a module's content. Null for a deletion, and missing in a version of a definition. */
   readonly sha256?: string | null
 }
 
-/** One name of a layer, with its kept versions. */
+/** The name of one definition or module in a layer, with its kept versions. */
 export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** The bytes of the name's own record, without its versions. Counted by `recordBytes`. */
+  /** The bytes of the name's present record, as `recordBytes` counts them. Versions are not included. */
   readonly ownBytes: number
-  /** The oldest first. The last one is the present content, or the deletion. */
+  /** The kept versions, the oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
-   * True if `versions` has only the versions that are needed to add a new one: the last one, and those older than the newest
-   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write the names.
+   * True if not all kept versions are in `versions`, but only those that adding a version needs: the last version, and the
+   * versions that the new one displaces. Reading all versions of 200 names took longer than writing the names.
    */
   readonly isPartial?: boolean | undefined
 }
 
-/** The content that is written under a name. A deletion of a module has no `module`. */
+/** The content that is written under a name. If a module is deleted, `module` is missing. */
 export type RecordContent =
   | { readonly kind: 'definition'; readonly record: DefinitionRecord }
   | {
@@ -41,19 +41,19 @@ export type RecordContent =
     }
 
 export type RecordChange = {
-  /** The name with all versions, including the new one. */
+  /** The name before versions are removed to make room. Its new version is included. */
   readonly name: KeptName
-  /** The same name after versions were removed to make room. If all its versions are removed, the name is removed too. */
+  /** The name after versions were removed to make room. If no version is left, the name is removed too. */
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
-  /** Undefined if the name only loses versions. */
+  /** The content to write. Undefined if versions of the name are only removed. */
   readonly content: RecordContent | undefined
 }
 
 /**
- * The two orders in which content is removed to make room. `deletedAt` removes the names that were deleted first. `oldest`
- * removes the oldest past versions.
+ * The two orders in which content is removed to make room. With `deletedAt`, the names that were deleted first are removed. With
+ * `oldest`, the oldest past versions are removed.
  */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
@@ -61,15 +61,15 @@ export type Age = (typeof AGES)[number]
 type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
 
 /**
- * All changes of a layer by one transaction: the records that it writes, and those that it removes to make room. The store
- * reads names and passes them to this object, asks for the changes, and then writes them.
+ * Collects all changes that one transaction makes to a layer: the records that it writes, and those that it removes to make room.
+ * The store reads names and passes them to this object, asks for the changes, and then writes them.
  */
 export class LayerChanges {
   readonly #limits: Omit<LayerLimits, 'definitionsMax'>
   readonly #names = new Map<string, Changed>()
   #state: LayerState
 
-  /** `revision` is the revision of all records that the transaction writes. */
+  /** `revision` is given to all records that the transaction writes. */
   constructor(
     { epoch, revision: last, size, floor, totals }: LayerState,
     limits: Omit<LayerLimits, 'definitionsMax'>,
@@ -79,12 +79,15 @@ export class LayerChanges {
     this.#state = { epoch, revision, size, floor, totals }
   }
 
-  /** The state of the layer with these changes. */
+  /** The state of the layer after these changes. */
   get state(): LayerState {
     return this.#state
   }
 
-  /** Adds a record to write. The last version of `name` is the new one. Only the newest `VERSIONS_KEPT` versions remain. */
+  /**
+   * Adds a record that will be written. The last version of `name` is the new one. Only the newest `VERSIONS_KEPT` versions
+   * remain.
+   */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
     const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
@@ -96,8 +99,8 @@ export class LayerChanges {
   }
 
   /**
-   * Adds names with all their versions, so that the versions may be removed. A name that was added before only gets the versions
-   * that it lacks.
+   * Adds names with all their versions, as candidates for removal. If a name was added before, only its missing versions are
+   * added.
    */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {
@@ -120,7 +123,10 @@ export class LayerChanges {
     return this.#names.has(keyOf(name))
   }
 
-  /** True if content must be removed, because there are too many deleted names (`deletedAt`) or too many bytes (`oldest`). */
+  /**
+   * True if content must be removed: with `deletedAt`, if there are too many deleted names; with `oldest`, if there are too many
+   * bytes.
+   */
   isTooLarge(age: Age): boolean {
     const { totals } = this.#state
     if (!totals) return false
@@ -129,8 +135,8 @@ export class LayerChanges {
   }
 
   /**
-   * Removes content in the order of `age`, until the layer is small enough. Removes nothing newer than the revision `reached`,
-   * because only the names up to this revision have been considered.
+   * Removes content in the order of `age`, until the layer is small enough. Content that is newer than the revision `reached`
+   * stays, because only the names up to this revision were passed to `consider`.
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
@@ -161,7 +167,10 @@ export class LayerChanges {
       this.#state = { ...this.#state, floor: Math.max(this.#state.floor, deletion.revision) }
   }
 
-  /** Updates the totals of the layer: `after` replaces `before`. Does nothing if the layer was never counted. */
+  /**
+   * Updates the totals of the layer after `after` has replaced `before`. Does nothing if the content of the layer was never
+   * counted.
+   */
   #replace(before: KeptName | undefined, after: KeptName): void {
     const { totals } = this.#state
     if (!totals) return
@@ -170,7 +179,7 @@ export class LayerChanges {
   }
 }
 
-/** The totals that one name adds to its layer. */
+/** What one name adds to the totals of its layer. */
 export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
   if (isDeleted && versions.length === 0) return NO_TOTALS
   return {
@@ -185,17 +194,19 @@ function withoutSurplus(name: KeptName): KeptName {
   return { ...name, versions: name.versions.slice(name.isPartial ? -2 : -VERSIONS_KEPT) }
 }
 
-/** The versions that may be removed: all except the present content. */
+/** The versions that may be removed: all except the one with the present content. */
 export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVersion[] {
   return isDeleted ? versions : versions.slice(0, -1)
 }
 
-/** The `count` oldest versions of a name, which are removed together. Those with the lowest `revision` are removed first. */
+/**
+ * The `count` oldest versions of a name, which can only be removed together. Those with the lowest `revision` are removed first.
+ */
 type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
 /**
- * Groups the versions that are removed together. `deletedAt`: all versions of a deleted name, and none of another name. `oldest`:
- * each past version alone.
+ * Groups the versions that can only be removed together. With `deletedAt`, they are all versions of a deleted name, and no
+ * version of another name. With `oldest`, each past version is a group.
  */
 function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   const past = pastVersions(changed.left)
@@ -204,7 +215,7 @@ function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   return deletion ? [{ changed, revision: deletion.revision, count: past.length }] : []
 }
 
-/** Orders by revision. At the same revision, definitions come before modules, then names by code unit. */
+/** Orders by revision. At the same revision, definitions come before modules. Names of the same kind are ordered by code unit. */
 function byAge(a: Removable, b: Removable): number {
   return a.revision - b.revision || (keyOf(a.changed.name) < keyOf(b.changed.name) ? -1 : 1)
 }

@@ -1,6 +1,9 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Bytes that are counted for each name and each version besides its texts: for times, author, and index entries of a store. */
+/**
+ * Bytes that each name and each version counts in addition to its texts. They stand for times, author, and index entries of a
+ * store.
+ */
 export const RECORD_BYTES = 512
 
 /** How much a layer may hold. */
@@ -8,11 +11,11 @@ export type LayerLimits = {
   readonly definitionsMax: number
   /** The limit of `bytes` in `LayerTotals`. */
   readonly bytesMax: number
-  /** How many deleted definitions and modules are kept with their versions. */
+  /** The most deleted definitions and modules whose versions are kept. */
   readonly deletedMax: number
 }
 
-/** A user's layer has room for 2,000 definitions of 8 KB, each with one older version. */
+/** The limits of a layer. A user's layer has room for 2,000 definitions of 8 KB, each with one older version. */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
   // Only administrators write the global layer, so it may be larger.
@@ -23,9 +26,9 @@ export const LAYER_LIMITS = {
 export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
- * The size of a layer's content. Each transaction that changes the layer updates these counts. Definitions, modules and their
- * present versions are never removed to make room. All other content is past content: if there is no room, its oldest part is
- * removed.
+ * How much a layer contains. Each transaction that changes the layer updates these numbers. Definitions, modules and their
+ * present versions are never removed to make room. All other content is past content. If there is no room, the oldest past
+ * content is removed.
  */
 export type LayerTotals = {
   readonly bytes: number
@@ -36,7 +39,7 @@ export type LayerTotals = {
 
 export const NO_TOTALS: LayerTotals = { bytes: 0, presentBytes: 0, deleted: 0 }
 
-/** The totals after the content counted in `before` was replaced by that in `after`. */
+/** The totals after content has changed from `before` to `after`. */
 export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerTotals): LayerTotals {
   return {
     bytes: totals.bytes - before.bytes + after.bytes,
@@ -45,7 +48,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a module: `own` of its record, and `version` of its present version. */
+/** The bytes of a module: `own` for its record, and `version` for its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** The bytes of a record that contains these texts. */
@@ -54,7 +57,8 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
 }
 
 /**
- * The bytes of a module. `kept` is its `keptText`. Each version with this text counts it, although a store keeps the text once.
+ * The bytes that a module counts. `kept` is its `keptText`. If several versions have the same text, each of them counts it,
+ * although a store keeps the text once.
  */
 export function moduleBytes(module: {
   readonly kept: string
@@ -65,7 +69,7 @@ export function moduleBytes(module: {
   return { own: recordBytes(module.report, tools), version: recordBytes(module.kept, tools) }
 }
 
-/** The content and the limits of a layer, and those of the whole store if it has a limit. */
+/** The used space and the limits of a layer. If the store has a limit too, also those of the store. */
 export type Room = {
   readonly size: number
   /** Undefined if the bytes of the layer were never counted. */
@@ -81,12 +85,13 @@ export type StoreRoom = {
   readonly layers: number
 }
 
-/** The change of the totals by a write. */
+/** The numbers by which a write changes the totals of its layer. */
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**
- * Refuses a write if its content fits only after present content is removed. Bytes that the write removes make room
- * for those that it adds, and a write that makes a full layer smaller is never refused.
+ * Refuses a write for which there is too little room even after all past content is removed. Bytes that the write removes make
+ * room for those that it adds. A write that makes a full layer smaller is never refused.
+ *
  * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are too large.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {
@@ -115,7 +120,7 @@ export function refuseOverflow({ size, totals, limits, store }: Room, growth: Gr
   )
 }
 
-/** The bytes in MB, with three decimals below 1 MB and otherwise one. */
+/** The bytes in MB: with three decimals below 1 MB, otherwise with one. */
 function inMB(bytes: number): string {
   return (bytes / (1024 * 1024)).toFixed(bytes < 1024 * 1024 ? 3 : 1)
 }

@@ -8,16 +8,16 @@ import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
 import { revisionText, type LayerState } from './layer-state.ts'
 import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
 
-/** The result of reading one definition's name in a transaction. */
+/** What a transaction has read about the name of one definition. */
 export type FoundDefinition = {
   readonly kept?: KeptName | undefined
-  /** The present content: a definition that this service or another program has written under this name. */
+  /** The present content: the definition that this service or another program has written under the name. */
   readonly stored?: StoredDefinition | undefined
-  /** True if another program has written the document. The document becomes a version before a write replaces it. */
+  /** True if another program has written the document. Before a write replaces the document, its content becomes a version. */
   readonly isForeign?: boolean
 }
 
-/** The result of reading one module in a transaction. A deleted module has no summary. */
+/** What a transaction has read about one module. A deleted module has no summary. */
 export type FoundModule = { readonly kept: KeptName; readonly summary: ModuleSummary | undefined }
 
 type FoundInLayer = {
@@ -27,7 +27,9 @@ type FoundInLayer = {
   readonly definitions: ReadonlyMap<string, FoundDefinition>
 }
 
-/** One write. A transaction reads the module and the definitions, calls `plan`, makes room, and writes the changes. */
+/**
+ * How one write is done. A transaction reads the module and the definitions, calls `plan`, makes room, and writes the changes.
+ */
 export type LayerWrite<Result> = {
   /** The name of the module to read. */
   readonly module?: string
@@ -83,8 +85,8 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
 }
 
 /**
- * The changes at the next revision. If a change replaces content of another program, that content first becomes a version. This
- * version then has the next revision, and the changes have the revision after it.
+ * The changes of a write, with their revision. If a change replaces content of another program, this content first becomes a
+ * version. This version gets the next revision, and the changes get the revision after it.
  */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)

@@ -1,7 +1,9 @@
 import { isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { unfold } from './folded-shape.ts'
 
-/** One place of a definition that was converted. `to` is null if the value was removed. */
+/**
+ * One value of a definition that was converted: its JSON Pointer, and the value before and after. `to` is null if it was removed.
+ */
 export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }
 
 type Path = readonly PropertyKey[]
@@ -9,11 +11,11 @@ type Path = readonly PropertyKey[]
 export type Reshaped = {
   readonly definition: JsonObject
   readonly normalised: readonly Normalisation[]
-  /** Converts a path in the stored shape to the path in the JSON that was sent. */
+  /** Converts a path of keys in the stored shape to the path of the same value in the JSON that was sent. */
   readonly locate: (path: Path) => Path
 }
 
-/** The keys that vendors use for the schema of a flat tool (one without the key `function`), and a name for each kind of tool. */
+/** Maps each key that vendors use for the schema of a tool to a name for this kind of tool. Such a tool has no key `function`. */
 const SCHEMA_KEYS = new Map([
   ['parameters', 'bare OpenAI function'],
   ['inputSchema', 'MCP tool'],
@@ -22,13 +24,13 @@ const SCHEMA_KEYS = new Map([
 ])
 
 /**
- * The keys that may have the name or the description. The original workflow engine also writes the keys after the first one. The
- * first key that has a value counts.
+ * The keys that can hold the name or the description of a tool. The original workflow engine also uses those after the first one.
+ * The first key that has a value counts.
  */
 const NAME_KEYS = ['name', 'id', 'toolName']
 const DESCRIPTION_KEYS = ['description', 'desc']
 
-/** Keys of vendors that are not a part of a definition. They are removed, and the answer reports the removal. */
+/** Keys of vendors that do not belong to a definition. They are removed, and the answer reports the removal. */
 const LEFT_OUT = new Set(
   ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
     .concat(['outputSchema', 'output_schema', 'icons', 'execution', '_meta'])
@@ -59,8 +61,7 @@ export function reshape(sent: JsonObject): Reshaped {
 }
 
 /**
- * A tool of a definitions file, with a category. If neither the tool nor its `defs` or `spec` has a category, the category is the
- * file's family.
+ * Gives a tool of a definitions file a category. If neither the tool nor its `defs` or `spec` has one, it gets the file's family.
  */
 export function withFamily(tool: JsonValue, family: string): JsonValue {
   if (!isJsonObject(tool)) return tool
@@ -115,8 +116,8 @@ function reshapeFlat(sent: JsonObject, note: Note): Shaped {
 }
 
 /**
- * Replaces a `workflowName` outside the runner by a workflow runner. If the tool has a runner already, only removes
- * `workflowName`.
+ * Replaces a `workflowName` beside the `runner` by a runner of the kind `workflow`. If the tool has a `runner` already, only
+ * removes `workflowName`.
  */
 function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped {
   const { workflowName, ...definition } = shaped
@@ -131,9 +132,9 @@ function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped 
 }
 
 /**
- * Removes the keys from the tool. Returns the first key that has a value, and this value under the name of the first of all keys.
- * Null and an empty text are values only if no key has another value. Reports to `note` the keys that are left out. It also
- * reports where the value goes, unless the value keeps its own name in a flat tool.
+ * Removes `keys` from the tool. Returns the first of them that has a value, and an object with this value under the name of
+ * `keys[0]`. Null and an empty text count as values only if no key has another value. Reports to `note` the keys that are
+ * dropped. It also reports where the value goes, unless the value keeps its own name in a flat tool.
  */
 function taken(tool: Mutable, keys: readonly string[], to: string | null, note: Note) {
   const [own = ''] = keys

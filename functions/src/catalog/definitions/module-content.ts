@@ -1,10 +1,10 @@
 import { canonicalJson } from '@toolrack/contract'
 import { hash } from 'node:crypto'
 
-/** A file of a module. The path begins in the module's folder and has `/` between its segments. */
+/** A file of a module. The path is relative to the module's folder and has `/` between its segments. */
 export type ModuleFile<Content = string> = { readonly path: string; readonly content: Content }
 
-/** The content of a module: one Python file, or several files of which one is `__init__.py`, ordered by path. */
+/** The content of a module: one Python file, or several files, ordered by path. One of the several is `__init__.py`. */
 export type ModuleContent<Content = string> =
   | { readonly source: Content; readonly files?: undefined }
   | { readonly files: readonly ModuleFile<Content>[]; readonly source?: undefined }
@@ -17,7 +17,7 @@ export function mainFile(name: string, { files }: ModuleContent<unknown>): strin
   return files ? `${name}/${INIT_FILE}` : `${name}.py`
 }
 
-/** Converts each file of the content. The result has no other fields of the object. */
+/** Converts the bytes or the text of each file. The result has only the content, and no other fields of the object. */
 export function mapContent<From, To>(
   { source, files }: ModuleContent<From>,
   convert: (content: From) => To,
@@ -31,7 +31,9 @@ export function contentOf(content: ModuleContent): ModuleContent {
   return mapContent<string, string>(content, (text) => text)
 }
 
-/** Files ordered by path, as the runner orders them: by the code points of the path, which is the order of its UTF-8 bytes. */
+/**
+ * Sorts files by path, in the same order as the runner: by the code points of the path, which is the order of its UTF-8 bytes.
+ */
 export function filesOf<Content>(
   byPath: Iterable<readonly [path: string, content: Content]>,
 ): readonly ModuleFile<Content>[] {
@@ -39,7 +41,7 @@ export function filesOf<Content>(
   return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
 }
 
-/** The form of a module's content in requests and answers: `{"source"}`, or `{"files"}` with the paths as keys. */
+/** A module's content as requests and answers contain it: `{"source"}`, or `{"files"}` with the paths as keys. */
 export function sentContent(content: ModuleContent) {
   const { source, files } = content
   if (!files) return { source }
@@ -47,7 +49,7 @@ export function sentContent(content: ModuleContent) {
 }
 
 /**
- * The SHA-256 of a module, as 64 hex digits. That of one file is the SHA-256 of its bytes. That of several files is the SHA-256
+ * The SHA-256 of a module, as 64 hex digits. For one file, it is the SHA-256 of its bytes. For several files, it is the SHA-256
  * of the canonical JSON (RFC 8785) of `[{"path","sha256"}]`, ordered by path.
  */
 export function contentSha256({ source, files }: ModuleContent<Uint8Array>): string {
@@ -59,7 +61,8 @@ export function contentSha256({ source, files }: ModuleContent<Uint8Array>): str
 }
 
 /**
- * The text whose bytes count as the content of a module: the file, or the JSON of the files. The embedded store keeps this text.
+ * The text whose bytes count as the size of a module's content: the source of its file, or the JSON of its files. The embedded
+ * store keeps this text.
  */
 export function keptText({ source, files }: ModuleContent): string {
   return files ? JSON.stringify(files) : source

@@ -1,9 +1,9 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { ModuleFile } from './module-content.ts'
 
-/** The most files of a module. A folder with more is not read further. The runner has the same limit. */
+/** The most files of a module. When a folder has more, the rest is not read. The runner has the same limit. */
 export const MODULE_FILES_MAX = 64
-/** The most folders of a module. A link inside a folder that leads back to it would otherwise be followed without end. */
+/** The most folders of a module. Without this limit, a symbolic link to a parent folder would be followed forever. */
 export const MODULE_FOLDERS_MAX = 64
 
 /**
@@ -17,19 +17,19 @@ export const MODULE_PATH_LENGTH_MAX = 200
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 
-/** True for a name that a file or a folder in a module may have. */
+/** True if a file or a folder in a module may have this name. */
 export function isModuleSegment(name: string): boolean {
   return SEGMENT.test(name)
 }
 
-/** True for a path that a file of a module may have. */
+/** True if a file of a module may have this path. */
 export function isModulePath(path: string): boolean {
   return path.length <= MODULE_PATH_LENGTH_MAX && path.split('/').every(isModuleSegment)
 }
 
 /**
- * Throws MODULE_INVALID if there are too many files. A body has room for 100,000 empty files, and the main thread would sort and
- * hash them for seconds before the runner gets them. The runner has the same message.
+ * Throws MODULE_INVALID if there are too many files. A body has room for 100,000 empty files. Sorting and hashing them would
+ * block the main thread for seconds before the runner gets them. The runner has the same message.
  */
 export function refuseManyFiles(name: string, count: number): void {
   if (count <= MODULE_FILES_MAX) return
@@ -40,7 +40,7 @@ export function refuseManyFiles(name: string, count: number): void {
 }
 
 /**
- * Throws MODULE_INVALID if the files are too large together, because the runner reads no larger request. The runner checks all
+ * Throws MODULE_INVALID if all files together are too large, because the runner accepts no larger request. The runner checks all
  * other rules about the files of a module.
  */
 export function refuseLargeFiles(name: string, files: readonly ModuleFile<Uint8Array>[]): void {

@@ -12,7 +12,7 @@ export function isModuleName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** Identifies a version by its content or by its revision. */
+/** Which version of a module is wanted: the one with this content, or the one with this revision. */
 export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
 
 /** Reads modules. The caller must have checked the access. */
@@ -43,7 +43,7 @@ export class ModuleReader {
   }
 
   /**
-   * The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if no such version is kept, or if it is a
+   * The content of a version, if it is still kept. Rejects with VERSION_NOT_FOUND if it is not kept, or if the version is a
    * deletion.
    */
   async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {

@@ -6,8 +6,8 @@ import type { CheckReport } from './check-report.ts'
 export const REPORT_BYTES_MAX = 256 * 1024
 
 /**
- * The report on a module, which is stored and sent. If it is too large, the printed lines and the results of examples are left
- * out.
+ * Makes the report on a module, which is stored and sent. If it would be too large, it lacks the printed lines and the results of
+ * examples.
  */
 export function moduleReport(
   { imports, notes, log }: CheckReport,

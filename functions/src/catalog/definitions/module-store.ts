@@ -24,7 +24,7 @@ export type ModuleSummary = {
   readonly updatedBy: string
 }
 
-/** One past or present content of a module. A version without sha256 is a deletion. */
+/** The content of a module at one revision. If there is no sha256, the module was deleted at this revision. */
 export type ModuleVersion = {
   readonly revision: string
   readonly sha256?: string
@@ -38,7 +38,7 @@ export type ModulePut = ModuleContent & {
   readonly name: string
   readonly sha256: string
   readonly report: JsonObject
-  /** All definitions of the module after the write. */
+  /** All definitions that the module has after the write. */
   readonly tools: readonly DefinitionPut[]
   readonly precondition?: Precondition
 }
@@ -49,21 +49,21 @@ export type ModuleWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'
   readonly sha256: string
-  /** The digest of the content that was replaced. */
+  /** The digest of the old content, if the write has replaced it. */
   readonly replaced?: string | undefined
   /** The revision of the module's content. */
   readonly revision: string
   readonly tools: readonly DefinitionWriteResult[]
 }
 
-/** A page of a list that is ordered by name: at most `limit` names after the name `after`. */
+/** Asks for one page of a list that is ordered by name: at most `limit` names after the name `after`. */
 export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
 
 /** The part of a `DefinitionStore` that keeps modules. Every implementation passes `test/support/module-store.contract.ts`. */
 export interface ModuleStore {
   /**
-   * Writes the module, its source, a version, and all changes of the module's definitions in one transaction. Raises the layer's
-   * revision once if anything has changed. Rejects with the errors of `planModuleWrite`.
+   * Writes in one transaction the module, its source, a version, and all changes of the module's definitions. If anything has
+   * changed, raises the layer's revision once. Rejects with the errors of `planModuleWrite`.
    */
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
 
@@ -75,6 +75,6 @@ export interface ModuleStore {
   /** The newest versions of a module, the newest first. Empty for a name that was never written. */
   moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]>
 
-  /** The content of a module by its sha256, as long as a kept version has it. */
+  /** The content with this sha256. Undefined if no kept version of a module has it. */
   source(layer: StoredLayer, sha256: string): Promise<ModuleContent | undefined>
 }

@@ -36,7 +36,7 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Writes a module and all of its definitions. Rejects if the runner refuses the module. Then the old version remains. */
+  /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
   async put(principal: Principal, { layer, name, precondition, signal, ...content }: Upload) {
     const { runner, compilers, catalog } = this.#parts
     const compiler = compilers.forCaller({ user: principal.uid, signal })
@@ -77,7 +77,9 @@ export class ModuleWriter {
   }
 }
 
-/** The digest of the content that the write has replaced or deleted, so that no call uses it any more. */
+/**
+ * The digest of the content that no call uses any more, because the write has replaced or deleted it. Undefined if there is none.
+ */
 function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced

@@ -8,7 +8,7 @@ type ParsedDefinition =
   | {
       readonly definition: ToolDefinition
       readonly normalised: readonly Normalisation[]
-      /** The pointer to the schema in the JSON that was sent. */
+      /** The JSON Pointer to the schema, in the JSON that was sent. */
       readonly schemaPointer: string
     }
   | { readonly faults: readonly DefinitionFault[] }

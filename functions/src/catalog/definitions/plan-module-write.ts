@@ -10,15 +10,15 @@ import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-st
 /** A module that the transaction has read. */
 type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly presentBytes: number }
 
-/** The names of the definitions that the module has before or after the write. */
+/** The names of all definitions that the module has before the write, after it, or both. */
 export function definitionsOf(change: ModuleChange, present: ModuleSummary | undefined): readonly string[] {
   const wanted = change.kind === 'put' ? change.tools.map(({ name }) => name) : []
   return [...new Set([...wanted, ...(present?.tools ?? [])])]
 }
 
 /**
- * Decides the outcome of a write of a module. The transaction has read `present`, which is the module, and `current`, the
- * definitions that `definitionsOf` names. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
+ * Decides the outcome of a write of a module. `present` is the module, and `current` has the definitions that `definitionsOf`
+ * names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
  */
 export function planModuleWrite(
   change: ModuleChange,

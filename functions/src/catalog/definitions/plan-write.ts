@@ -10,9 +10,10 @@ export type PlannedChange = {
 }
 
 /**
- * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write uploads or
- * deletes a module. Only such a write may change definitions of that module. `presentGrowth` is the number of bytes that the
- * module adds, without those of its definitions.
+ * Decides the outcome of each change. `current` has the definitions that the transaction has read. `module` is set if the write
+ * uploads or deletes a module. Only such a write may change definitions of that module. `presentGrowth` is the number of bytes
+ * that the module adds, without those of its definitions.
+ *
  * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
  * and the errors of `refuseOverflow`.
  */
@@ -63,7 +64,7 @@ function decide(
   if (change.kind === 'delete') return { outcome: 'deleted' }
   if (!current) return { outcome: 'created' }
   if (change.onConflict === 'error') return refuse('NAME_TAKEN')
-  // A write replaces a document of another program by a document of this service, even if the definition stays the same.
+  // A write replaces a document of another program (`source`) by a document of this service, even if the definition is the same.
   const isOwn = current.source === undefined
   return { outcome: isOwn && current.text === change.text ? 'unchanged' : 'updated' }
 }
@@ -77,7 +78,7 @@ function refuseManaged(module: string): Decision {
   return refuse('MANAGED_BY_MODULE', message, { module })
 }
 
-/** Refuses a tool of a module, because its name already belongs to a definition of the layer that is not from this module. */
+/** Refuses a tool of a module whose name the layer already has, as a definition that is not from this module. */
 function refuseTaken(name: string, owner: string | undefined): Decision {
   const whose = owner === undefined ? 'as a definition of its own' : `as a tool of the module ${owner}`
   const message = `The layer has ${name} already, ${whose}: delete that, or rename the tool. Nothing was written.`
@@ -98,16 +99,18 @@ function growthOf(
   return { created, size: created - deleted, presentBytes }
 }
 
-/** A present definition is stored twice: as the definition and as its newest version. */
+/** The bytes that a present definition takes. It is stored twice: as the definition and as its newest version. */
 function bytesOf(text: string | undefined): number {
   return text === undefined ? 0 : 2 * recordBytes(text)
 }
 
 type Stored = Pick<StoredDefinition, 'text' | 'source'>
 
-/** The module of a definition whose runner is `python`. A definition of another program has a `source` and no module. */
+/**
+ * The module that a definition belongs to. Undefined if its runner is not `python`, or if another program wrote it (`source`).
+ */
 export function managingModule({ text, source }: Stored): string | undefined {
-  // Parses the text only if it may contain a Python runner, because a write can have 200 definitions.
+  // Parses the text only if it may contain a Python runner. A write can have 200 definitions, and parsing all of them takes time.
   if (source !== undefined || !text.includes('"python"')) return undefined
   const { runner } = JSON.parse(text) as ToolDefinition
   if (runner?.kind !== 'python') return undefined

@@ -4,7 +4,7 @@ import type { ModuleContent } from './module-content.ts'
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
-/** The read methods of one layer in a storage. */
+/** Reads the records of one layer from a database. */
 export interface LayerRecords {
   versions(name: string): Answer<readonly DefinitionVersion[]>
   module(name: string): Answer<StoredModule | undefined>
@@ -15,7 +15,10 @@ export interface LayerRecords {
 
 type Answer<T> = T | Promise<T>
 
-/** A definition store on top of a storage. A subclass reads the layers, and runs each write in a transaction. */
+/**
+ * The part of a definition store that is the same for every database. A subclass reads the layers, and runs each write in a
+ * transaction.
+ */
 export abstract class RecordStore implements DefinitionStore {
   abstract layer(layer: StoredLayer): LayerSource
   abstract close(): Promise<void>

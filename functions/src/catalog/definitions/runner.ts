@@ -5,13 +5,16 @@ import type { ModuleContent } from './module-content.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
-  /** The present state of the runner. Never rejects. Never takes more time than a caller of `/health` waits. */
+  /** The present state of the runner. Never rejects. Resolves before a caller of `/health` stops waiting. */
   readonly health: () => Promise<RunnerHealth>
   /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
   /** Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
-  /** Ends the processes that wait for calls of a module. Never rejects. A process that cannot be reached ends by itself later. */
+  /**
+   * Ends the idle processes that are ready for calls of a module. Never rejects. If a process cannot be reached, it ends by
+   * itself later.
+   */
   readonly forget: (module: ForgottenModule) => Promise<void>
   /** Closes the connections to the runner, and ends its process if the service started it. */
   readonly close: () => Promise<void>
@@ -23,14 +26,11 @@ export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & {
   readonly tenant?: string | undefined
-  /**
-   * A signal that is aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is
-   * starting.
-   */
+  /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A version of a module that will not be called any more: by the user `tenant`, or, without a tenant, by any user. */
+/** A version of a module that is not used any more: by the user `tenant` or, without a tenant, by any user. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
@@ -41,12 +41,12 @@ export type ForgottenModule = {
 export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
 
-/** The facts of a runner that accepts calls. Facts that are not in this type are shown unchanged. */
+/** The state of the runner. A runner that is ready reports facts about itself. Facts without a field here are shown unchanged. */
 export type RunnerHealth =
   | { readonly status: 'ready'; readonly isolation: IsolationLevel; readonly [fact: string]: unknown }
   | RunnerAway
 
-/** The runner does not accept calls: not yet, never, or no longer. The reason is a sentence for the operator. */
+/** A runner that does not accept calls: not yet, never, or no longer. The reason is a sentence for the operator. */
 export type RunnerAway = {
   readonly status: 'starting' | 'absent' | 'unreachable'
   readonly reason: string
@@ -61,7 +61,7 @@ export type CallContext = {
   readonly session: string | null
   /** The workflow that a job token names. */
   readonly workflow: string | null
-  /** The `context` that the caller sent. Nobody has checked that it is true. */
+  /** The `context` that the caller of the service sent. Nobody has checked that it is true. */
   readonly caller: JsonObject
 }
 
@@ -84,7 +84,10 @@ export type RunnerCall = {
   readonly resultBytesMax: number
   /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
-  /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
+  /**
+   * Gives the source of the module to the runner, if the runner does not have it. Resolves to undefined if the module was
+   * deleted.
+   */
   readonly source: () => Promise<ModuleContent | undefined>
   /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
@@ -92,13 +95,15 @@ export type RunnerCall = {
   readonly listen?: RunnerListener | undefined
 }
 
-/** An event that a tool reports while it runs. A value is the unchanged JSON text that Python wrote. */
+/**
+ * An event that a tool reports while it runs. `value` is the JSON text of a value that the tool has yielded, as Python wrote it.
+ */
 export type RunnerEvent =
   | { readonly type: 'log'; readonly text: string }
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
   | { readonly type: 'value'; readonly value: JsonText }
 
-/** Receives an event. Returns a promise, which never rejects, if the next event must wait until it resolves. */
+/** Receives an event. If it returns a promise, the next event waits until the promise resolves. The promise never rejects. */
 export type RunnerListener = (event: RunnerEvent) => Promise<void> | undefined
 
 export type PrintedLog = { readonly text: string; readonly truncated: boolean }
@@ -106,7 +111,7 @@ export type PrintedLog = { readonly text: string; readonly truncated: boolean }
 /** The value that the tool returned, or the reason why there is none. */
 export type RunnerOutcome = RunnerReturn | RunnerFailure
 
-/** The text that the tool returned, or the JSON of another value. The service does not parse it. */
+/** The result of a tool: `text` if it returned a text, `json` for any other value. The service does not parse the JSON. */
 export type RunnerReturn = ({ readonly text: string } | { readonly json: string }) & {
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
@@ -128,7 +133,7 @@ export type RunnerFailure = {
   readonly mayHaveRun?: boolean
 }
 
-/** A Runner that refuses everything, for a service without a runner. `reason` says why there is none. */
+/** Makes a Runner that refuses everything, for a service without a runner. `reason` says why there is none. */
 export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),
@@ -139,7 +144,7 @@ export function absentRunner(reason: string): Runner {
   }
 }
 
-/** The message for an upload that no runner can check. */
+/** The message for an upload when no runner can check it. */
 export function noCheck(reason: string): string {
   return `No module can be checked here, so nothing was written. ${reason}`
 }

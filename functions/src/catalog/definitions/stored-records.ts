@@ -4,7 +4,7 @@ import type { DefinitionVersion } from './definition-store.ts'
 import type { ModuleSummary, ModuleVersion } from './module-store.ts'
 import { revisionText } from './layer-state.ts'
 
-/** The form in which all stores keep a definition. Without text, it is the tombstone of a deleted definition. */
+/** A definition as all stores keep it. Without text, it is the tombstone of a deleted definition. */
 export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
   readonly text: string | null
   readonly digest: Digest
@@ -18,7 +18,7 @@ export type DefinitionVersionRecord = Pick<ModuleVersionRecord, 'revision' | 'at
   readonly digest: Digest | null
 }
 
-/** The form in which all stores keep a module, without its report. Without a sha256, it is a tombstone. */
+/** A module as all stores keep it, without its report. Without a sha256, it is the tombstone of a deleted module. */
 export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'revision'> & {
   readonly sha256: string | null
   readonly revision: number
@@ -36,7 +36,7 @@ export function storedDefinition(record: DefinitionRecord, epoch: string): Store
   return typeof tokens === 'string' ? { ...stored, tokens } : stored
 }
 
-/** The deletion in a tombstone. Undefined for a definition. */
+/** The deletion that a tombstone records. Undefined if the record is a definition. */
 export function deletionOf({ name, text, revision }: DefinitionRecord, epoch: string): Deletion | undefined {
   return text === null ? { name, revision: revisionText(revision, epoch) } : undefined
 }

@@ -10,7 +10,7 @@ export type ItemFault = DefinitionFault & { readonly index: number }
 
 export type BulkAnswer = {
   readonly results: readonly WriteAnswer[]
-  /** The faults of the definitions that were not written. Present only with `onInvalid=skip`. */
+  /** The faults of the definitions that were left out. Present only with `onInvalid=skip`. */
   readonly refused?: readonly ItemFault[]
 }
 

@@ -6,7 +6,7 @@ import type { SchemaCompiler } from './schema-compilers.ts'
 import { sensitiveFaults } from '../../redaction/sensitive-keyword.ts'
 import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
-// Each of these limits stops one known attack on validators.
+// Each of the following limits stops one known attack on validators.
 /** The most bytes of a schema as JSON. The time to compile it grows with its size. */
 const BYTES_MAX = 32 * 1024
 /** The most levels of objects and arrays. The root is level 1. Code that visits the schema later needs stack for each. */
@@ -17,7 +17,7 @@ const VALUES_MAX = 2_000
 const POINTER_MAX = 1_024
 
 export type SchemaAdmission = CompileReport & {
-  /** The schema to store: the author's schema, with the type names of JSON Schema in place of foreign ones. */
+  /** The schema that is stored. It is the author's schema, but foreign type names are replaced by those of JSON Schema. */
   readonly schema: JsonObject
   readonly changes: readonly TypeChange[]
 }
@@ -36,8 +36,8 @@ export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): P
 }
 
 /**
- * Makes the checks that need no compiler: size, depth, number of values, length of pointers, integers and references. Returns the
- * first fault.
+ * Makes the checks for which the schema need not be compiled: size, depth, number of values, length of pointers, integers and
+ * references. Returns the first fault.
  */
 export function measureSchema(schema: JsonObject): JsonFault | undefined {
   return treeFault(schema) ?? sizeFault(schema) ?? expandedWeight(schema).fault
@@ -45,7 +45,7 @@ export function measureSchema(schema: JsonObject): JsonFault | undefined {
 
 type Visit = readonly [value: JsonValue, path: readonly string[]]
 
-/** Checks each value, with a stack instead of recursion, because the schema may be nested too deeply. */
+/** Checks each value. Uses a stack instead of recursion, because the schema may be nested too deeply. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
   const stack: Visit[] = [[schema, []]]
   let values = 0

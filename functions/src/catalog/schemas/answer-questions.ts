@@ -3,8 +3,8 @@ import { flushCompileCache } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent keeps the input open,
- * so the input also ends if the parent is killed. A thread can react while the child's main thread is busy.
+ * The program of a thread in the child process. It kills the child when standard input ends. Only the parent keeps this input
+ * open, so it also ends if the parent is killed. A thread can react while the child's main thread is busy.
  */
 const END_WITH_PARENT = `
   const { Socket } = require('node:net')
@@ -12,16 +12,14 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/**
- * Answers the questions of a WorkerProcess. This function runs in the child process. If `report` throws, the answer is a fault.
- */
+/** Answers the questions that a WorkerProcess sends. Runs in the child process. If `report` throws, the answer is a fault. */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   try {
-    // If the machine runs out of memory, Linux then kills this process before it kills the service.
+    // When memory runs out, Linux then kills this process before it kills the service.
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // The file exists only on Linux, and the system may forbid the write. V8's own memory limit still applies.
+    // The file exists only on Linux, and the system may forbid the write. Without it, V8's own memory limit still applies.
   }
   process.on('message', (question) => {
     try {
@@ -31,6 +29,6 @@ export function answerQuestions(report: (question: never) => unknown): void {
     }
   })
   process.send?.('ready')
-  // Node writes the cache at the end of a process, but this process is always killed.
+  // Node writes the compile cache when a process ends by itself, but this process is always killed.
   flushCompileCache()
 }

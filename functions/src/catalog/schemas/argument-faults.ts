@@ -2,17 +2,19 @@ import { isJsonObject, pointerKeys, valueAt, type JsonObject } from '@toolrack/c
 import type { ErrorObject } from 'ajv'
 import { nearMiss } from './near-miss.ts'
 
-/** The most sentences of one answer. More sentences would not help a model. */
+/** The most sentences about faults in one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
 /**
- * The most characters of the author's schema that one sentence repeats, for example of an `enum`. A longer sentence is hard to
- * read.
+ * The most characters of the author's schema that one sentence repeats, such as the values of an `enum`. A longer sentence is
+ * hard to read.
  */
 const RULE_LENGTH_MAX = 300
-/** The most argument names that a sentence lists. */
+/** The most names of arguments that one sentence lists. */
 const NAMES_TOLD = 8
 
-/** `sentButUnknown` leaves out names that the schema refuses, because another sentence reports each of them. */
+/**
+ * Names of arguments. Names that the schema refuses are not in `sentButUnknown`, because another sentence reports each of them.
+ */
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
 /**
@@ -43,7 +45,10 @@ export function argumentFaults(
   return [...sentences]
 }
 
-/** Decides which errors to report. If an `anyOf` or `oneOf` has an error, the errors inside its branches are not reported. */
+/**
+ * Returns a function that decides by its `schemaPath` whether an error is reported. If an `anyOf` or `oneOf` has an error, the
+ * errors inside its branches are not reported.
+ */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
   const unfit = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   const choices = new Set(unfit.map(({ schemaPath }) => schemaPath))
@@ -54,7 +59,7 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
   }
 }
 
-/** The argument name that an error refuses. */
+/** The name of the argument that the schema does not allow. Undefined if the error has another reason. */
 function extraOf({ params }: ErrorObject): string | undefined {
   const extra: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
   return typeof extra === 'string' ? extra : undefined
@@ -83,7 +88,7 @@ function sentence(error: ErrorObject, names: Names, parameters: JsonObject): str
 }
 
 /**
- * The names that the schema knows at the place of an error. Empty if the path of the error does not lead to a schema, for example
+ * The property names of the schema in which an error occurred. Empty if `schemaPath` does not lead to a schema, for example
  * because of a reference.
  */
 function knownAt({ schemaPath }: ErrorObject, parameters: JsonObject): readonly string[] {
@@ -121,7 +126,7 @@ function takes(known: readonly string[]): string {
   return `It takes ${known.slice(0, NAMES_TOLD).map(quoted).join(', ')}${more}.`
 }
 
-/** The name in quotes. A text that does not look like a name is not repeated, because it could be a value. */
+/** Puts a name in quotes. A text that does not look like a name is not repeated, because it could be a secret value. */
 export function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }

@@ -7,11 +7,11 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 
 /** Milliseconds that a check of arguments may take. Even with a schema within all limits, a check can need minutes. */
 const DEADLINE_MS = 1_000
-/** The most definitions whose number of calls is in memory. */
+/** The most definitions whose calls are counted in memory. */
 const KNOWN_MAX = 1_000
 /**
- * How many calls of a definition the other process checks before the service compiles the schema itself. All requests wait during
- * the compilation, and most definitions are called rarely.
+ * How many calls of a definition are checked in the other process before the service compiles the schema in its own process. All
+ * requests wait during this compilation, and most definitions are called rarely.
  */
 const CALLS_BEFORE = 2
 
@@ -50,7 +50,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     }
   }
 
-  /** The number of values in the arguments if the service may check them in its own process. Otherwise undefined. */
+  /** The number of values in the arguments, if the service may check them in its own process. Otherwise undefined. */
   #lightValues({ digest, text, arguments: args }: ArgumentQuestion): number | undefined {
     const known = this.#known.get(digest) ?? { light: lightDefinition(text), calls: 0 }
     if (known.calls === 0) this.#known.set(digest, known)

@@ -5,7 +5,10 @@ import { enforceableSchema, type CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from './schema-draft.ts'
 
-/** How many schema values one Ajv instance compiles before it is replaced. An instance keeps all schemas that it has compiled. */
+/**
+ * How many JSON values of schemas one Ajv instance compiles before it is replaced. An instance keeps all schemas that it has
+ * compiled.
+ */
 const WEIGHT_PER_COMPILER = 2_000
 /** The most faults of a schema that an answer names, so that it stays small. */
 const FAULTS_MAX = 10

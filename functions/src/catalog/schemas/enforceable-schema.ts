@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
-/** A keyword that the service does not enforce, and the reason. The model still gets the keyword in the schema. */
+/** A keyword that calls are not checked against, and the reason. The model still gets the keyword in the schema. */
 export type Unenforced = { readonly pointer: string; readonly reason: string }
 
 export type CompileReport = {
@@ -91,8 +91,8 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
   }
 
   /**
-   * Removes the given keywords from every schema. After a pattern is removed, it is not known any more which values the other
-   * keywords evaluate.
+   * Removes the given keywords from every schema. They refuse values that no other keyword has evaluated. After a pattern is
+   * removed, it is not known which values are evaluated.
    */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {

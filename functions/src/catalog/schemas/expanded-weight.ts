@@ -3,12 +3,14 @@ import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contra
 import { faultAt, type JsonFault } from '../../json/json-fault.ts'
 
 /**
- * The most JSON values after every `$ref` is replaced. In a chain of definitions that each refer twice to the next one, each
- * definition doubles the number.
+ * The most JSON values of a schema after every `$ref` is replaced by its target. In a chain of definitions that each refer twice
+ * to the next one, each definition doubles the number.
  */
 const WEIGHT_MAX = 10_000
 
-/** Keywords whose target is known only during validation, or that change what `#` means. The parameters of a tool need none. */
+/**
+ * Keywords whose target is known only during validation, or that change what `#` means. The schema of a tool needs none of them.
+ */
 const DYNAMIC = ['$dynamicRef', '$recursiveRef', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'] as const
 
 class WeightError extends Error {
@@ -53,7 +55,7 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
     return weight
   }
 
-  /** The weight of a `$ref`'s target. The fault of a cycle points to the `$ref` that closes the cycle. */
+  /** The weight of the target of a `$ref`. If there is a cycle, the fault points to the `$ref` that closes the cycle. */
   function weighTarget(target: Place, at: SchemaPath): number {
     if (!schemas.has(target.schema))
       throw new WeightError(at, 'the $ref leads to a place where no schema stands; move it to $defs')
@@ -80,7 +82,7 @@ export function valuesIn(value: JsonValue): number {
   return Object.values(value).reduce<number>((sum, child: JsonValue) => sum + valuesIn(child), 1)
 }
 
-/** The target of a schema's `$ref`. Undefined without a `$ref`, or if the target is `true` or `false`. */
+/** The target of a schema's `$ref`. Undefined if there is no `$ref`, or if the target is `true` or `false`. */
 function referenced(root: JsonObject, { schema, path }: Place): Place | undefined {
   for (const keyword of DYNAMIC)
     if (schema[keyword] !== undefined)

@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import { expandedWeight, schemasOf } from './expanded-weight.ts'
 
-/** The most characters of a light definition. Such a text has at most 600 branches, which compile in 30 ms. */
+/** The most characters of a light definition. Even the worst definition of this length compiles in 30 ms. */
 const TEXT_MAX = 4_096
 /**
- * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus the
- * characters of the value and of its name. In the worst case, each value fails every check of the schema. This takes 10 ms.
+ * The most work of a cheap check: the characters of the definition times the weight of the arguments. The weight of a value is 8,
+ * plus the characters of the value and of its name. The worst case takes 10 ms: each value fails every check of the schema.
  */
 const WORK_MAX = 2_000_000
 /**
- * Bounds the memory of a check: values of a schema times values of the arguments. There are never more errors than this product,
- * because no value is checked twice against the same part of a schema. 20,000 errors take 5 MB.
+ * The most errors of a cheap check, which bounds its memory: values of the schema times values of the arguments. There are never
+ * more errors than this product, because no value is checked twice against the same part of a schema. 20,000 errors take 5 MB.
  */
 const ERRORS_MAX = 20_000
 
@@ -23,7 +23,9 @@ const LIGHT = new Set(
     .concat(['anyOf', 'oneOf', 'allOf', 'not']),
 )
 
-/** The cost of checks against a light definition: the characters of its text, and the JSON values of its schema. */
+/**
+ * How much each check against a light definition costs: the characters of the text, and the number of JSON values in the schema.
+ */
 export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
@@ -47,7 +49,7 @@ function isScalar(value: JsonValue): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** The number of values in the arguments. Undefined if their check against the light definition is not cheap. */
+/** The number of values in the arguments. Undefined if checking them against the light definition could be expensive. */
 export function lightArguments(args: JsonObject, light: LightDefinition): number | undefined {
   const valuesMax = ERRORS_MAX / light.weight
   let weightLeft = WORK_MAX / light.characters

@@ -1,7 +1,7 @@
 /** The most UTF-16 code units of a name that is compared with the known names. A longer name is probably no misspelled name. */
 export const NEAR_LENGTH_MAX = 64
 
-/** The most steps of one search. A known name costs STEPS_PER_NAME, and each comparison of two characters costs one step. */
+/** The most steps of one search. Each known name costs STEPS_PER_NAME, and each comparison of two characters costs one step. */
 const NEAR_STEPS_MAX = 1_000_000
 
 /** The steps that a known name costs even if its characters are not compared. */
@@ -24,7 +24,7 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     steps += STEPS_PER_NAME
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
-    // The names of one family begin with the same part. It must not make them more similar, so it is not compared.
+    // Names of one family begin with the same part. This part is not compared, because it would make all of them similar.
     // oxlint-disable-next-line toolrack/linear-texts -- Both have at most 64 characters.
     const same = families.find((each) => candidate.startsWith(each))
     const sent = same === undefined ? whole : inFamily
@@ -50,7 +50,7 @@ export function slipsBetween(
   b: string,
   max: number,
 ): { readonly slips: number; readonly steps: number } {
-  // The number of errors is at least the difference of the lengths.
+  // There are at least as many errors as the lengths differ.
   if (Math.abs(a.length - b.length) > max) return { slips: max + 1, steps: 0 }
   const [from, to] = withoutCommonEnds(a, b)
   const steps = from.length * Math.min(to.length, 2 * max + 1)
@@ -72,17 +72,14 @@ function withoutCommonEnds(a: string, b: string): readonly [string, string] {
   return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
 }
 
-/**
- * True if the texts differ only by two neighboring characters that changed places, which is one typing error: `titel` for
- * `title`.
- */
+/** True if the texts consist of the same two characters in the other order, which is one typing error: `titel` for `title`. */
 function areSwapped(from: string, to: string): boolean {
   return from.length === 2 && to.length === 2 && from[0] === to[1] && from[1] === to[0]
 }
 
 /**
- * How many characters must be added, removed or changed to turn one text into the other (Levenshtein). Any number above `max` if
- * there are more. Compares only the pairs of characters whose places differ by at most `max`.
+ * How many characters must be added, removed or changed to turn one text into the other (Levenshtein). If there are more than
+ * `max`, returns any number above `max`. Compares only characters whose positions differ by at most `max`.
  */
 function editDistance(from: string, to: string, max: number): number {
   const beyond = max + 1

@@ -3,12 +3,12 @@ import { RE2JS } from 're2js'
 /** The most characters of a pattern. The time and memory to compile a regular expression grow with its length. */
 const PATTERN_LENGTH_MAX = 1_024
 
-/** Ajv uses this function in place of RegExp. So RE2 runs every pattern, in time linear in its input. */
+/** Compiles a pattern with RE2. Ajv uses this function instead of RegExp, so the time for a pattern is linear in its input. */
 export function re2Pattern(source: string): { test(text: string): boolean; toString(): string } {
   const compiled = RE2JS.compile(source)
   return { test: (text) => compiled.matcher(text).find(), toString: () => `re2:${source}` }
 }
-/** The name of the engine in generated stand-alone code. Ajv's type requires it. */
+/** The name of this function in code that Ajv generates. Ajv's type requires it. */
 re2Pattern.code = 're2Pattern'
 
 /** The fault of a pattern: `unenforced` if RE2 cannot run it, `invalid` if it is too long or not a regular expression. */

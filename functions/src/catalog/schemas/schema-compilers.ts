@@ -5,8 +5,8 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 /** Milliseconds that one schema may take to compile. 600 properties take 800 ms in a new process on a busy machine. */
 const DEADLINE_MS = 2_000
 /**
- * Milliseconds that all schemas of one request may take, without the time in which they wait for other requests. 200 schemas of 2 s
- * each would take seven minutes. The platform ends a function's request after 60 s.
+ * Milliseconds that all schemas of one request may take together. The time in which they wait for other requests does not count.
+ * 200 schemas of 2 s each would take seven minutes. The platform ends a function's request after 60 s.
  */
 const REQUEST_MS_MAX = 20_000
 
@@ -24,8 +24,8 @@ export type RequestCompiler = SchemaCompiler & {
 /** Makes schema compilers that share processes. If a compilation takes too much time, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
   /**
-   * The compiler for files and documents that the service reads by itself. This work takes turns with the work of users. Any
-   * number of its schemas may wait.
+   * The compiler for files and documents that the service reads by itself. These schemas take turns with those of users. Any
+   * number of them may wait.
    */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
 

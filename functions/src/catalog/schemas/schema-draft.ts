@@ -7,7 +7,7 @@ export type Draft = 'draft-07' | '2020-12'
 export const DRAFT_RULE =
   '$schema must be https://json-schema.org/draft/2020-12/schema (the default) or http://json-schema.org/draft-07/schema#'
 
-/** The draft that a schema names in `$schema`. Undefined if the service does not support that draft. */
+/** The draft of JSON Schema that a schema names in `$schema`. Undefined if the service does not support this draft. */
 export function draftOf({
   $schema = 'https://json-schema.org/draft/2020-12/schema',
 }: JsonObject): Draft | undefined {
@@ -24,7 +24,7 @@ export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: b
   return newAjv(draft, { allErrors, meta: false, validateSchema: false })
 }
 
-/** Makes an instance of Ajv that also validates schemas against their meta-schema, which takes 40 ms to compile. */
+/** Makes an instance of Ajv that also checks schemas against their meta-schema. Compiling the meta-schema takes 40 ms. */
 export function newAjv(draft: Draft, more: Options = {}): Ajv {
   const options: Options = {
     strict: false,

@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
 import { createCompileSchema } from './compile-schema.ts'
 
-// The program of the process that `SchemaCompilers` starts. A question is the text of a schema.
+// The main program of the process that `SchemaCompilers` starts. A question is the text of a schema.
 const compileSchema = createCompileSchema()
 
 // Compiles the meta-schema before the first question. This takes more time than most schemas, and must not count against the

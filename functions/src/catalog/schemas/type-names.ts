@@ -5,7 +5,7 @@ export type TypeChange = { readonly pointer: string; readonly from: string; read
 
 type Mutable = { [key: string]: JsonValue }
 
-/** The names of Python and Gemini for each type of JSON Schema. The names in the row of `null` (not `'null'`) mean "anything". */
+/** The names of Python and Gemini for each type of JSON Schema. The names beside `null` (not `'null'`) mean "anything". */
 const FOREIGN: readonly (readonly [string | null, string])[] = [
   ['object', 'dict Dict OBJECT'],
   ['number', 'float double NUMBER'],

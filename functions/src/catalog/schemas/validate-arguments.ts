@@ -14,13 +14,13 @@ export type ArgumentQuestion = {
 }
 
 export type ArgumentReport = {
-  /** Sentences for the caller. They contain no value that the caller sent. Empty if the arguments fit. */
+  /** Sentences for the caller about faults of the arguments. They repeat no value that was sent. Empty if there are no faults. */
   readonly faults: readonly string[]
 }
 
 /**
- * The most schema values of all kept validators. They are 800 ordinary schemas, or 25 MB of the most expensive schemas that were
- * found.
+ * The most schema values in all kept validators together. These are 800 ordinary schemas. With the most expensive schemas that
+ * were found, they take 25 MB.
  */
 const VALUES_KEPT = 20_000
 
@@ -40,7 +40,10 @@ type Known = {
 /** The errors that a validator reports. */
 type Reported = 'all' | 'first'
 
-/** Checks arguments, and compiles each schema once. A check may take minutes or never end, unless `light-work.ts` admits it. */
+/**
+ * Makes the function that checks arguments. It compiles each schema once. A check may take minutes or never end, unless
+ * `light-work.ts` admits it.
+ */
 export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
   const known = new LRUCache<string, Known>({
     maxSize: VALUES_KEPT,

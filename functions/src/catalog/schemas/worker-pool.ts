@@ -3,14 +3,14 @@ import type { Serializable } from 'node:child_process'
 import { FairQueue, type QueueState, type QueueUser } from '../../fair-queue.ts'
 import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
-/** `nowMs` is the clock that measures the checks, in milliseconds since any moment. */
+/** `nowMs` is the clock that measures how long checks take. It may count from any moment. */
 export type PoolOptions = WorkerOptions & { readonly nowMs?: () => number }
 
 /** The parts of a pool that tests replace. */
 export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 
 export type Asker = {
-  /** The caller's uid. Null for files and documents that the service reads by itself. */
+  /** The caller's uid. Null if the question is about files or documents that the service reads by itself. */
   readonly user: QueueUser
   /** A signal that is aborted when nobody needs the answer any more. A waiting question is then not asked. */
   readonly signal?: AbortSignal | undefined
@@ -18,12 +18,12 @@ export type Asker = {
   readonly spent?: (ms: number) => void
 }
 
-/** The number of processes. Each user has at most one of them, so one user never occupies both. */
+/** The number of processes. Each user uses at most one of them at a time, so one user never occupies both. */
 const PROCESSES = 2
 /**
- * How many questions of one user, and of all users together, may wait. The last question of a user waits up to 83 s. Each question
- * before it may take 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps
- * its parsed body in memory. The limit of bodies in flight bounds this memory.
+ * How many questions of one user may wait. The last one waits up to 83 s. Each question before it may take 1 s until its
+ * deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps its parsed body in memory. The
+ * limit of bodies in flight bounds this memory.
  */
 export const WAITING_PER_USER = 32
 /** The most waiting questions of all users together: four times the limit of one user. */
@@ -54,8 +54,9 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 
   /**
-   * Asks when it is the user's turn. Rejects with SERVICE_BUSY if too many questions wait, no process can be started, or the
-   * pool is closed before the answer. Rejects with CANCELLED if the signal is aborted while the question waits.
+   * Asks a question when it is the user's turn. Rejects with SERVICE_BUSY if too many questions wait, if no process can be
+   * started, or if the pool is closed before the answer. Rejects with CANCELLED if the signal is aborted while the question
+   * waits.
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
     if (this.#isClosed) throw stopping()
@@ -80,11 +81,12 @@ export class WorkerPool<Question extends Serializable, Report> {
       const answer = await process.answer(question)
       const tookMs = this.#nowMs() - startMs
       spent?.(tookMs)
-      // The pause is as long as the check, so a user's failing checks take at most half the time of one process.
+      // The pause is as long as the failed check. So the failing checks of a user take at most half the time of one process.
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // If no process can be started, the waiting questions are refused too, because each would wait for another failed start.
+      // If no process can be started, the waiting questions are refused too. Otherwise each of them would wait for another failed
+      // start.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {

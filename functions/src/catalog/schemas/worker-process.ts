@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
-/** The worker's report, or the reason why there is none: a part of a sentence, such as "within 500 ms". */
+/** The worker's report, or the reason why there is none, as a part of a sentence, such as "within 500 ms". */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
@@ -21,19 +21,22 @@ export type WorkerOptions = {
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
 /**
- * The most MB of V8's heap: twice the need of the most expensive schema. With other memory, such as that of RE2, the whole
- * process has 190 to 334 MB.
+ * The most MB of V8's heap: twice what the most expensive schema needs. With other memory, such as that of RE2, the whole process
+ * has 190 to 334 MB.
  */
 const HEAP_MB = 96
-/** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
+/**
+ * V8's stack, in kilobytes. It is enough for a chain of references within the limits, which is 600 calls deep. The main thread's
+ * own stack has 8 MB.
+ */
 const STACK_KB = 3_900
-/** The semi-spaces are kept small, because the limit of the old space does not include them. */
+/** The options of Node that limit memory. The semi-spaces are small, because the limit of the old space does not include them. */
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 
 /**
  * A process that answers questions about data of strangers. It starts with the first question, and is killed after `idleMs`
- * without a question. If a question takes too much time, the process is killed and replaced. A thread is not safe enough: V8 ends
- * the whole process if a thread fills its heap before V8 notices the limit.
+ * without a question. If a question takes too much time, the process is killed and replaced. A thread would not be safe enough:
+ * if it fills its heap before V8 notices the limit, V8 ends the whole process.
  */
 export class WorkerProcess<Question extends Serializable, Report> {
   readonly #url: URL
@@ -139,7 +142,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#starting = undefined
     if (heard === 'ready' && !this.#isClosed) return child
     const end = await kill(child)
-    // If the service has no free descriptor, the `error` event comes one turn of the event loop later.
+    // If the service has no free file descriptor, the `error` event comes only in the next turn of the event loop.
     await nextTurn()
     return failure?.message ?? (heard === 'late' ? `not within ${startMs} ms` : end)
   }
@@ -177,7 +180,7 @@ function faultOf(end: string): string {
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
 }
 
-/** The error of a question to a closed process. */
+/** The error of a question to a process that is closed. */
 export function stopping(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }

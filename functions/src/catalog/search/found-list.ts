@@ -2,10 +2,13 @@ import type { FoundNote } from '@toolrack/contract'
 import type { CatalogEntry } from '../views/catalog-entry.ts'
 import type { FoundTool } from './ranked-tools.ts'
 
-/** The most twins that are named beside a tool. More names help nobody to choose. */
+/** The most twins (near-identical tools) that are named beside a tool. More names help nobody to choose. */
 export const TWINS_MAX = 20
 
-/** The order of a list: first the tools that stand for their groups, then all twins. Both are ordered by their scores. */
+/**
+ * Orders the found tools for a list: first the best tool of each group of near-identical tools, then all others (twins). Both
+ * parts are ordered by score.
+ */
 export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] {
   const twins = found
     .flatMap((one) => one.twins)
@@ -13,7 +16,7 @@ export function listOrder(found: readonly FoundTool[]): readonly CatalogEntry[] 
   return [...found, ...twins].map(({ entry }) => entry)
 }
 
-/** The note of a list on each found tool. The tool that stands for its group names its twins, and each twin names that tool. */
+/** The note about each found tool in a list. The best tool of a group names its twins, and each twin names that tool. */
 export function notesOf(found: readonly FoundTool[]): ReadonlyMap<CatalogEntry, FoundNote> {
   const notes = new Map<CatalogEntry, FoundNote>()
   for (const { entry, score, twins } of found) {

@@ -6,18 +6,20 @@ import { isTelling, splitWords, termsOf } from './words.ts'
 
 /** The data that the index keeps of one tool. */
 export type IndexedTool = {
-  /** For each term the weight of its occurrences. `isHead` is false for a term that only the arguments have. */
+  /** For each term, the weight of its occurrences. `isHead` is false if only the arguments contain the term. */
   readonly terms: ReadonlyMap<string, { readonly weight: number; readonly isHead: boolean }>
   readonly facts: ToolFacts
 }
 
-/** The weight of one occurrence in each field. Texts about the arguments count half (docs/decisions/0034-search.md). */
+/**
+ * How much one occurrence of a word counts in each field. Texts about the arguments count half (docs/decisions/0034-search.md).
+ */
 const FIELDS = { name: 1, description: 1, labels: 1, arguments: 0.5 } as const
 type Field = keyof typeof FIELDS
 
 /**
- * In a tool with this many terms, an occurrence counts exactly its weight. In a longer tool it counts less. DAMPING says how much
- * less, as in BM25.
+ * In a tool with this many terms, an occurrence counts its full weight. In a longer tool it counts less, as in BM25. DAMPING says
+ * how much less.
  */
 const USUAL_LENGTH = 50
 const DAMPING = 0.75

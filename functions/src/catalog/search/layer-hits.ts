@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../views/catalog-entry.ts'
 import type { LayerIndex } from './layer-index.ts'
 import type { ToolFacts } from './twins.ts'
 
-/** The index of a layer, and which of its tools a view shows. */
+/** The index of a layer, and which tools of this layer are shown by the view that is searched. */
 export type SearchedLayer = {
   readonly index: LayerIndex
   readonly shown: { readonly flags: Uint8Array; readonly count: number }
@@ -14,14 +14,16 @@ export type Hit = { readonly entry: CatalogEntry; readonly facts: ToolFacts; rea
 /** The saturation of BM25: with a lower number, further occurrences of a term add less to the score. */
 const SATURATION = 1
 
-/** The tools of one layer that one query finds. Arrays of numbers, because common words are in thousands of tools. */
+/**
+ * The tools of one layer that a query finds. Their data are in arrays of numbers, because common words are in thousands of tools.
+ */
 export class LayerHits {
   readonly layer: SearchedLayer
-  /** The score of each tool. A tool is found if its score is above 0. */
+  /** The score of each tool. Tools with a score above 0 are found. */
   readonly scores: Float64Array
-  /** For each tool, 1 if it has a word of the query outside its arguments, otherwise 0. */
+  /** For each tool, 1 if a word of the query is outside of its arguments, otherwise 0. */
   readonly #heads: Uint8Array
-  /** For each family, the last call of `families` that has counted it. */
+  /** For each family of tools, the number of the last call of `families` that has counted it. */
   readonly #counted: Uint32Array
   #lookUps = 0
 
@@ -34,8 +36,7 @@ export class LayerHits {
   }
 
   /**
-   * The number of families of shown tools that have the term. Copies of a tool are one family, so they do not make its words
-   * common.
+   * In how many families of shown tools the term occurs. Copies of a tool are one family, so they do not make its words common.
    */
   families(term: string): number {
     const { index, shown } = this.layer
@@ -53,7 +54,10 @@ export class LayerHits {
     return count
   }
 
-  /** Adds a term to the scores. With `isHead`, a tool that has the term outside its arguments is marked in `#heads`. */
+  /**
+   * Adds a term of the query to the scores. With `isHead`, marks in `#heads` each tool that has the term outside of its
+   * arguments.
+   */
   add(term: string, worth: number, isHead: boolean): void {
     const { index, shown } = this.layer
     const postings = index.of(term)
@@ -71,8 +75,8 @@ export class LayerHits {
   }
 
   /**
-   * Replaces the score of each tool that has a term, or that is one of `others`. A tool with the new score 0 is not found.
-   * `isHead` is false for a tool that has words of the query only in its arguments.
+   * Replaces the score of each tool that has a term of the query, or that is one of `others`. A tool with the new score 0 is not
+   * found. `isHead` is false for a tool that has words of the query only in its arguments.
    */
   rescore(others: ReadonlySet<CatalogEntry>, scoreOf: (hit: Hit, isHead: boolean) => number): void {
     for (const [tool, entry] of this.layer.index.entries.entries()) {

@@ -6,16 +6,18 @@ import type { ToolFacts } from './twins.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /**
- * The tools that have one term. `tools` has twice the number of the tool, plus 1 if the tool has the term outside its arguments.
+ * The tools that have one term. Each number in `tools` is twice the number of a tool, plus 1 if the tool has the term outside its
+ * arguments.
  */
 type Postings = { readonly tools: Uint32Array; readonly weights: Float32Array }
 
 /**
- * Bytes besides postings and hashes, as measured. A term takes them for its text and its places in maps, a tool for its objects.
+ * Bytes of memory besides postings and hashes, as measured. A term takes them for its text and its entries in maps, a tool for
+ * its objects.
  */
 const BYTES = { term: 930, tool: 300 } as const
 
-/** An empty set of terms, for a tool whose postings are copied from the last index. */
+/** No terms, for a tool whose postings are copied from the last index. */
 const NOTHING_NEW: IndexedTool['terms'] = new Map()
 
 /** The inverted index of one layer at one revision. It never changes. It keeps no definition, only numbers. */
@@ -54,7 +56,7 @@ export class LayerIndex {
     return this.#facts[tool]
   }
 
-  /** The index of a snapshot. Reads only the tools that `previous` does not have, and copies the postings of all other tools. */
+  /** The index of a snapshot. It copies the postings of the tools that `previous` already has, and reads only the other tools. */
   static *after(previous: LayerIndex | undefined, snapshot: LayerSnapshot): Pieces<LayerIndex> {
     const entries = snapshot.sorted
     const known = new Map(previous?.entries.map((entry, index) => [entry, index]))
@@ -88,7 +90,7 @@ export class LayerIndex {
   }
 }
 
-/** The postings of a term while they are collected. */
+/** The postings of a term, while they are being collected. */
 type Growing = { readonly tools: number[]; readonly weights: number[] }
 
 function add(grown: Map<string, Growing>, term: string, tool: number, weight: number): void {
@@ -99,8 +101,8 @@ function add(grown: Map<string, Growing>, term: string, tool: number, weight: nu
 }
 
 /**
- * Copies the postings of the tools that the new index also has. `places` has the new number of each tool, or -1 if the new index
- * does not have it.
+ * Copies the postings of the tools that the new index also has. `places` maps the old number of a tool to the new one, or to -1
+ * if the new index does not have the tool.
  */
 function* copyPostings(
   postings: ReadonlyMap<string, Postings>,

@@ -7,44 +7,47 @@ import { readQuery, type ReadQuery } from './read-query.ts'
 import { commonPhrases, groupTwins } from './twins.ts'
 import { splitWords } from './words.ts'
 
-/** A tool and its score. A word that only one tool has adds about 1 to the score. */
+/** A tool and its score. A word that no other tool has adds about 1 to the score. */
 export type ScoredTool = { readonly entry: CatalogEntry; readonly score: number }
 
-/** A tool that stands for its group. Its twins are near-identical tools with lower scores. */
+/** The best tool of a group of near-identical tools. The others, its `twins`, have lower scores. */
 export type FoundTool = ScoredTool & { readonly twins: readonly ScoredTool[] }
 
 export type Wanted = {
   /** The most groups in the result. */
   readonly limit?: number | undefined
-  /** False for a tool that must not be found. Such a tool still counts for the scores of others. */
+  /** False for a tool that must not be found. Such a tool still affects the scores of other tools. */
   readonly only?: ((entry: CatalogEntry) => boolean) | undefined
 }
 
 /**
- * A number that is added to the number of shown tools. It stands for tools that have no word of the query. Otherwise the words of
- * a small view would tell nothing.
+ * A number that is added to the number of shown tools, as if the view had so many more tools without a word of the query.
+ * Otherwise no word would count as rare in a small view.
  */
 const OTHER_TOOLS = 50
-/** The weight of a word that begins like a word of the query, or is nearly the same. At most NEAR_MAX such words are searched. */
+/** How much a word counts that begins like a word of the query, or is nearly the same. At most NEAR_MAX such words are used. */
 const NEAR = 0.4
 /**
- * The most words that begin like a word of the query. For each word, every tool that has it must be read, and the word tells less
- * than the word of the query.
+ * How many words that begin like a word of the query are used. Every tool with such a word must be read, and such a word says
+ * less than the word of the query.
  */
 const NEAR_MAX = 10
-/** The weight of two neighboring words that are in the query and in the description. */
+/** How much each pair of neighboring words counts that the query and the description have in common. */
 const COMMON_PHRASE = 0.7
-/** The lowest score with which a tool is found if only its arguments have words of the query. */
+/**
+ * The lowest score with which a tool is found if only its arguments have words of the query. A share of the most that one word
+ * can be worth.
+ */
 const FITTING = 0.4
-/** The weight of the tool's exact name in the query. */
+/** How much it counts that the query contains the exact name of a tool. */
 const NAMED = 10
-/** How many of the best tools are also compared with the query by their phrases. */
+/** How many of the best tools are compared with the query by pairs of neighboring words too. */
 const REFINED = 200
 
 /**
- * The tools of a view that fit the query, the best first. Equally good tools are ordered by name. The best of several
- * near-identical tools stands for the others. Only tools that the view shows are counted, so the answer reveals nothing about
- * others.
+ * The tools of a view that fit the query, the best first. Equally good tools are ordered by name. Of near-identical tools, only
+ * the best is in the result, with the others as its twins. Only tools that the view shows are counted, so the answer reveals
+ * nothing about others.
  */
 export function* rankedTools(
   view: CatalogView,
@@ -66,7 +69,10 @@ export function* rankedTools(
   }
 }
 
-/** Scores the tools by BM25, which treats all fields of a tool as one text. Returns the most that one word can be worth. */
+/**
+ * Gives each tool a score by BM25, for which all fields of a tool are one text. Returns the most that one word can add to a
+ * score.
+ */
 function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Pieces<number> {
   const tools = OTHER_TOOLS + hits.reduce((sum, { layer }) => sum + layer.shown.count, 0)
   const worth = (families: number): number => Math.log(1 + (tools - families + 0.5) / (families + 0.5))
@@ -74,14 +80,14 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
 
   /** Adds one term to the scores. Returns false if no shown tool has the term. */
   function* add(term: string, factor: number, isHead: boolean): Pieces<boolean> {
-    // A common word of 100,000 tools takes a millisecond, so other requests may run before each term.
+    // A common word of 100,000 tools takes a millisecond, so other requests may run before each word.
     yield
     const families = hits.reduce((sum, layer) => sum + layer.families(term), 0)
     if (families > 0) for (const layer of hits) layer.add(term, factor * worth(families), isHead)
     return families > 0
   }
 
-  /** Adds the first `max` of these terms that shown tools have. Returns false if there are none. */
+  /** Adds those of these terms that shown tools have, at most `max` of them. Returns false if there are none. */
   function* addNear(near: readonly string[], factor: number, max: number, isHead = false): Pieces<boolean> {
     let left = max
     for (const term of near) {
@@ -99,7 +105,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
   for (const { term, factor } of terms) {
     const isKnown = yield* add(term, factor, true)
     if ((yield* addNear(near('beginningWith', term), factor, NEAR_MAX, true)) || isKnown) continue
-    // Only the longest beginning is added, because it tells most.
+    // Of the terms with which this term begins, only the longest is added, because it tells most.
     const isFound = yield* addNear(near('beginningOf', term).toReversed(), factor, 1)
     if (!isFound) yield* addNear(near('nearly', term), factor, NEAR_MAX)
   }
@@ -108,7 +114,7 @@ function* lookUp({ terms, hints }: ReadQuery, hits: readonly LayerHits[]): Piece
 }
 
 /**
- * Leaves out tools that the query does not mean. Raises the scores of tools whose names are in the query, so that they come
+ * Leaves out the tools that the query does not mean. Tools whose names are in the query get higher scores, so that they come
  * first.
  */
 function keepFitting(
@@ -118,8 +124,8 @@ function keepFitting(
   most: number,
   only: (entry: CatalogEntry) => boolean,
 ): void {
-  // Finds names, and the aliases in which `__` stands for `:`. For other aliases a map of all names would be necessary. A tool is
-  // also found by the words of its name.
+  // Finds names, and aliases in which `__` stands for `:`. For other aliases, a map of all names would be needed. A tool is also
+  // found by the words of its name.
   const exact = names.flatMap((name) => [name, name.replace('__', ':')])
   const named = new Set(exact.flatMap((name) => view.winner(name) ?? []).filter((entry) => view.shows(entry)))
   const least = terms.length > 1 ? FITTING * most : 0
@@ -133,7 +139,7 @@ function keepFitting(
     })
 }
 
-/** The tools, with the best of them sorted again by scores that include common phrases. */
+/** Sorts the best of the tools again, by scores that include common pairs of words. */
 function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   const better = best
     .slice(0, REFINED)
@@ -141,7 +147,7 @@ function refined(best: readonly Hit[], { phrases }: ReadQuery): readonly Hit[] {
   return [...better.toSorted(byScore), ...best.slice(REFINED)]
 }
 
-/** The best `count` tools in order. Sorts only the tools that can be among them. */
+/** Returns the best `count` tools in order. Sorts only the tools that can be among them. */
 function firstOf(layers: readonly LayerHits[], count: number): readonly Hit[] {
   let size = 0
   for (const { scores } of layers) size += scores.length

@@ -7,16 +7,17 @@ const CONSONANTS = '[^aeiou][^aeiouy]*'
 const VOWELS = '[aeiouy][aeiou]*'
 
 /**
- * Match a word with at least one, exactly one, and at least two pairs of vowels and consonants: Porter's m > 0, m = 1 and m > 1.
+ * These three patterns match a word with at least one, exactly one, and at least two sequences of vowels and then consonants.
+ * Porter's algorithm calls this m > 0, m = 1 and m > 1.
  */
 const SOME = new RegExp(`^(?:${CONSONANTS})?${VOWELS}${CONSONANTS}`)
 const ONE = new RegExp(`^(?:${CONSONANTS})?${VOWELS}${CONSONANTS}(?:${VOWELS})?$`)
 const TWO = new RegExp(`^(?:${CONSONANTS})?(?:${VOWELS}${CONSONANTS}){2}`)
 const HAS_VOWEL = new RegExp(`^(?:${CONSONANTS})?[aeiouy]`)
-/** Matches a word that ends with consonant, vowel, consonant, such as `hop`. */
+/** Matches a word that ends with a consonant, a vowel and a consonant, such as `hop`. */
 const SHORT = new RegExp(`^${CONSONANTS}[aeiouy][^aeiouwxy]$`)
 
-/** A longer ending comes before the shorter endings that it contains. */
+/** The endings and what replaces them. A longer ending comes before the shorter endings that it contains. */
 const STEP_2: readonly (readonly [ending: string, by: string])[] = [
   ['ational', 'ate'],
   ['ization', 'ize'],
@@ -97,8 +98,8 @@ function longEndings(word: string): string {
 }
 
 /**
- * Removes the last `e`, `i` or `y` of a longer stem, so that `history` and `historical` have one stem. Porter's algorithm has no
- * such step.
+ * Removes the last `e`, `i` or `y` of a longer stem, so that `history` and `historical` get the same stem. Porter's algorithm has
+ * no such step.
  */
 function lastLetters(word: string): string {
   const rest = word.slice(0, -1)

@@ -22,20 +22,23 @@ import type { ToolSearch } from './tool-search.ts'
 /** How many tools a search returns if the model does not say how many. */
 const FOUND = 5
 
-/** The most UTF-16 code units of a description's first sentence that a model gets for a found tool. */
+/** The most UTF-16 code units of the sentence that describes a found tool. It is the first sentence of its description. */
 const SENTENCE_LENGTH_MAX = 300
 
 type Parts = {
   readonly view: CatalogView
   readonly uid: string
-  /** The dialect of the vendor whose model asks, if it is known. */
+  /** The dialect of the vendor whose model is asking, if it is known. */
   readonly dialect: string | undefined
   readonly search: Pick<ToolSearch, 'find'>
   /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
 }
 
-/** Finds tools for a model among those that its caller may see, under the names by which the model may call them. */
+/**
+ * Finds tools for a model. It finds only tools that the model's caller may see, and returns the names by which the model may call
+ * them.
+ */
 export class ToolFinder implements Finder {
   readonly #parts: Parts
   readonly #dialect: Dialect | undefined
@@ -79,7 +82,9 @@ export class ToolFinder implements Finder {
     }
   }
 
-  /** The definition in the dialect of the request. Without a dialect, the definition as in a list without a dialect. */
+  /**
+   * The definition in the dialect of the request. If the request has no dialect, the definition as in a list without a dialect.
+   */
   #defined(entry: CatalogEntry): JsonObject {
     const definition = definitionOf(entry)
     if (this.#dialect === undefined) return { ...listedTool(definition) }

@@ -10,23 +10,23 @@ import type { SearchedLayer } from './layer-hits.ts'
 import { LayerIndex } from './layer-index.ts'
 import { rankedTools, type FoundTool, type Wanted } from './ranked-tools.ts'
 
-/** The most bytes of the indexes of user layers that an instance keeps. The indexes of the shared layers do not count. */
+/** The most bytes that an instance keeps for the indexes of user layers. The indexes of the shared layers do not count. */
 export const INDEX_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * How many indexes are made at the same time, each in turns of the event loop. A new index may take a hundred MB until it is
+ * How many indexes are made at the same time. Each lets other work run in between. A new index may take a hundred MB until it is
  * done.
  */
 const INDEXES_AT_ONCE = 16
-/** The most searches of one user that may wait for their indexes. A longer queue would only delay that user's own work. */
+/** How many searches of one user may wait for an index. A longer queue would only delay this user's own work. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your searches wait for their index; send fewer at a time.'
 
 type Known = { readonly snapshot: LayerSnapshot; readonly index: LayerIndex }
 
 /**
- * Searches the tools that a view shows. The index of a layer is made when the layer is first searched. After a change of the layer,
- * the next index is made from the last one.
+ * Searches the tools that a view shows. The index of a layer is made at the first search in the layer. After a change of the
+ * layer, the next index is made from the last one.
  */
 export class ToolSearch {
   readonly #shared = new Map<string, Known>()
@@ -43,8 +43,8 @@ export class ToolSearch {
   }
 
   /**
-   * The tools of a user's view that fit the query, the best first, each with its twins. Reads the new definitions of a layer in
-   * several turns. If the signal of `wanted` is aborted, it rejects with the signal's reason.
+   * The tools of a user's view that fit the query, the best first, each with its twins. Lets other requests run while it reads
+   * the new definitions of a layer. If the signal of `wanted` is aborted, it rejects with the signal's reason.
    */
   async find(
     view: CatalogView,
@@ -69,7 +69,7 @@ export class ToolSearch {
     return shared + this.#own.calculatedSize
   }
 
-  /** Finds out which tools of the index the view shows. The result is kept, because a view never changes. */
+  /** Finds out which tools of the index the view shows. The answer is kept for later searches, because a view never changes. */
   *#shownOf(view: CatalogView, index: LayerIndex): Pieces<SearchedLayer['shown']> {
     const known = this.#shown.get(view) ?? new WeakMap<LayerIndex, SearchedLayer['shown']>()
     this.#shown.set(view, known)
@@ -107,7 +107,8 @@ export class ToolSearch {
         kept.set(key, { snapshot, index })
         return index
       }
-      // The indexes of shared layers are work of the service itself. The index of a user's layer waits for that user's turn.
+      // Making the index of a shared layer is work of the service itself. Making the index of a user's layer waits for that
+      // user's turn.
       if (isOwn) return this.#queue.run(uid, make, allLeft)
       return asPart(`the search index of the ${layer} layer`, () => this.#queue.run(null, make, allLeft))
     })

@@ -2,40 +2,40 @@ import type { Needs } from './needs.ts'
 import { hashOf, isTelling, phrasesIn, splitWords, termsOf } from './words.ts'
 
 /**
- * The facts that an index keeps of a tool besides its terms. They depend only on the tool, so they reveal nothing about hidden
- * tools.
+ * What an index keeps of a tool to find near-identical tools (twins). It depends only on this tool, so it reveals nothing about
+ * hidden tools.
  */
 export type ToolFacts = {
   /**
-   * A hash of the name without its numbers, so that `get_weather` and `get_weather_2` have the same hash. A suffix with a number
-   * is left out too.
+   * A hash of the name without its numbers, so that `get_weather` and `get_weather_2` have the same hash. A suffix that contains
+   * a number is left out too.
    */
   readonly family: number
-  /** A hash of the description and of the names of the arguments. 0 if the description says too little. */
+  /** A hash of the description and of the names of the arguments. 0 if the description is too short to compare. */
   readonly content: number
   /**
-   * Hashes of the words of the name, of the telling words of the description, and of phrases. The first two kinds are in
-   * ascending order.
+   * Hashes of three kinds: of the words of the name, of the words of the description except stop words, and of pairs of
+   * neighboring words. The first two kinds are in ascending order.
    */
   readonly hashes: Uint32Array
-  /** The positions in `hashes` where the hashes of the description and those of the phrases begin. */
+  /** The positions in `hashes` at which the hashes of the description begin, and those of the pairs of words. */
   readonly descriptionAt: number
   readonly phrasesAt: number
   readonly needs: Needs
 }
 
-/** Two tools are twins if they have at least this share of their words in common. */
+/** Two tools are twins if at least this share of their words is the same. */
 const COMMON = 0.5
 /**
- * The fewest words of a description that can make two tools twins. Many different tools have a shorter description, such as
- * "Calls the API".
+ * The fewest words of a description that is compared. Many different tools have a shorter description, such as "Calls the API".
  */
 const DESCRIPTION_MIN = 3
 /**
- * The most hashes of each kind that are kept, to limit the time of a comparison. Nearly all names and descriptions are shorter.
+ * The most hashes of each kind that are kept. This limits the time of a comparison. Nearly all names and descriptions are
+ * shorter.
  */
 const HASHES_MAX = 64
-/** The most groups with which a tool is compared: this many groups with the same family, and this many with the same content. */
+/** The most groups with which a tool is compared: this many groups of the same family, and this many with the same content. */
 const GROUPS_MAX = 16
 
 /** `described` are the words of the description. */
@@ -62,7 +62,7 @@ export function toolFacts(
   }
 }
 
-/** The number of the given pairs of neighboring words that the description has. */
+/** How many of the given phrases the description contains. A phrase is a pair of neighboring words. */
 export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: ReadonlySet<number>): number {
   let common = 0
   for (let at = phrasesAt; at < hashes.length; at += 1) if (phrases.has(hashes[at] ?? 0)) common += 1
@@ -72,8 +72,8 @@ export function commonPhrases({ hashes, phrasesAt }: ToolFacts, phrases: Readonl
 type Group<Item> = readonly [Item, ...Item[]]
 
 /**
- * Puts each item into the group of the first earlier item that is its twin. The time grows with the number of items, not with the
- * number of pairs.
+ * Puts each item into a group with its twins: into the group of the first earlier item that is its twin. The time grows with the
+ * number of items, not with the number of pairs.
  */
 export function groupTwins<Item extends { readonly facts: ToolFacts }>(
   items: Iterable<Item>,
@@ -115,7 +115,7 @@ function areTwins(a: ToolFacts, b: ToolFacts): boolean {
   return share(a.hashes.subarray(0, a.descriptionAt), b.hashes.subarray(0, b.descriptionAt)) >= COMMON
 }
 
-/** The share of numbers that two ascending lists have in common. 0 if both lists are empty. */
+/** The share of numbers that are in both of two ascending lists. 0 if both lists are empty. */
 function share(a: Uint32Array, b: Uint32Array): number {
   let common = 0
   for (let i = 0, j = 0; i < a.length && j < b.length;) {

@@ -1,25 +1,25 @@
 import { slipsBetween } from '../schemas/near-miss.ts'
 
 /**
- * The fewest letters of a word that also finds longer words. Too many unrelated words begin with a shorter word: `car` and
- * `carbon`.
+ * The fewest letters of a word that also finds words that begin with it. Too many unrelated words begin with a shorter word:
+ * `car` and `carbon`.
  */
 const PART_MIN = 4
-/** The fewest letters of a word that may have one typing error, and of a word that may have two. */
+/** The fewest letters of a word for which one typing error is allowed, and of a word for which two are allowed. */
 const SLIP_MIN = 5
 const TWO_SLIPS_MIN = 8
 const PREFIX = 3
 
 /**
- * The terms of an index, grouped by their first letters. Words that begin like another word, or are nearly the same, are found
- * fast.
+ * The terms of an index, grouped by their first letters. With these groups, words that begin like another word, or are nearly the
+ * same, are found fast.
  */
 export class Vocabulary {
   readonly #byPrefix = new Map<string, string[]>()
   readonly #byLength = new Map<string, string[]>()
   readonly #all: { has(term: string): boolean }
 
-  /** `all` has the terms. Each of them must also be passed to `add`. */
+  /** `all` tells which terms exist. Each of these terms must also be passed to `add`. */
   constructor(all: { has(term: string): boolean }) {
     this.#all = all
   }
@@ -30,7 +30,7 @@ export class Vocabulary {
     put(this.#byLength, lengthKey(term, term.length), term)
   }
 
-  /** The longer terms that begin with a term: `rainfall` for `rain`. */
+  /** The longer terms that begin with this term: `rainfall` for `rain`. */
   beginningWith(term: string): readonly string[] {
     if (!isWord(term) || term.length < PART_MIN) return []
     const near = this.#byPrefix.get(term.slice(0, PREFIX)) ?? []
@@ -38,7 +38,7 @@ export class Vocabulary {
     return near.filter((other) => other.length > term.length && other.startsWith(term))
   }
 
-  /** The shorter terms with which a term begins: `rain` for `rainfall`. */
+  /** The shorter terms with which this term begins: `rain` for `rainfall`. */
   beginningOf(term: string): readonly string[] {
     if (!isWord(term)) return []
     const parts = Array.from({ length: Math.max(0, term.length - PART_MIN) }, (_, at) =>
@@ -47,7 +47,10 @@ export class Vocabulary {
     return parts.filter((part) => this.#all.has(part))
   }
 
-  /** The terms that differ from a term in one letter, or from a long term in two letters. They have the same first letter. */
+  /**
+   * The terms that differ from this term in one letter, or from a long term in two letters. Only terms with the same first letter
+   * are found.
+   */
   nearly(term: string): readonly string[] {
     if (!isWord(term) || term.length < SLIP_MIN) return []
     const slips = term.length < TWO_SLIPS_MIN ? 1 : 2

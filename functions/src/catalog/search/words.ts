@@ -21,12 +21,12 @@ const WITHOUT_SPACES =
 const RUNS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
 
-/** The most UTF-16 code units of a word that count. The beginning of a longer word is enough to find it. */
+/** The most UTF-16 code units of a word that are used. The beginning of a longer word is enough to find it. */
 const WORD_LENGTH_MAX = 40
 
 /**
- * How many first letters of a word count in a script other than Latin. Languages such as Russian and Greek inflect the ends of
- * words, so the first letters also find the other forms.
+ * How many first letters of a word are used in scripts other than Latin. Languages such as Russian and Greek inflect the ends of
+ * words, so the first letters also find the other forms of the word.
  */
 const OTHER_SCRIPT_LENGTH = 5
 
@@ -37,7 +37,7 @@ export function splitWords(text: string): readonly string[] {
   const apart = text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-    // Long runs of marks are removed first, because their normalization takes quadratic time.
+    // Long runs of combining marks are removed first, because their normalization takes quadratic time.
     .replace(/\p{M}+/gu, '')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -45,7 +45,7 @@ export function splitWords(text: string): readonly string[] {
   return apart.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** The terms of words: stems, first letters, or pairs of letters, depending on the script. */
+/** Converts words to the terms of the index: stems, first letters, or pairs of letters, depending on the script. */
 export function termsOf(words: Iterable<string>): readonly string[] {
   const terms: string[] = []
   for (const word of words)
@@ -68,7 +68,7 @@ function pairsOrTerm(run: string): readonly string[] {
     : letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)
 }
 
-/** True for a word that helps to tell tools apart. A number is mostly the value of an argument, so it does not help. */
+/** True if a word helps to tell tools apart. A number does not help, because it is mostly the value of an argument. */
 export function isTelling(word: string): boolean {
   return !STOP_WORDS.has(word) && !isNumber(word) && (word.length > 1 || !/^[a-z]$/.test(word))
 }
@@ -77,7 +77,7 @@ export function isNumber(word: string): boolean {
   return NUMBERS.has(word) || /^\p{N}+$/u.test(word)
 }
 
-/** Hashes of the pairs of neighboring words, each once. */
+/** Hashes of all pairs of neighboring words, each only once. */
 export function phrasesIn(words: readonly string[]): readonly number[] {
   return [...new Set(words.slice(1).map((word, index) => hashOf(`${words[index]} ${word}`)))]
 }

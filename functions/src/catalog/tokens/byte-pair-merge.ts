@@ -2,19 +2,19 @@
 const TOKEN_BYTES_MAX = 128
 
 /**
- * An upper limit of positions. The product of this number and the highest rank is below 2^53, so one number can contain a rank
- * and a position.
+ * A number above every position in a text. The product of this number and the highest rank is below 2^53, so one number can
+ * contain a rank and a position.
  */
 const POSITIONS = 2 ** 32
 
-/** How many pairs are ranked or merged between two yields. They take a few milliseconds. */
+/** How many pairs are ranked or merged before other work may run. This takes a few milliseconds. */
 const STEPS = 4_096
 
 /**
- * Counts the tokens of a word that is no token itself. `bytes` has one character for each byte. Joins the pair with the lowest
+ * Counts the tokens of a word that is not itself a token. `bytes` has one character for each byte. Joins the pair with the lowest
  * rank, the leftmost first, until no pair is a token. A heap finds the next pair, so the time grows with n log n. A search
- * through all pairs takes minutes for 100,000 equal letters. The function yields now and then, because a word can have a million
- * bytes.
+ * through all pairs would take minutes for 100,000 equal letters. Lets other work run now and then, because a word can have a
+ * million bytes.
  */
 export function* countMerged(
   bytes: string,
@@ -48,7 +48,7 @@ export function* countMerged(
   for (let lowest = pop(heap); lowest !== undefined; lowest = pop(heap)) {
     if (++steps % STEPS === 0) yield
     const at = lowest % POSITIONS
-    // The heap entry is outdated: another pair is at this position now.
+    // This heap entry is outdated, because another pair is at this position now.
     if (rankAt[at] !== (lowest - at) / POSITIONS) continue
     const middle = next[at] ?? length
     const end = next[middle] ?? length

@@ -1,9 +1,9 @@
 import type { DetailLevel } from './detail-levels.ts'
 
-/** The tokens and bytes that a tool takes at one detail level, whatever its place in the list is. */
+/** The tokens and bytes that a tool takes at one detail level, wherever it is in the list. */
 export type LevelCost = { readonly tokens: number; readonly bytes: number }
 
-/** A tool whose detail level is to be chosen. The tools of group 0 have the highest priority. */
+/** A tool whose detail level is chosen. Tools of group 0 have the highest priority. */
 export type RankedTool = {
   readonly group: number
   readonly costs: { readonly [On in DetailLevel]: LevelCost }
@@ -18,22 +18,22 @@ type Step = {
   readonly isLarge: boolean
 }
 
-/** A step with more tokens is done after all other steps. Otherwise one huge definition would hide all tools after it. */
+/** A step that adds more tokens comes after all other steps. Otherwise one huge definition would hide all tools after it. */
 export const STEP_TOKENS_MAX = 2_000
 
 /** The detail levels from the lowest to the highest. */
 const UPWARDS: readonly DetailLevel[] = ['deferred', 'short', 'full']
-/** The detail levels of a list for a model that cannot use tools by name only. */
+/** The detail levels for a model that cannot use tools of which it knows only the name. */
 export const WITHOUT_DEFERRED: readonly DetailLevel[] = ['short', 'full']
 
-/** The turn of the first large step. It comes after the turns of all groups. */
+/** The first turn of the large steps. It comes after the turns of all groups. */
 const LARGE_TURN = 1_000
 
 const NOTHING: LevelCost = { tokens: 0, bytes: 0 }
 
 /**
- * The detail level of a tool, or undefined if the tool is dropped. `needs` has the smallest budget with which the tool reaches
- * each level. A level that is never used is missing there.
+ * The detail level of a tool, or undefined if the tool is dropped. `needs` has, for each level, the smallest budget with which
+ * the tool reaches the level. Levels that are never used are missing in `needs`.
  */
 export type LevelChoice = {
   readonly level: DetailLevel | undefined
@@ -71,7 +71,7 @@ export function chooseLevels(
 }
 
 /**
- * Orders the steps. In the first group, all tools get their lowest level first, then the next level, then the highest. After that
+ * Orders the steps. First all tools of the first group get their lowest level, then the next level, then the highest. After that
  * the next group follows.
  */
 function inOrder(steps: readonly Step[]): readonly Step[] {
@@ -85,7 +85,7 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
   return [...turns].toSorted(([a], [b]) => a - b).flatMap(([, each]) => each)
 }
 
-/** The steps of one tool. A level that costs as many tokens as a higher level, or more, is left out. */
+/** The steps of one tool. A level is left out if a higher level costs as many tokens or fewer. */
 function stepsOf(
   { group, costs }: RankedTool,
   tool: number,
@@ -100,7 +100,7 @@ function stepsOf(
     const { tokens, bytes } = costs[level]
     const added = { tokens: tokens - from.tokens, bytes: bytes - from.bytes }
     from = costs[level]
-    // After a large step, all further steps of the tool wait too, because a tool must take its steps in order.
+    // After a large step, all further steps of this tool come late too, because its steps must be done in order.
     isLarge ||= added.tokens > STEP_TOKENS_MAX
     return { tool, group, level, added, isLarge }
   })

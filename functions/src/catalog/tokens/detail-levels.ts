@@ -1,6 +1,6 @@
 import { firstSentence, type ToolDefinition } from '@toolrack/contract'
 
-/** The detail levels of a tool in a list, from the longest form to the shortest. A tool without a detail level is `dropped`. */
+/** How much of a tool a list shows, from the most to the least. A tool without a detail level is `dropped`. */
 export const DETAIL_LEVELS = ['full', 'short', 'deferred'] as const
 export type DetailLevel = (typeof DETAIL_LEVELS)[number]
 
@@ -8,8 +8,8 @@ export type DetailLevel = (typeof DETAIL_LEVELS)[number]
 const NO_PARAMETERS = { type: 'object', properties: {}, required: [] }
 
 /**
- * A definition at a detail level. `full`: unchanged. `short`: only the first sentence of its description. `deferred`: only its
- * name.
+ * A definition as it is at a detail level. `full`: unchanged. `short`: with only the first sentence of its description.
+ * `deferred`: with only its name.
  */
 export function atLevel(definition: ToolDefinition, level: DetailLevel): ToolDefinition {
   const { name, description } = definition.function

@@ -1,29 +1,30 @@
 import type { CountTokens } from './token-counter.ts'
 
 /**
- * The beginning of every fragment of a list; a letter follows. A fragment is the JSON text of one tool. The encoder splits a text
- * before it joins characters to tokens, and it always splits between two marks and a letter. So the tokens of a list are the sum
- * of the tokens between these places.
+ * The two characters with which every fragment begins. A letter follows them. A fragment is the JSON text of one tool. The
+ * encoder splits a text before it joins characters to tokens, and it always splits between these two characters and the letter.
+ * So the tokens of a list are the sum of the tokens between these places.
  */
 export const FRAGMENT_START = '{"'
 
-/** The text that follows a fragment in a list, up to the next place at which the encoder splits. */
+/** The text that follows a fragment in a list, up to the next place where the encoder splits. */
 const NEXT = `,${FRAGMENT_START}`
 
 /**
- * Matches the last place where the encoder splits between one of these letters and one of these marks. Every fragment has such a
- * place.
+ * Matches the end of a fragment, from the last place where one of these marks follows a letter or a digit. The encoder always
+ * splits there, and every fragment has such a place.
  */
 const LAST_SPLIT = /[A-Za-z0-9](["}\]][^A-Za-z0-9]*)$/
 
 /**
- * The longest text whose count is remembered, in UTF-16 code units. Such a text is the end of a fragment, mostly a few brackets.
+ * The longest text whose number of tokens is remembered, in UTF-16 code units. Such a text is the end of a fragment, mostly a few
+ * brackets.
  */
 const REMEMBERED_LENGTH_MAX = 256
-/** The most texts whose counts are remembered. This limits the memory for a list that is being made. */
+/** The most texts whose numbers of tokens are remembered. This limits the memory for a list that is being made. */
 const REMEMBERED_TEXTS_MAX = 1_000
 
-/** How the fragments of a list are joined. `open` ends with the first two characters of the first fragment. */
+/** The texts around the fragments of a list. `open` ends with the first two characters of the first fragment. */
 export type Joint = {
   readonly open: string
   readonly close: string
@@ -32,33 +33,34 @@ export type Joint = {
 }
 
 /**
- * A fragment in a list. It has the tokens that it takes if another fragment follows, and the texts that decide how many it takes
- * as the last one.
+ * The data for counting a fragment in a list: the tokens that it takes if another fragment follows, and the texts that decide how
+ * many tokens it takes as the last one.
  */
 export type CountedFragment = {
   /** The tokens of `fragmentEnd`. */
   readonly tokens: number
-  /** The end of the fragment that `tailOf` returns. */
+  /** The end of the fragment, as `tailOf` returns it. */
   readonly tail: string
   /** The text that replaces the last brace of the fragment, such as `,"workflowName":"w"}`. Usually there is none. */
   readonly ending?: string | undefined
 }
 
 /**
- * The text that is counted for a fragment: the fragment without its first two characters, and the beginning of the next fragment.
+ * The text that is counted for a fragment. It has the beginning of the next fragment instead of the fragment's own first two
+ * characters.
  */
 export function fragmentEnd(fragment: string): string {
   return fragment.slice(FRAGMENT_START.length) + NEXT
 }
 
-/** The end of a fragment, after the last place where the encoder certainly splits. It is usually a few brackets. */
+/** The end of a fragment, from the last place where the encoder certainly splits. It is usually a few brackets. */
 export function tailOf(fragment: string): string {
-  // The end is searched first, because the place is nearly always there, and the fragment may be long.
+  // The end of the text is searched first, because the place is nearly always there, and the fragment may be long.
   const found = LAST_SPLIT.exec(fragment.slice(-REMEMBERED_LENGTH_MAX)) ?? LAST_SPLIT.exec(fragment)
   return found?.[1] ?? fragment.slice(FRAGMENT_START.length)
 }
 
-/** Counts lists from the counts of their fragments. The result equals the count of the whole text. */
+/** Computes the number of tokens of a list from those of its fragments. The result equals the count of the whole text. */
 export class JoinedTokens {
   readonly #count: CountTokens
   readonly #joint: Joint
@@ -82,7 +84,7 @@ export class JoinedTokens {
     return this.#short(this.#joint.open)
   }
 
-  /** The most tokens that the fragment adds to a list, wherever it stands. */
+  /** The most tokens that the fragment adds to a list, wherever it is in the list. */
   most(fragment: CountedFragment): number {
     return Math.max(this.#next(fragment), this.#last(fragment))
   }

@@ -4,14 +4,17 @@ import { fragmentEnd } from './joined-tokens.ts'
 import { atLevel, DETAIL_LEVELS, type DetailLevel } from './detail-levels.ts'
 import type { TokenCounter } from './token-counter.ts'
 
-/** The version of stored counts. It must change if the encoding, the detail levels or the places of the cuts change. */
+/**
+ * The version of stored numbers of tokens. It must change if the encoding, the detail levels, or the places where texts are split
+ * change.
+ */
 const VERSION = 'o200k/1'
 
 export type LevelTokens = { readonly [On in DetailLevel]: number }
 
 /**
- * The tokens of a definition at each detail level, as the text that a store keeps beside the definition. They are counted without
- * a dialect.
+ * The number of tokens of a definition at each detail level, as a text that a store keeps with the definition. The numbers are
+ * those of a list without a dialect.
  */
 export function* storedTokens(
   definition: ToolDefinition,
@@ -23,7 +26,7 @@ export function* storedTokens(
   return [VERSION, ...counts].join(' ')
 }
 
-/** The tokens in a stored text. Undefined if there is no text, or if another version of the counting has written it. */
+/** The numbers of tokens in a stored text. Undefined if there is no text, or if another version of the service has counted. */
 export function readTokens(text: string | null | undefined): LevelTokens | undefined {
   const [version, ...counts] = (text ?? '').split(' ')
   if (version !== VERSION || counts.length !== DETAIL_LEVELS.length) return undefined

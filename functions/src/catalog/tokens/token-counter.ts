@@ -5,20 +5,20 @@ import { countMerged } from './byte-pair-merge.ts'
 /** Counts the o200k tokens of a text. The names of special tokens count as ordinary text. */
 export type CountTokens = (text: string) => number
 
-/** A counter that can also yield every few milliseconds, for texts of any length. */
+/** A counter that can also let other work run every few milliseconds, for texts of any length. */
 export type TokenCounter = CountTokens & { readonly steps: (text: string) => Pieces<number> }
 
 const NOT_ASCII = /[^\0-\x7F]/
 
-/** How many pieces of a text are counted between two yields. */
+/** How many pieces of a text are counted before other work may run. */
 const PIECES = 256
 
 let counter: Promise<TokenCounter> | undefined
 
 /**
- * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only counting needs the vocabulary, so no other
- * request waits for it. Only the vocabulary of the package is imported. The encoder of the package takes quadratic time for a
- * long word, and remembers 100,000 words of any length.
+ * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only requests that count tokens wait for it. Of the
+ * package, only the vocabulary is imported. The package's own encoder takes quadratic time for a long word, and remembers 100,000
+ * words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
   return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {
@@ -37,8 +37,8 @@ async function load(): Promise<TokenCounter> {
 }
 
 /**
- * Makes a counter of a vocabulary. `tokens` are ordered by their ranks. `pieces` is the expression that splits a text before its
- * characters are joined.
+ * Makes a counter from a vocabulary. `tokens` are ordered by their ranks. `pieces` is the expression by which a text is split
+ * before its characters are joined to tokens.
  */
 export function* counterOf(
   tokens: readonly (string | readonly number[])[],
@@ -46,8 +46,8 @@ export function* counterOf(
 ): Pieces<TokenCounter> {
   const ranks = new Map<string, number>()
   /**
-   * The ranks of tokens that are not ASCII, or not yet decoded. Nearly half of all tokens are such tokens, and most texts contain
-   * none of them.
+   * The ranks of tokens that are not ASCII, or that are not decoded yet. Nearly half of all tokens are such tokens, and most
+   * texts contain none of them.
    */
   const others: number[] = []
   for (const [rank, token] of tokens.entries()) {

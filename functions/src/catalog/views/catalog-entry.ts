@@ -21,12 +21,12 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
-  /** The classes of the tool. Rules decide by them, by its name and by its schema. */
+  /** The classes of the tool. Rules decide by these classes, by the name, and by the schema of the tool. */
   readonly classes: readonly ToolClass[]
   /** The side that runs the tool. Null if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
-  /** The UTF-8 JSON of the listed tool. */
+  /** The JSON text of the tool in a list, as UTF-8. */
   readonly fragment: Buffer
 }
 
@@ -34,7 +34,10 @@ export type CatalogEntry = {
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
 
-/** Lists of classes, by their text. Entries share them. There are few different lists, because each class is one of twelve. */
+/**
+ * The different lists of classes, by the text of the list. Entries with the same classes share a list. There are few different
+ * lists, because there are only twelve classes.
+ */
 const CLASSES = new Map<string, readonly ToolClass[]>()
 
 function sharedClasses(classes: readonly ToolClass[]): readonly ToolClass[] {
@@ -45,7 +48,7 @@ function sharedClasses(classes: readonly ToolClass[]): readonly ToolClass[] {
   return known
 }
 
-/** The entry of a stored definition. Does not check the text again, because it was admitted before it was stored. */
+/** Makes the entry of a stored definition. The text is not checked again, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
   const definition = definitionOf({ stored })
   const run = howRun(definition.runner)
@@ -66,7 +69,7 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
   }
 }
 
-/** Parses the definition at each call, because a parsed definition takes several times the memory of its text. */
+/** Parses the definition again at each call, because a parsed definition takes several times the memory of its text. */
 export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
   return JSON.parse(stored.text) as ToolDefinition
 }

@@ -9,21 +9,24 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** Limits the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
+/**
+ * A grant that limits a view, and the view `of` without this limit. `changed` has the names whose digests are no longer those of
+ * the grant.
+ */
 type GrantLimit = { readonly grant: Grant; readonly of: CatalogView; readonly changed: readonly string[] }
 
-/** Rules that may hide tools. Without rules, `owned` is empty. */
+/** Rules that may hide tools. If there are none, `owned` is empty. */
 export type HidingRules = {
   readonly owned: readonly unknown[]
-  /** False if some rules could not be read. */
+  /** False if some of the rules could not be read. */
   readonly isWhole: boolean
-  /** A text that is equal for equal rules. */
+  /** A text that is the same for the same rules. */
   readonly revision: string
-  /** Returns the decision that denies the tool with all arguments, or undefined if no rule does so. */
+  /** The decision of a rule that denies the tool with all arguments. Undefined if no rule does so. */
   readonly hides: (entry: CatalogEntry) => RuleDecision | undefined
 }
 
-/** Why a list leaves out a tool that the rules and the grant let the principal call. */
+/** Why a list leaves out a tool although the rules and the grant allow the principal to call it. */
 export type LeftOut = {
   readonly reason: 'OUT_OF_SCOPE' | 'NOT_SELECTED'
   readonly message: string
@@ -32,12 +35,12 @@ export type LeftOut = {
 }
 
 /**
- * A filter of one list, in addition to grants and rules. It only leaves tools out, and does not change which definition a name
+ * A filter for one list, in addition to grants and rules. It only leaves tools out. It does not change which definition a name
  * means.
  */
 export type ListFilter = {
   /**
-   * A text that is equal for equal contents. A filter needs a revision only if the revision of its list contains it
+   * A text that is equal for equal contents of the filter. Needed only if the revision of the list depends on the filter
    * (`listRevision`).
    */
   readonly revision?: string
@@ -47,13 +50,13 @@ export type ListFilter = {
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** A text that differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
+  /** A text that differs after each change of the catalog, between grants, and if a layer has the status `stale` or `error`. */
   readonly revision: string
   /** True if every layer and all rules could be read. */
   readonly isWhole: boolean
   /** True if rules that may hide tools of this view could not be read. */
   readonly hasLostRules: boolean
-  /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
+  /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
   /** True if the user has definitions in the user layer, visible or not. If it is true, no other user has the same view. */
   readonly hasOwn: boolean
@@ -83,7 +86,10 @@ export class CatalogView {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
 
-  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. Made once for each grant. */
+  /**
+   * The view for the holder of a grant. Its layers contain only the tools that the grant lets the holder see. It is made once for
+   * each grant.
+   */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known
@@ -104,7 +110,7 @@ export class CatalogView {
     return view
   }
 
-  /** The view without the tools that rules hide. The same view if there are no rules. Made once for each set of rules. */
+  /** The view without the tools that rules hide. Without rules, it is this view. It is made once for each set of rules. */
   ruledBy(rules: HidingRules): CatalogView {
     if (rules.owned.length === 0 && rules.isWhole) return this
     const known = this.#ruled.get(rules)
@@ -114,7 +120,10 @@ export class CatalogView {
     return view
   }
 
-  /** The view without the tools that the filter leaves out. It has the same `revision`. Made once for each filter. */
+  /**
+   * The view without the tools that the filter leaves out. It has the same `revision` as this view. It is made once for each
+   * filter.
+   */
   filteredBy(filter: ListFilter): CatalogView {
     const known = this.#filtered.get(filter)
     if (known) return known
@@ -123,33 +132,33 @@ export class CatalogView {
     return view
   }
 
-  /** The revision of a list of this view. It also changes with the revision of the filter. */
+  /** The revision of a list that is made from this view. It changes with the view and with its filter. */
   get listRevision(): string {
     const by = this.#filter?.revision
     return by === undefined ? this.revision : `${this.revision}:${by}`
   }
 
-  /** Why the list leaves out the tool with this name or alias. Undefined if no filter does, and for a tool that rules hide. */
+  /** Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, or if rules hide it. */
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
   }
 
-  /** Does the same as `leftOut`, but also for a tool that rules hide. */
+  /** Does the same as `leftOut`, but does not check whether rules hide the tool. */
   filteredOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#filter?.leavesOut(meant)
   }
 
   /**
-   * Why the grant does not let its holder see a tool with this name or alias. The reason does not depend on whether there is such
-   * a tool.
+   * Why the grant does not let its holder see a tool with this name or alias. The reason is the same whether such a tool exists
+   * or not.
    */
   notGranted(nameOrAlias: string): string | undefined {
     return whyNotCalled({ grant: this.#grantLimit?.grant }, nameOrAlias)?.message
   }
 
-  /** The decision by which rules hide the tool with this name or alias. Undefined if they do not hide it. */
+  /** The decision of a rule that hides the tool with this name or alias. Undefined if no rule hides it. */
   hiddenBy(nameOrAlias: string): RuleDecision | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#rules?.hides(meant)
@@ -183,12 +192,12 @@ export class CatalogView {
     return meant && this.#shows(meant) ? meant : undefined
   }
 
-  /** The view of the same layers without a grant. All grants of a user share its snapshots. */
+  /** This view before it was limited to a grant. The views of all grants of a user share its snapshots. */
   get withoutGrant(): CatalogView {
     return this.#grantLimit?.of ?? this
   }
 
-  /** True if a list of the view can have this definition. */
+  /** True if the view shows this definition, so that a list may contain it. */
   shows(entry: CatalogEntry): boolean {
     return this.winner(entry.name) === entry && this.#shows(entry)
   }
@@ -211,7 +220,7 @@ export class CatalogView {
     return undefined
   }
 
-  /** Reads the aliases of all definitions, and yields now and then. Afterwards `meaning` finds any alias at once. */
+  /** Reads the aliases of all definitions, and lets other work run now and then. Afterwards `meaning` finds any alias at once. */
   *readAliases(): Pieces<void> {
     for (const layer of LAYERS) yield* this.layers[layer].snapshot?.readAliases() ?? []
   }
@@ -221,7 +230,10 @@ export class CatalogView {
     for (const entry of this.candidates()) if (this.shows(entry)) yield entry
   }
 
-  /** Returns the same definitions as `entries`, but yields now and then, because rules that hide many definitions take long. */
+  /**
+   * Returns the same definitions as `entries`. Lets other work run now and then, because rules that hide many definitions take
+   * long.
+   */
   *shown(): Pieces<readonly CatalogEntry[]> {
     const shown: CatalogEntry[] = []
     for (const entry of this.candidates()) {
@@ -232,8 +244,8 @@ export class CatalogView {
   }
 
   /**
-   * The definitions of all layers, or only those after a position, in the order of the catalog. They may be hidden: `shows` tells
-   * whether a definition is visible.
+   * The definitions of all layers in the order of the catalog, or only those after a position. Some of them may be hidden.
+   * `shows` tells whether a definition is visible.
    */
   *candidates(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
@@ -246,7 +258,7 @@ export class CatalogView {
   }
 }
 
-/** The layer with only these definitions. Its skipped items are removed, because they would reveal other definitions. */
+/** The layer with only these definitions. The list of its skipped items is removed, because it would reveal other definitions. */
 function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
   if (!state.snapshot) return state
   const { layer, revision } = state.snapshot

@@ -6,7 +6,9 @@ import { LevelFragments } from './level-fragments.ts'
 import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
-/** The most users whose layers are in memory. The layer that was used least recently is dropped, and read again when it is needed. */
+/**
+ * The most users whose layers are in memory. The one that was used least recently is dropped, and read again when it is needed.
+ */
 const USER_LAYERS_MAX = 1_000
 /** The most bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024
@@ -20,22 +22,22 @@ type Sources = {
 type Options = {
   readonly now?: () => number
   readonly report: LayerReport
-  /** Called after a change of a layer by this instance. */
+  /** Called after this instance has changed a layer. */
   readonly written?: () => void
   readonly userLayerBytesMax?: number
 }
 
-/** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all tools. */
+/** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all of them. */
 type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
 
-/** `view` is the newest view that was made with this layer. */
+/** The layer of one user, and the newest view that was made with it. */
 type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
 /** Keeps all layers in memory and merges them for each user. */
 export class Catalog {
-  /** The definitions of all layers, converted to the dialects that were requested. */
+  /** The JSON texts of definitions in the dialects that were requested. */
   readonly fragments = new DialectFragments()
-  /** The JSON texts of tools at each detail level, with their sizes. */
+  /** The JSON text of each tool at each detail level, and the size of this text. */
   readonly levelFragments = new LevelFragments(this.fragments)
   readonly #global: LayerCache
   readonly #file: LayerCache
@@ -56,7 +58,7 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** The catalog that the viewer sees now. Layers that have to be checked are read first, in parallel. Never rejects. */
+  /** The catalog as the viewer sees it now. If layers have to be checked, they are read first, in parallel. Never rejects. */
   view(viewer: Viewer): CatalogView | Promise<CatalogView> {
     const user = this.#userCatalog(viewer.uid)
     const layers = [user.layer, this.#global, this.#file]
@@ -64,12 +66,12 @@ export class Catalog {
     return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
-  /** Reads the layers that all users share for the first time. The read has no deadline. Never rejects. */
+  /** Reads for the first time the layers that all users share. The read has no deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
 
-  /** A view of the layers that all users share. Reads a layer if its last check is too old. Never rejects. */
+  /** A view of only the layers that all users share. A layer whose last check is too old is read first. Never rejects. */
   async shared(): Promise<CatalogView> {
     await Promise.all([this.#global.current(), this.#file.current()])
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
@@ -86,7 +88,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // The entry is set again because the cache measures the size of a layer only then.
+    // Sets the entry again, because only then the LRU cache measures the size of the layer.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

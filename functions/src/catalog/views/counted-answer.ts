@@ -13,18 +13,18 @@ import { placeTools, type PlacedTool, type SizedTool, type ToolBounds } from './
 import type { FragmentSize, LevelFragments, LevelSizes } from './level-fragments.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
-/** The tokens of a list, and the number of tools at each detail level. */
+/** How many tokens a list takes, and how many of its tools are at each detail level. */
 export type TokenBill = { readonly used: number; readonly budget: number | undefined } & {
   readonly [On in DetailLevel | 'dropped']: number
 }
 
 export type CountedAnswer = ListAnswer & {
   readonly bill: TokenBill
-  /** All tools that the query wants and the dialect admits, in the order of priority. Empty without a budget. */
+  /** All tools that the query wants and that the dialect admits, ordered by priority. Empty if there is no budget. */
   readonly placed: readonly PlacedTool[]
 }
 
-/** The values besides the query that decide a list with a budget. */
+/** What decides a list with a budget, besides the query. */
 export type Counting = {
   readonly levelFragments: LevelFragments
   readonly count: TokenCounter
@@ -36,8 +36,8 @@ export type Counting = {
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Makes a list whose tokens are counted. With a budget, `placeTools` chooses the detail level of each tool; the order of the list
- * stays the same. Throws ANSWER_TOO_LARGE only without a budget.
+ * Makes a list whose tokens are counted. With a budget, `placeTools` chooses the detail level of each tool. The order of the list
+ * stays the same. Throws ANSWER_TOO_LARGE only if there is no budget.
  */
 export function* countedAnswer(
   view: CatalogView,
@@ -66,7 +66,7 @@ export function* countedAnswer(
   const selected = yield* select((entry) => {
     const isRefused = dialect !== undefined && isAliasTaken(view, entry, dialect)
     const sizes = isRefused ? undefined : measured.get(entry)
-    // With a budget, `placeTools` limits the bytes of the list.
+    // With a budget, `placeTools` has limited the bytes of the list already.
     const fragment = query.budget === undefined ? levelFragments.of(entry, dialect, 'full') : NOTHING
     if (!sizes || !fragment) return undefined
     const ending = endingOf(entry, query, workflows)
@@ -93,7 +93,7 @@ export function* countedAnswer(
     return kept
   }
 
-  // If the vendor has its own search, it replaces the service's tools for finding other tools.
+  // If the vendor has its own search for tools, it replaces the service's tools for finding other tools.
   const isDeferred = query.withSearch && dialect?.deferral !== undefined && selected.listed.length > 0
   const kept = {
     listed: yield* atLevels(selected.listed),
@@ -135,7 +135,7 @@ function place(
   const others = sized(listed, mark)
   const searchTool = deferral && sizeOf(Buffer.from(JSON.stringify(deferral.searchTool)), count)
   const open = joined.open + (searchTool ? joined.most(searchTool) : 0)
-  // A tool that the model has loaded before is in the list even if the query does not name it.
+  // A tool that the model has already loaded is in the list even if the query does not name it.
   const byName = query.loaded.flatMap((one) => view.resolve(parseNameEntry(one).name)?.name ?? [])
   const asked = new Set([...pinned, ...byName, ...first.map(({ entry }) => entry.name)])
   const search = query.q === undefined ? undefined : others.map(({ entry }) => entry.name)

@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import { aliasOfEntry } from './layer-snapshot.ts'
 
-/** Memory that a fragment takes in addition to its bytes: its key, its entry in the cache, and the Buffer object. */
+/** Bytes of memory that a fragment takes in addition to its own: for its key, its cache entry, and the Buffer object. */
 const OVERHEAD_BYTES = 400
 
 /**
- * The most bytes of fragments that an instance keeps, for all dialects and users together. A fragment that was dropped is made
- * again.
+ * The most bytes of fragments that an instance keeps, for all dialects and users together. A dropped fragment is made again when
+ * it is needed.
  */
 export const FRAGMENT_BYTES_MAX = 32 * 1024 * 1024
 
@@ -16,8 +16,8 @@ export const FRAGMENT_BYTES_MAX = 32 * 1024 * 1024
 type Known = { readonly text: string; readonly fragment: Buffer | undefined }
 
 /**
- * Keeps the fragments (JSON texts) of converted definitions, up to a limit of memory. Definitions with the same digest can differ
- * in the order of their keys. So a fragment is used only for the text that it was made from. Then equal catalogs give equal
+ * Keeps the JSON texts of converted definitions (fragments), up to a limit of memory. Definitions with the same digest can differ
+ * in the order of their keys. So a fragment is used only for the text from which it was made. Then equal catalogs give equal
  * bytes.
  */
 export class DialectFragments {
@@ -27,7 +27,7 @@ export class DialectFragments {
     this.#known = new LRUCache({ maxSize: bytesMax, sizeCalculation: bytesOf })
   }
 
-  /** The bytes of all fragments that are kept now. */
+  /** The number of bytes of all fragments that are kept now. */
   get bytes(): number {
     return this.#known.calculatedSize
   }
@@ -45,7 +45,7 @@ export class DialectFragments {
   }
 }
 
-/** The name of a tool in the list for a vendor. */
+/** The name that a tool has in the list for a vendor. */
 export function nameInDialect(entry: CatalogEntry, { usesAliases }: DialectRules): string {
   return usesAliases ? aliasOfEntry(entry) : entry.name
 }

@@ -4,12 +4,12 @@ import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import type { Pieces } from '../../loop-turn.ts'
 import type { CatalogView } from './catalog-view.ts'
 
-/** The result of converting a tool to one dialect. */
+/** What happens to a tool when it is converted to one dialect. */
 type DialectExplanation = {
   /** The name of the tool in the list for the vendor. */
   readonly alias: string
   readonly conversion: Conversion
-  /** The reason why the tool is not in the list, or not in strict mode. */
+  /** Why the tool is not in the list, or is in the list without strict mode. Null if there is no such reason. */
   readonly obstacle: DialectFault | null
 }
 
@@ -40,8 +40,8 @@ export function explainDialect(
 }
 
 /**
- * The fault of a tool whose alias means another tool. The other tool has the alias as its name, or it is the first tool with the
- * same alias. The fault exists even if the list does not contain the other tool.
+ * The fault of a tool whose alias means another tool. The alias is the name of that other tool, or that tool has the same alias
+ * and comes first. The tool has this fault even if the list does not contain the other tool.
  */
 export function aliasFault(view: CatalogView, name: string, alias: string): DialectFault | undefined {
   const called = view.meaning(alias)

@@ -8,7 +8,7 @@ import type { SkippedItem } from './layer-source.ts'
 export type LayerExplanation = {
   readonly layer: Layer
   readonly status: 'found' | 'absent' | 'error'
-  /** True if the layer could not be read, and the explanation uses its last known state. */
+  /** True if the layer could not be read, so that its last known content is explained. */
   readonly stale: boolean
   readonly role?: 'winner' | 'shadowed' | 'sealed-out'
   readonly digest?: string
@@ -91,7 +91,7 @@ function explainLayer(
   return { layer, status: 'found', stale, ...facts, ...skipped }
 }
 
-/** The role of a definition that a layer holds. If the winner is in a layer below, that layer has sealed the name. */
+/** The role of a definition in the layer that has it. If the winner is in a layer below, that layer has sealed the name. */
 function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerExplanation['role']> {
   if (entry === winner) return 'winner'
   const isBelow = winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(entry.layer)
@@ -99,8 +99,8 @@ function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerEx
 }
 
 /**
- * Why no tool is visible under the name. The reasons are checked in the order in which a call is refused. A scope comes after the
- * rules, because a tool that it leaves out can still be called.
+ * Why no tool is visible under this name. The reasons are checked in the order in which a call would be refused. A scope comes
+ * after the rules, because a tool that it leaves out can still be called.
  */
 function whyHidden(
   view: CatalogView,

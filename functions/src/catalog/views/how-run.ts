@@ -2,8 +2,8 @@ import { RUNNER_KINDS, type ToolRunner } from '@toolrack/contract'
 import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
 /**
- * How a tool is run: by a module in the Python runner, by the service itself, or by the client. A tool with `nobody` cannot be
- * run by this version of the service.
+ * How a tool is run: by a module in the Python runner, by the service itself, or by the client. `nobody`: this version of the
+ * service does not know how to run it.
  */
 export type HowRun =
   | {
@@ -22,8 +22,8 @@ export type HowRun =
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
-// All definitions that the client runs share one object, because the catalog keeps a `HowRun` for each definition. The other
-// constants are shared for the same reason.
+// All definitions that the client runs share this object, because the catalog keeps a `HowRun` for each definition. The constants
+// below are shared for the same reason.
 const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
 const WITHOUT_WORKFLOW: HowRun = { by: 'nobody', reason: 'its definition names no workflowName' }
@@ -31,9 +31,7 @@ const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no
 const NO_HOSTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
-/**
- * Decides how the tool of a definition is run. No other code decides this. If the tool cannot be run, the result has the reason.
- */
+/** Decides how the tool of a definition is run. No other code decides this. If the tool cannot be run, the result says why. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
   if (!runner) return CLIENT
   const { kind, module, sha256, builtin, network, workflowName } = runner

@@ -1,12 +1,12 @@
 import { ANSWER_BYTES_MAX, answerTooLarge, type Listed } from './select-entries.ts'
 
-/** The bytes before and after the fragments. */
+/** The bytes before and after the fragments of a list. */
 type Ends = readonly [open: Buffer, close: Buffer]
 
 export const ARRAY: Ends = [Buffer.from('['), Buffer.from(']')]
 const ITEMS: Ends = [Buffer.from('{"items":['), Buffer.from(']}')]
 
-/** The ends of a list with a single tool that has all declarations under `declarationsKey`. */
+/** The bytes around the fragments, for a list with a single tool that has all declarations under `declarationsKey`. */
 export function inOneTool(declarationsKey: string): Ends {
   return [Buffer.from(`[{${JSON.stringify(declarationsKey)}:[`), Buffer.from(']}]')]
 }
@@ -19,8 +19,8 @@ export function joinFragments(ends: Ends, listed: readonly Listed[]): Buffer {
 }
 
 /**
- * Joins fragments to a list of items. An item is the listed tool with one more key, `workflowName`. The key and a brace replace
- * the closing brace of the fragment.
+ * Joins fragments to a list of items. An item is the listed tool with the additional key `workflowName`. This key and a brace
+ * replace the closing brace of the fragment.
  */
 export function joinItems(listed: readonly Listed[], workflowOf: (one: Listed) => string): Buffer {
   const tails = new Map<string, Buffer>()
@@ -34,8 +34,8 @@ export function joinItems(listed: readonly Listed[], workflowOf: (one: Listed) =
 }
 
 /**
- * Joins the fragments. Replaces the last `cut` bytes of each fragment by the bytes of `tailOf`. Computes the size of the
- * body first, so that each fragment is copied only once.
+ * Joins fragments. The last `cut` bytes of each fragment are replaced by the bytes that `tailOf` returns. The size of the body is
+ * computed first, so that each fragment is copied only once.
  */
 function join([open, close]: Ends, listed: readonly Listed[], cut: number, tailOf: (one: Listed) => Buffer) {
   let bytes = open.length + close.length + Math.max(0, listed.length - 1)

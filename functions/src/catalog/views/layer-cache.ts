@@ -5,12 +5,16 @@ import { withinMs } from '../../within-ms.ts'
 import type { LayerRead, LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 
-/** Milliseconds for which a layer is used before its revision is checked again. */
+/** For how many milliseconds a layer is used until its revision is checked again. */
 export const REVISION_CHECK_MS = 1_000
-/** Milliseconds that a request waits for the source: `withLastGood` if an older state is in memory, `without` if there is none. */
+/**
+ * How many milliseconds a request waits for the source of a layer: `withLastGood` if an older state is in memory, else `without`.
+ */
 export const READ_DEADLINE_MS = { withLastGood: 300, without: 1_500 } as const
 
-/** The state of a layer: the newest (`fresh`), the last one that could be read (`stale`), or none (`error`). */
+/**
+ * What is known of a layer: its newest content (`fresh`), the last content that could be read (`stale`), or nothing (`error`).
+ */
 export type LayerState =
   | { readonly status: 'fresh' | 'stale'; readonly snapshot: LayerSnapshot }
   | { readonly status: 'error'; readonly snapshot?: undefined }
@@ -20,8 +24,8 @@ export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'ba
 type Options = { readonly now: () => number; readonly report: LayerReport }
 
 /**
- * Keeps one layer in memory. Asks the source for the revision at most once a second. If a read fails, the last good state
- * remains.
+ * Keeps one layer in memory. Asks its source at most once a second for the revision. If a read fails, the last content that was
+ * read stays.
  */
 export class LayerCache {
   readonly #layer: Layer
@@ -31,7 +35,7 @@ export class LayerCache {
   #checkedAt = -Infinity
   #written = 0
   #reading: Promise<void> | undefined
-  /** True as long as the source has not answered. */
+  /** True while the source has not answered the present read. */
   #isAsking = false
   #lost = false
 
@@ -46,13 +50,13 @@ export class LayerCache {
     return this.#state
   }
 
-  /** True if the last check is so recent that `state` may be used without a read. */
+  /** True if the last check is so recent that `state` may be used without asking the source. */
   get isChecked(): boolean {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
   /**
-   * The state of the layer. Reads the layer first if the last check is too old. Never rejects. The time of `READ_DEADLINE_MS`
+   * The state of the layer. If the last check is too old, the layer is read first. Never rejects. The time of `READ_DEADLINE_MS`
    * begins when the source is open.
    */
   async current(): Promise<LayerState> {
@@ -60,8 +64,8 @@ export class LayerCache {
     const reading = this.load()
     await this.#source.open?.()
     const deadlineMs = this.#state.snapshot ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
-    // If the source has answered, the request waits for the layer beyond the deadline. Parsing a large layer takes time, because
-    // other work runs in between.
+    // If the source has answered, the request waits even after the deadline. Parsing a large layer takes time, because other work
+    // runs in between.
     await withinMs(deadlineMs, reading, () =>
       this.#isAsking ? this.#lose(new Error(`the layer was not read within ${deadlineMs} ms`)) : reading,
     )
@@ -80,14 +84,14 @@ export class LayerCache {
   }
 
   /**
-   * Reads the layer. If all users share the layer, the read counts as work of the service, and not of the user who has asked for
-   * the list.
+   * Reads the layer. If all users share the layer, the read counts as work of the service, and not of the user whose request
+   * caused it.
    */
   #readAsOwner(): Promise<void> {
     return this.#layer === 'user' ? this.#read() : asPart(`the ${this.#layer} layer`, () => this.#read())
   }
 
-  /** Reads the layer. If there was a write during the read, reads again, because the first read may not contain the change. */
+  /** Reads the layer. If a write came during the read, reads again, because the first read may lack the change. */
   async #read(): Promise<void> {
     try {
       for (let seen = -1; seen !== this.#written;) {
@@ -106,7 +110,10 @@ export class LayerCache {
     }
   }
 
-  /** The state after a read. It is the same object if nothing has changed, so that views can compare states by identity. */
+  /**
+   * The state after a read. If nothing has changed, it is the same object as before, so that views can compare states by
+   * identity.
+   */
   async #stateAfter(read: LayerRead): Promise<LayerState> {
     const { status, snapshot } = this.#state
     if (read.revision !== snapshot?.revision) {

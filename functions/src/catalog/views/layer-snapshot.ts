@@ -3,19 +3,19 @@ import { atOnce, type Pieces } from '../../loop-turn.ts'
 import { catalogEntry, type CatalogEntry } from './catalog-entry.ts'
 import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts'
 
-/** The bytes of an entry without its texts, as measured. A small definition with its texts takes 2 KB. */
+/** The bytes of an entry in memory besides its texts, as measured. A small definition takes 2 KB with its texts. */
 const ENTRY_BYTES = 1_024
-/** Bytes of a deleted name with its revision. */
+/** The bytes of a deleted name and its revision in memory. */
 const DELETION_BYTES = 300
 
 /**
- * `byName` has the revisions of known deletions. `forgotten` is the revision of the newest deletion whose name is no longer
- * known.
+ * The deleted names of a layer. `byName` has the revision of each known deletion. `forgotten` is the revision of the newest
+ * deletion whose name is no longer known.
  */
 type Deletions = { readonly byName: ReadonlyMap<string, string>; readonly forgotten: string | undefined }
 const NO_DELETIONS: Deletions = { byName: new Map(), forgotten: undefined }
 
-/** One layer at one revision. A snapshot never changes. */
+/** The content of one layer at one revision. A snapshot never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
   readonly revision: string
@@ -23,7 +23,7 @@ export class LayerSnapshot {
   readonly skipped: readonly SkippedItem[]
   readonly deletions: Deletions
   #sorted: readonly CatalogEntry[] | undefined
-  /** The entries by alias, as far as they were read. The aliases are read from the last entry to the first. */
+  /** The entries by alias, as far as the aliases were read. They are read from the last entry to the first. */
   readonly #byAlias = new Map<string, CatalogEntry>()
   #aliasesLeft: number | undefined
 
@@ -41,8 +41,8 @@ export class LayerSnapshot {
   }
 
   /**
-   * The revision at which a name was written or deleted last. For a name that is not known, the newest revision at which it may
-   * have been deleted. Undefined if the layer never had the name.
+   * The revision at which a name was last written or deleted. If the name is not known, it is the newest revision at which the
+   * name may have been deleted. Undefined if the layer never had the name.
    */
   writtenAt(name: string): string | undefined {
     const { byName, forgotten } = this.deletions
@@ -71,7 +71,7 @@ export class LayerSnapshot {
     return this.#byAlias
   }
 
-  /** Reads the aliases for `byAlias`, and yields now and then. They are read only once for all callers. */
+  /** Fills `byAlias`, and lets other work run now and then. The aliases are read only once for all callers. */
   *readAliases(): Pieces<void> {
     const { sorted } = this
     this.#aliasesLeft ??= sorted.length
@@ -98,7 +98,10 @@ export class LayerSnapshot {
   }
 }
 
-/** The aliases that are hashes. A hash takes some 20 µs, and entries stay the same objects in later snapshots. */
+/**
+ * The aliases that contain a hash. They are kept because computing a hash takes some 20 µs. An unchanged entry stays the same
+ * object in later snapshots.
+ */
 const HASHED = new WeakMap<CatalogEntry, string>()
 
 /** The alias of an entry's name. */
@@ -111,8 +114,8 @@ export function aliasOfEntry(entry: CatalogEntry): string {
 }
 
 /**
- * The deletions after a read. If nothing was deleted, the result is the same object as before. A name that is defined again stays
- * in `byName`, but its definition has priority.
+ * The deletions after a read. If nothing was deleted, the result is the same object as before. A name that was defined again
+ * stays in `byName`, but its definition counts.
  */
 function deletionsAfter(
   previous: LayerSnapshot | undefined,

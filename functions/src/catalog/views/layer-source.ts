@@ -9,11 +9,11 @@ export type SkippedItem = {
   readonly source: string
   readonly pointer: string
   readonly message: string
-  /** The name that the item would define, if the name is known. */
+  /** The name that the item would have defined, if it is known. */
   readonly name?: string
 }
 
-/** The place of an item as messages write it. */
+/** Where an item is, as messages show it. */
 export function placeOf({ source, pointer }: Pick<SkippedItem, 'source' | 'pointer'>): string {
   return `${source}${pointer && `#${pointer}`}`
 }
@@ -24,40 +24,45 @@ export type LayerRead = {
   readonly revision: string
   readonly whole: boolean
   readonly definitions: readonly StoredDefinition[]
-  /** Names that were deleted since the revision that the reader has. Empty if `whole` is true. */
+  /** The names that were deleted since the revision that the reader has. Empty if `whole` is true. */
   readonly deleted: readonly string[]
   /**
-   * The revision at which each name was deleted. If `whole` is true, it has all deletions that the store still knows, otherwise
-   * the names in `deleted`. It is missing for a layer without numbered revisions.
+   * The revision at which each name was deleted. If `whole` is true, it has all deletions that the store remembers, otherwise
+   * those of the names in `deleted`. It is missing for a layer without numbered revisions.
    */
   readonly deletions?: readonly Deletion[]
-  /** The revision of the newest deletion that the store no longer knows. Missing if the store knows all deletions. */
+  /** The revision of the newest deletion that the store no longer remembers. Missing if it remembers all deletions. */
   readonly forgotten?: string | undefined
   readonly skipped: readonly SkippedItem[]
 }
 
 export type Deletion = { readonly name: string; readonly revision: string }
 
-/** Reads one layer: the whole layer the first time, and only the changes afterwards. */
+/** The place from which one layer is read: the whole layer the first time, and afterwards only the changes. */
 export interface LayerSource {
-  /** Prepares all reads, for example loads a client. Does not count against the deadline of a read. Never rejects. */
+  /** Prepares for reads, for example loads a client. Its time does not count against the deadline of a read. Never rejects. */
   open?(): Promise<void>
-  /** Costs one read of the store if `since` is the present revision. Returns the whole layer if `since` is not known. */
+  /** If `since` is the present revision, costs only one read of the store. If `since` is not known, returns the whole layer. */
   read(since?: string): Promise<LayerRead>
 }
 
-/** A definition in a layer: its JSON text as it was admitted, and its origin. */
+/** A definition in a layer: its JSON text as it was admitted, and where it comes from. */
 export type StoredDefinition = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
   /** The layer's revision when this content was written. */
   readonly revision: string
-  /** The time of the last write, in ISO 8601 and UTC. Absent in the file layer. */
+  /** When the definition was last written, in ISO 8601 and UTC. Absent in the file layer. */
   readonly updatedAt?: string
   readonly updatedBy?: string
-  /** The origin of a definition that this service did not write: a file with a pointer, or a document of another program. */
+  /**
+   * Where the definition comes from, if this service did not write it: a file with a JSON Pointer, or a document of another
+   * program.
+   */
   readonly source?: string
-  /** The tokens that the definition takes in a list, as `storedTokens` writes them. Missing if they were not counted. */
+  /**
+   * The numbers of tokens that the definition takes in a list, as `storedTokens` writes them. Missing if they were not counted.
+   */
   readonly tokens?: string | undefined
 }

@@ -7,7 +7,7 @@ import type { TokenCounter } from '../tokens/token-counter.ts'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import { nameInDialect, type DialectFragments } from './dialect-fragments.ts'
 
-/** The size of a fragment. `tail` is the end of the fragment, which affects the tokens of a list. */
+/** The size of a fragment. `tail` is the end of its text, on which the number of tokens in a list depends. */
 export type FragmentSize = { readonly tokens: number; readonly bytes: number; readonly tail: string }
 
 /** The size of a tool at each detail level. */
@@ -17,7 +17,7 @@ export type LevelSizes = { readonly [On in DetailLevel]: FragmentSize }
 const PLAIN = ''
 
 /**
- * The fragments (JSON texts) of tools at each detail level, and their sizes. The sizes of an entry are kept as long as the entry.
+ * The JSON texts of tools (fragments) at each detail level, and their sizes. The sizes of a tool are kept as long as its entry.
  */
 export class LevelFragments {
   readonly #fragments: Pick<DialectFragments, 'of'>
@@ -38,8 +38,8 @@ export class LevelFragments {
   }
 
   /**
-   * The sizes of a tool. Yields now and then, because the tool may have a million tokens. Undefined if the vendor would refuse
-   * the tool.
+   * Measures the JSON text of a tool at each level. Lets other work run now and then, because the tool may have a million tokens.
+   * Undefined if the vendor would refuse the tool.
    */
   *measured(
     entry: CatalogEntry,
@@ -78,16 +78,16 @@ function keyOf(dialect: DialectRules | undefined): string {
   return dialect?.name ?? PLAIN
 }
 
-/** The dialect without its strict mode. Strict mode would allow calls of a deferred tool only without arguments. */
+/** The dialect without its strict mode. In strict mode, a deferred tool could only be called without arguments. */
 function withoutStrict(dialect: DialectRules): DialectRules {
   return dialect.fallback ? { ...dialect, ...dialect.fallback } : dialect
 }
 
-/** The ends of fragments that are shared. Most fragments have one of a few ends. */
+/** Ends of fragments. Equal ends are stored only once, because most fragments have one of a few ends. */
 const TAILS = new Map<string, string>()
-/** The most ends of fragments that are shared. Equal ends then take memory once. */
+/** The most ends that are stored in `TAILS`. */
 const TAILS_MAX = 1_000
-/** The longest end that is shared, in UTF-16 code units. Such ends are a few brackets. */
+/** The longest end that is stored in `TAILS`, in UTF-16 code units. Such ends are a few brackets. */
 const TAIL_LENGTH_MAX = 32
 
 function shared(tail: string): string {

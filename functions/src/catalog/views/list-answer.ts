@@ -9,32 +9,32 @@ import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
-/** A list that is ready to be sent. All texts are values of headers. If a text is undefined, its header is not sent. */
+/** A list that is ready to be sent. All of its texts are values of headers. A header whose text is undefined is not sent. */
 export type ListAnswer = {
   readonly body: Buffer
-  /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
+  /** The number of definitions in each layer before they are merged and filtered, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
-  /** The requested names whose tools the scopes or the session leave out. */
+  /** The requested names of tools that a scope or the session leaves out. */
   readonly leftOut: string | undefined
-  /** The selected tools that are not in the list because the dialect does not admit them. */
+  /** The selected tools that are not in the list because the dialect cannot express them. */
   readonly quarantined: string | undefined
-  /** The selected tools that are not in a list of items. The service runs them, and no workflow calls them. */
+  /** The selected tools that a list of items leaves out. The service runs these tools, and no workflow is set that calls them. */
   readonly omitted: string | undefined
   readonly nextCursor: string | undefined
 }
 
-/** The workflows that a list of items names. */
+/** The names of workflows in a list with the envelope `items`. */
 export type ItemWorkflows = {
-  /** The `workflowName` of an item if its runner names no workflow. */
+  /** The `workflowName` of an item whose runner names no workflow. */
   readonly defaultWorkflow: string
-  /** The `workflowName` of an item if the service runs the tool. If it is undefined, these tools are not in lists of items. */
+  /** The `workflowName` of an item whose tool the service runs. If it is undefined, lists of items leave out these tools. */
   readonly invokeWorkflow?: string | undefined
 }
 
 /**
  * Makes a list from the fragments of definitions. A fragment is the JSON text of a listed tool, which was made when the
- * definition was read. `notes` has further facts about tools. They stand under a key that no definition has.
+ * definition was read. `notes` has additional facts about tools. They are put under a key that no definition has.
  */
 export function* listAnswer(
   view: CatalogView,
@@ -70,7 +70,7 @@ export function* dialectAnswer(
   return yield* answer(view, query, workflows, found, shape, dialect)
 }
 
-/** True if the dialect does not list the tool because a call by its alias would run another tool. */
+/** True if the dialect leaves the tool out, because a call by its alias would run another tool. */
 export function isAliasTaken(view: CatalogView, entry: CatalogEntry, dialect: DialectRules): boolean {
   return dialect.usesAliases && aliasFault(view, entry.name, aliasOfEntry(entry)) !== undefined
 }
@@ -87,7 +87,7 @@ function* answer(
   return joinedAnswer(view, query, workflows, selected, withSearch(selected, query, dialect), dialect, found)
 }
 
-/** The answer with the tools `listed`, whose order `withSearch` has decided. */
+/** Makes the answer with the tools in `listed`. `withSearch` has decided their order. */
 export function joinedAnswer(
   view: CatalogView,
   query: ListQuery,
@@ -130,8 +130,8 @@ export function workflowOf(
 }
 
 /**
- * The whole list in its order. If the model may search for more tools and the vendor has its own search, this search comes first
- * and the listed tools are deferred. Otherwise, or if no tool is listed, the service's own search tools come first.
+ * Puts the whole list in order. If the model may search for more tools and the vendor has its own search, this search comes
+ * first, and the listed tools are deferred. Otherwise, or if no tool is listed, the service's own search tools come first.
  */
 export function withSearch(
   { finders, listed, loaded }: Pick<Selected, 'finders' | 'listed' | 'loaded'>,
@@ -146,19 +146,19 @@ export function withSearch(
   return [{ fragment: searchTool, workflowName: undefined, callable: 'client' }, ...deferred, ...loaded]
 }
 
-/** The tool with one more key. `ending` replaces the last brace of its fragment. */
+/** The tool with one additional key. `ending` replaces the last brace of its fragment. */
 function withEnding(one: Listed, ending: string): Listed {
   return { ...one, ending, fragment: Buffer.concat([one.fragment.subarray(0, -1), Buffer.from(ending)]) }
 }
 
-/** The text that replaces the last brace of a fragment, if the vendor's own search defers the tool. */
+/** The text that replaces the last brace of a fragment if the tool is deferred to the vendor's own search. */
 export function markOf({ mark }: NonNullable<DialectRules['deferral']>): string {
   return `,${JSON.stringify(mark).slice(1)}`
 }
 
 /**
- * The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. `rules=error` is added
- * if rules could not be read.
+ * The value of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. `rules=error` is
+ * added if rules could not be read.
  */
 export function layersText(view: CatalogView): string {
   const layers = LAYERS.map((layer) => {
@@ -171,8 +171,8 @@ export function layersText(view: CatalogView): string {
 const NAMES_IN_HEADER = 20
 
 /**
- * The text of a header with names. It has at most 20 names, then the number of the other names, for example `+3`. Names that are
- * not valid are never shown.
+ * The value of a header that lists names. It has at most 20 names, then the number of the other names, for example `+3`. Names
+ * that are not valid are never shown.
  */
 export function namesText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined

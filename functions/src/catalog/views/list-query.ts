@@ -3,35 +3,37 @@ import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
-/** The names that the items of a list may have. Every vendor accepts an alias as a name. */
+/** Which name the items of a list have: the tool's own name, or its alias, which every vendor accepts. */
 export const ITEM_NAMES = ['canonical', 'alias'] as const
 export type ItemNames = (typeof ITEM_NAMES)[number]
 
-/** The shape of a list if the query does not say it. */
+/** The shape of a list whose query does not ask for another one. */
 export type ListDefaults = { readonly envelope: Envelope; readonly itemNames?: ItemNames | undefined }
 
-/** The most items of one page. Further items need another request. */
+/** The most items on one page. The rest needs another request. */
 export const PAGE_MAX = 1_000
-/** How many different tags, and how many different categories, one query may name. Each of them is compared with every tool. */
+/**
+ * The most different tags that one query may name, and the most different categories. Each of them is compared with every tool.
+ */
 export const FILTER_VALUES_MAX = 50
 
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: ReadonlySet<string>
   readonly categories: ReadonlySet<string>
-  /** The vendor whose dialect the list has. Undefined for a list without conversion. */
+  /** The dialect of the list. Undefined for a list of definitions that are not converted. */
   readonly dialect: Dialect | undefined
   readonly envelope: Envelope
   readonly itemNames: ItemNames
   readonly strict: boolean
   readonly limit: number | undefined
-  /** The search words. The list is then ordered by how well the tools fit them. */
+  /** The words to search for. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined
-  /** True if each found tool has its score and the names of its twins. */
+  /** True if the list has the score of each found tool, and the names of its twins. */
   readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean
-  /** The names of tools that come at the end of the list, in this order, whatever the other filters are. */
+  /** The names of the tools at the end of the list, in this order. They are in the list whatever the other filters are. */
   readonly loaded: readonly string[]
   readonly after: Position | undefined
   /** The most tokens that the list may take. Undefined for no limit. */
@@ -40,7 +42,7 @@ export type ListQuery = {
   readonly countsTokens: boolean
 }
 
-/** A position in the order of the catalog: after this layer and name. Remains valid if the definition is deleted. */
+/** A position in the order of the catalog: after this layer and this name. It stays valid if the definition is deleted. */
 export type Position = { readonly layer: Layer; readonly name: string }
 
 /** The order of the catalog: by layer, then by code unit of the name. */
@@ -54,7 +56,7 @@ export function writeCursor({ layer, name }: Position): string {
   return Buffer.from(`${layer}/${name}`).toString('base64url')
 }
 
-/** The position in a cursor. Undefined for a text that `writeCursor` cannot have written. */
+/** The position that a cursor contains. Undefined for a text that `writeCursor` cannot have written. */
 export function readCursor(cursor: string): Position | undefined {
   const [first, name = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('/')
   const layer = LAYERS.find((known) => known === first)

@@ -1,7 +1,7 @@
 import { dialectRules, type DialectRules } from '@toolrack/contract'
 import type { ListQuery } from './list-query.ts'
 
-/** The rules of items with aliases as names, which every vendor accepts. The schemas are not converted. */
+/** The rules for a list of items whose names are aliases, which every vendor accepts. The schemas are not converted. */
 const ITEMS_WITH_ALIASES: DialectRules = {
   name: 'items',
   usesAliases: true,
@@ -13,7 +13,7 @@ const ITEMS_WITH_ALIASES: DialectRules = {
   }),
 }
 
-/** The rules by which a list converts its tools. Undefined for a list that has the tools in their stored form. */
+/** The rules by which a list converts its tools. Undefined for a list that has the tools as they are stored. */
 export function listRules({ dialect, envelope, itemNames }: ListQuery): DialectRules | undefined {
   if (dialect !== undefined) return dialectRules(dialect)
   return envelope === 'items' && itemNames === 'alias' ? ITEMS_WITH_ALIASES : undefined

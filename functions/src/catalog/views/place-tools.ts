@@ -6,14 +6,17 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { LevelSizes } from './level-fragments.ts'
 import { PAGE_BYTES_MAX } from './select-entries.ts'
 
-/** A tool with its size at each detail level. `ending` is the text that replaces the last brace of its fragment. */
+/** A tool with its size at each detail level. `ending` replaces the last brace of its fragment. */
 export type SizedTool = {
   readonly entry: CatalogEntry
   readonly sizes: LevelSizes
   readonly ending: string | undefined
 }
 
-/** Why a tool has its priority, the highest priority first. In a list with a search, `found` replaces the last two reasons. */
+/**
+ * The reasons for the priority of a tool, the highest priority first. In a list with a search, `found` replaces the last two
+ * reasons.
+ */
 const REASONS = ['pinned', 'found', 'used', 'name'] as const
 
 /** A tool with its detail level and the reason for its priority. */
@@ -21,7 +24,7 @@ export type PlacedTool = {
   readonly entry: CatalogEntry
   readonly because: (typeof REASONS)[number]
   readonly level: DetailLevel | undefined
-  /** The smallest budget with which the tool is listed at each detail level. A level that is never used is missing. */
+  /** For each detail level, the smallest budget with which the tool gets it. A level that is never used is missing. */
   readonly needs: LevelChoice['needs']
   /** The most tokens that the tool adds to the list at each detail level. */
   readonly tokens: { readonly [On in DetailLevel]: number }
@@ -30,17 +33,19 @@ export type PlacedTool = {
 export type ToolOrder = {
   readonly pinned: ReadonlySet<string>
   readonly rank: UsageRank
-  /** The names that a search has found, the best first. */
+  /** The names of the tools that a search has found, the best first. */
   readonly search: readonly string[] | undefined
 }
 
-/** The limits of the model, besides the budget: how many tools it takes, and whether it can use tools by name only. */
+/**
+ * The limits of the model besides the budget: how many tools it takes, and whether it can use tools of which it knows only the
+ * name.
+ */
 export type ToolBounds = { readonly toolsMax?: number | undefined; readonly defers?: boolean | undefined }
 
 /**
- * Orders the tools of a list by priority and chooses their detail levels. If there are more than `toolsMax`, those with the
- * lowest priority are dropped. `open` is the number of tokens of the list without any tool. The result is in the order of
- * priority.
+ * Orders the tools of a list by priority and chooses their detail levels. If there are more than `toolsMax`, the tools with the
+ * lowest priority are dropped. `open` is the number of tokens of the list without any tool. The result is ordered by priority.
  */
 export function placeTools(
   tools: readonly SizedTool[],

@@ -2,19 +2,19 @@ import { ToolReadings, type JsonObject, type RuledTool, type ToolDefinition } fr
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 
 /**
- * For each tool that was called, how its arguments are read. When an entry is no longer in the catalog, its readings are freed
- * too.
+ * For each tool that was called, its `ToolReadings`: how its arguments are read. When an entry is no longer in the catalog, its
+ * readings are freed too.
  */
 const CALLED = new WeakMap<CatalogEntry, ToolReadings>()
 
-/** How the arguments of a called tool are read. The readings are made from the definition once. */
+/** How the arguments of a tool are read when it is called. This is computed from the definition only once. */
 export function readingsOfCalled(entry: CatalogEntry): ToolReadings {
   let readings = CALLED.get(entry)
   if (!readings) CALLED.set(entry, (readings = new ToolReadings(new EntryTool(entry)).whole()))
   return readings
 }
 
-/** The tool as rules see it. Its definition is parsed only if a rule about it has arguments. */
+/** The tool as rules see it. Its definition is parsed only if a rule about the tool names arguments. */
 export function ruledTool(entry: CatalogEntry): RuledTool {
   return new EntryTool(entry)
 }
@@ -44,7 +44,7 @@ class EntryTool implements RuledTool {
     return this.#parsed.runner
   }
 
-  /** The readings are not kept after a list, because a list reads many tools that nobody calls. */
+  /** After a list, the readings are not kept, because a list reads many tools that nobody calls. */
   get readings(): ToolReadings {
     return (this.#readings ??= CALLED.get(this.#entry) ?? new ToolReadings(this))
   }

@@ -7,13 +7,13 @@ import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 import type { FragmentSize } from './level-fragments.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
-  /** The size of the fragment, without `ending`. Only in a list whose tokens are counted. */
+  /** The size of the fragment without `ending`. Present only in a list whose tokens are counted. */
   readonly size?: FragmentSize
   /** The text that has replaced the last brace of the fragment. */
   readonly ending?: string
 }
 
-/** The result of `selectEntries`, which explains each field. */
+/** The result of `selectEntries`. The comment of this function explains each field. */
 export type Selected = {
   readonly finders: readonly Listed[]
   readonly listed: readonly Listed[]
@@ -29,13 +29,13 @@ export type Selected = {
 /** The most UTF-8 bytes of one answer. A larger list is refused without `limit`. With `limit`, its page ends earlier. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
-/** The bytes of an answer that a page reserves for commas and workflow names. */
+/** The bytes of an answer that are reserved for commas and workflow names. */
 const ENVELOPE_BYTES = 1024 * 1024
 
 /** The most UTF-8 bytes of the fragments of one page. */
 export const PAGE_BYTES_MAX = ANSWER_BYTES_MAX - ENVELOPE_BYTES
 
-/** Collects the names that one selection leaves out, and counts the bytes that it takes. */
+/** Collects the names of the tools that one selection leaves out, and counts the bytes of the selected tools. */
 class Selection {
   readonly quarantined: string[] = []
   readonly omitted: string[] = []
@@ -54,7 +54,7 @@ class Selection {
     this.#bytesMax = isPaged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX
   }
 
-  /** The listed form of an entry. Undefined if the entry is left out, and `full` if the list has no room for it. */
+  /** The entry as the list shows it. Undefined if the entry is left out, and `full` if the list has no room for it. */
   take(entry: CatalogEntry): Listed | undefined | 'full' {
     if (this.#isOmitted(entry)) {
       this.omitted.push(entry.name)
@@ -112,7 +112,7 @@ export function* selectEntries(
   })
   function put(entry: CatalogEntry, list: Listed[]): boolean {
     const one = selection.take(entry)
-    // The list is already too large for an answer, so no more fragments are made.
+    // The list is already too large for an answer, so no further fragments are made.
     if (one === 'full' && !isPaged) throw answerTooLarge()
     if (one === 'full') return false
     if (one) list.push(one)
@@ -122,7 +122,7 @@ export function* selectEntries(
   if (query.withSearch && query.after === undefined)
     for (const name of FINDER_NAMES) {
       const entry = resolved(view, name, missing)
-      // A definition of the operator or of the user can have the name of a finder.
+      // Another definition, of the operator or of the user, can have the name of a finder.
       if (entry && !isFinder(entry)) missing.unknown.push(name)
       if (!entry || !isFinder(entry)) continue
       inList.add(entry)
@@ -157,7 +157,7 @@ function* withoutFinders(entries: Iterable<CatalogEntry>): Generator<CatalogEntr
   for (const entry of entries) if (!isFinder(entry)) yield entry
 }
 
-/** The entries from which the query selects. A tool that is requested by its name is in the list, even if it is a finder. */
+/** The entries from which the query selects. A tool that the query names is in the list, even if it is a finder. */
 function sourceOf(view: CatalogView, query: ListQuery, found: readonly CatalogEntry[] | undefined) {
   if (query.names === 'all')
     return {
@@ -201,12 +201,12 @@ export function named(view: CatalogView, names: ReadonlySet<string>) {
 }
 
 /**
- * `unknown` has the requested names without a tool in the view. `leftOut` has those whose tools the filter of the view leaves
- * out.
+ * The requested names for which the list has no tool. `unknown`: the view has no such tool. `leftOut`: the filter of the view
+ * leaves the tool out.
  */
 type Missing = { readonly unknown: string[]; readonly leftOut: string[] }
 
-/** The definition that a requested name means. Undefined if the definition has another digest than the requested one. */
+/** The definition that a requested name means. Undefined if the request asks for a digest, and the definition has another one. */
 function resolved(
   view: CatalogView,
   requested: string,

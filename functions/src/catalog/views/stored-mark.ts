@@ -2,7 +2,7 @@ import type { CatalogView } from './catalog-view.ts'
 
 /**
  * A text that identifies the present definitions of a name in the user layer and the global layer. After a newer definition or a
- * deletion of the name, the same text never comes back. Undefined if one of these layers could not be read.
+ * deletion of the name, the text is different forever. Undefined if one of these layers could not be read.
  */
 export function storedMark(view: CatalogView, name: string): string | undefined {
   const { user, global } = view.withoutGrant.layers

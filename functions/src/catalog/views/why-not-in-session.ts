@@ -1,10 +1,10 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { SessionSelection } from './session-selection.ts'
 
-/** Why a tool cannot be called through a session. The message tells the model the reason, and what can be done. */
+/** Why a tool cannot be called in a session. The message tells the model the reason, and what can be done. */
 export type NotInSession = { readonly reason: 'NOT_SELECTED' | 'DIGEST_CHANGED'; readonly message: string }
 
-/** Undefined if the tool may be called through the session. */
+/** Why a tool cannot be called through the session. Undefined if it can. */
 export function whyNotInSession(
   session: SessionSelection,
   { name, digest }: Pick<CatalogEntry, 'name' | 'digest'>,

@@ -5,7 +5,7 @@ import { openAuth } from '../../platform/firebase-auth/open-auth.ts'
 const { GOOGLE_CLOUD_PROJECT: project = '', FIREBASE_AUTH_EMULATOR_HOST: emulator } = process.env
 const TARGET = emulator ? `${project} on the emulator at ${emulator}` : project
 
-/** For each error of firebase-admin, the sentence that tells the operator the cause. */
+/** For each error code of firebase-admin, a sentence that tells the operator the cause. */
 const REMEDIES: Readonly<Record<string, string>> = {
   'auth/user-not-found': 'there is no such user. Users are created when they sign in for the first time',
   'auth/invalid-email': 'this is not a mail address',

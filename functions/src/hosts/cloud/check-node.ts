@@ -1,4 +1,4 @@
-/** The major version of Node in `functions/package.json`. */
+/** The major version of Node that `functions/package.json` requires. */
 const NODE_MAJOR = 24
 
 /**

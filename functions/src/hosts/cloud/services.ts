@@ -21,7 +21,7 @@ import { createServices, type Services } from '../services.ts'
 /** The file in which the build writes the file layer, beside the bundle. Beside the source there is no such file. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
-/** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier. */
+/** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier than that. */
 const DEADLINE_MS_MAX = 50_000
 
 /** The most change feeds of an instance. An instance serves 80 requests at once, and calls and lists need most of them. */
@@ -47,7 +47,8 @@ export function cloudServices(config: Config, log: Log): Services {
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     feedBounds: FEEDS_MAX,
-    // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
+    // Hosting adds this header to the requests that it passes on. A request that is sent to the function directly does not have
+    // it.
     isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,
     runner: namedRunner(config.runner, log) ?? absentRunner(isEmulator ? NO_RUNNER_IN_EMULATOR : NO_RUNNER),
     ...authenticationOf(config),
@@ -58,12 +59,12 @@ export function cloudServices(config: Config, log: Log): Services {
     corsOrigins: config.corsOrigins,
     callLimits: config.callLimits,
   })
-  // The report reads the layers. No request waits for the report.
+  // The report about the operator's rules reads the layers. No request waits for the report.
   if (config.operatorRules) void services.catalog.shared().then(services.reportOperatorRules)
   return services
 }
 
-/** The audit trail in Firestore. Without TOOLRACK_AUDIT_KEY, its days have no manifests. */
+/** The audit trail in Firestore. If TOOLRACK_AUDIT_KEY is not set, the records of a day are not signed by a manifest. */
 function cloudAudit({ audit: { mode, days, key } }: Config, log: Log, connection: FirestoreConnection) {
   if (mode === 'off') return undefined
   if (!key) log.warn('the days of the audit trail are not signed', { missing: 'TOOLRACK_AUDIT_KEY' })

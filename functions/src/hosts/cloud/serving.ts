@@ -9,8 +9,8 @@ import { cloudServices } from './services.ts'
 export type Handler = (...request: Parameters<RequestListener>) => void
 
 /**
- * Makes the handler of one function. It opens and reads nothing before the first request. In production it checks the environment
- * at once. With a bad environment, the deployment then fails, and not the requests.
+ * Makes the request handler of one function. Before the first request, it opens and reads nothing. Only in production, it checks
+ * the environment at once. If the environment is bad, the deployment then fails, and not each request.
  */
 export function serving(family: Family): Handler {
   checkNode()

@@ -25,7 +25,7 @@ export async function upsertDefinitions(
   return outcomes
 }
 
-/** Names the project in the environment, and its emulator if there is one. */
+/** A text that names the project of the environment, and its emulator if there is one. */
 export function database(
   { GOOGLE_CLOUD_PROJECT, FIRESTORE_EMULATOR_HOST }: NodeJS.ProcessEnv = process.env,
 ): string {

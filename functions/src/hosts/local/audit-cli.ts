@@ -36,7 +36,7 @@ function linesOf(file: string): Iterable<string> | AsyncIterable<string> {
   return textLines(createReadStream(file))
 }
 
-/** The lines of the bytes. Only a line feed ends a line, because a text in a record may contain other line separators. */
+/** The lines of the bytes. Only a line feed ends a line, because texts in a record may contain other line separators. */
 async function* textLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest = Buffer.alloc(0)
   for await (const chunk of bytes) {
@@ -52,8 +52,8 @@ async function* textLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> 
 }
 
 /**
- * The text of a line. A line that is not UTF-8 is damaged. If it were decoded with replacement characters, it could equal a valid
- * text.
+ * The text of a line. A line that is not UTF-8 is damaged. With replacement characters it could become equal to a valid text, so
+ * it becomes a text that is not valid.
  */
 function textOf(line: Buffer): string {
   return isUtf8(line) ? line.toString() : 'not UTF-8'

@@ -2,19 +2,19 @@ import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync } f
 import type { Log } from '../../log.ts'
 
 /**
- * Appends the lines of the audit trail to a file that only this account can read. If lines cannot be written, the fault is logged
- * once.
+ * Appends the lines of the audit trail to a file that only the account of the server can read. If lines cannot be written, this
+ * fault is logged only once.
  */
 export function auditLogFile(path: string, log: Pick<Log, 'error'>) {
   const file = openSync(path, 'a+', 0o600)
   if (process.platform !== 'win32') fchmodSync(file, 0o600)
-  // A full disk or a power cut can leave a part of a line. A line feed ends this part, so that it does not damage the next line.
+  // A full disk or a power cut can leave an incomplete line. A line feed then ends it, so that it does not damage the next line.
   let isCut = endsInLine(file)
   let isFailing = false
   return {
     copy(lines: readonly string[]): void {
       try {
-        // If only a part was written, `writeFileSync` also writes the rest, and throws if it cannot. `writeSync` does neither.
+        // If the disk took only a part, `writeFileSync` also writes the rest, and throws if it cannot. `writeSync` does neither.
         writeFileSync(file, `${isCut ? '\n' : ''}${lines.join('\n')}\n`)
         isFailing = false
         isCut = false

@@ -6,17 +6,17 @@ export type Served = {
   readonly url: string
   /** The local token. Undefined if there is more than one user. */
   readonly token: string | undefined
-  /** True if there is a file of users. Their tokens were printed by `npm run users`. */
+  /** True if there is a file of users. The users have the tokens that `npm run users` has printed. */
   readonly hasUsersFile?: boolean
   /** The path of the file with the token for deciding approvals and writing rules. */
   readonly approverFile?: string | undefined
   /** Why Python tools cannot run here. Undefined if Python tools can run. */
   readonly withoutRunner?: string | undefined
-  /** The paths of the watched folders of modules that exist. */
+  /** The paths of those watched folders that exist. */
   readonly watched?: readonly string[]
 }
 
-/** An example module. A bundle does not contain it. */
+/** An example of a module. It is missing in a bundle. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
 const USERS = 'Users have the tokens that npm run users has printed. There is no other token.'
@@ -43,7 +43,7 @@ Ctrl-C stops the server.
 `
 }
 
-/** The text that `npm start` prints instead of the banner when the service has crashed and is ready again. */
+/** The text that `npm start` prints instead of the banner, if the service has crashed and is ready again. */
 export function restartLine({ url }: Served, readyMs: number): string {
   return `Toolrack ${VERSION} is ready again at ${url} (${Math.round(readyMs)} ms)`
 }
@@ -78,7 +78,7 @@ The tools of Python files in ${folders.join(' and ')} are loaded automatically. 
 `
 }
 
-/** The path, with quotes for a shell if it needs them. */
+/** The path for a command in a shell, in quotes if it needs them. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

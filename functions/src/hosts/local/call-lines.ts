@@ -5,18 +5,18 @@ import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import { harmless } from '../../log.ts'
 import type { PrintedLog } from '../../catalog/definitions/runner.ts'
 
-/** The most rows of a failed call's output. The last rows are shown, because they are closest to the failure. */
+/** The most rows that are shown of a failed call's output. The last rows are shown, because they are closest to the failure. */
 const ROWS_MAX = 20
 
 /**
- * The most UTF-16 code units of a call's output that are read: 20 rows of 200 columns. Escaping 64 KB would take milliseconds.
+ * The most UTF-16 code units that are read of a call's output: 20 rows of 200 columns. Escaping 64 KB would take milliseconds.
  */
 const PRINTED_MAX = 4 * 1024
 
 const MARGIN = '      '
 const BEFORE_PRINTED = `${MARGIN}| `
 
-/** The part of `Terminal` that is used here. */
+/** The methods of `Terminal` that are used here. */
 type Shown = { readonly columns: number; writeCall(lines: string): void }
 
 /**
@@ -33,15 +33,15 @@ export function callLines(terminal: Shown, printed: boolean): ShowCall {
   }
 }
 
-/** The name of the tool. If no tool was found, the requested name, unless it is no valid name. */
+/** The name of the tool. If no tool was found, the name in the request, if it is a valid name. */
 function toolOf({ entry, request }: Known): string {
   if (entry) return entry.name
   return request && isToolName(request.name) ? redactText(request.name) : '-'
 }
 
 /**
- * The output of a tool in rows that are narrower than the terminal. A longer row would be wrapped, and its rest could look like a
- * line of the service.
+ * Splits the output of a tool into rows that are narrower than the terminal. The terminal would wrap a longer row, and its rest
+ * could look like a line of the service.
  */
 function printedRows({ text, truncated }: PrintedLog, columns: number): readonly string[] {
   if (text === '') return []

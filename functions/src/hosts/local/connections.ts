@@ -3,19 +3,19 @@ import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from 'node:net'
 import { sendJson } from '../../http/send-json.ts'
 
-/** The milliseconds after its last answer until a connection is closed, if the client does not close it. */
+/** How many milliseconds after its last answer a connection is closed, if the client does not close it. */
 const CLOSING_MS = 2_000
 
 /**
- * Stricter rules for connections than those of Node. By Node's rules, a client could fill the memory with answers, or get an
- * error without a body.
+ * Stricter rules for connections than those of Node. With Node's rules, a client could fill the memory with answers, or could get
+ * an error without a body.
  */
 export class Connections {
-  /** The answer to the latest request of each connection. */
+  /** For each connection, the answer to its latest request. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
-  /** The connections that are not read now, because one of their requests waits. */
+  /** The connections from which nothing is read now, because one of their requests waits. */
   readonly #paused = new WeakSet<Socket>()
-  /** The connections with malformed data. Node reports the fault again for all later data of a connection. */
+  /** The connections that have sent malformed data. For all later data of such a connection, Node reports the fault again. */
   readonly #malformed = new WeakSet<Socket>()
 
   /**
@@ -30,7 +30,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the previous answer is never sent, it never closes. Then nobody waits for this answer either.
+      // If the previous answer is never sent, `close` never comes. Then nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -49,7 +49,7 @@ export class Connections {
     socket.off('resume', stayPaused).resume()
   }
 
-  /** Answers an `Expect` header with another value than 100-continue. Node's own answer would have no body. */
+  /** Answers a request whose `Expect` header is not 100-continue. Node's own answer would have no body. */
   readonly refuseExpectation = (req: IncomingMessage, res: ServerResponse): void => {
     this.#latest.set(req.socket, res)
     refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
@@ -84,7 +84,7 @@ function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse)
   else app(req, res)
 }
 
-/** Pauses a connection again. Node resumes it when an answer has ended. */
+/** Pauses a connection that must stay paused. Node resumes it whenever an answer has ended. */
 function stayPaused(this: Socket): void {
   this.pause()
 }
@@ -94,7 +94,7 @@ function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
   sendJson(res, body.error.code, body, { Connection: 'close' })
 }
 
-/** Sends an error in the usual shape on a connection without a `ServerResponse`. */
+/** Sends an error in the usual shape, on a connection for which there is no `ServerResponse`. */
 function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable) return
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
@@ -110,7 +110,7 @@ function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   endSoon(socket, [...head, '', text].join('\r\n'))
 }
 
-/** Sends the last text of a connection, and closes the connection if the client does not. */
+/** Sends a last text on a connection. If the client does not close the connection then, closes it. */
 function endSoon(socket: Socket, text: string): void {
   socket.end(text)
   setTimeout(() => socket.destroy(), CLOSING_MS).unref()

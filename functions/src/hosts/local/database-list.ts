@@ -8,14 +8,14 @@ import { EXIT, StartError } from './start-error.ts'
 
 const STATES = ['open', 'closed'] as const
 type State = (typeof STATES)[number]
-/** The length with which every state is written. A changed state then has the same length, so it needs no room on a full disk. */
+/** The length of every written state. A changed state then needs no additional room, even on a full disk. */
 const STATE_LENGTH = 6
 
 const HEAD = '# The databases that this folder must have. To start without what one held, remove its line.'
 const LINE = /^(?<name>[\w.-]+) +(?<state>\w+)$/
 
 /**
- * Names the databases that were made in the data folder, in a file there. Without this file, a removed database would be made
+ * A file in the data folder that lists the databases that were made there. Without this list, a removed database would be made
  * again, empty. A removed write-ahead log would take the newest rules with it. The list says `open` while a server has the
  * database open, because SQLite keeps the log until the database is closed.
  */
@@ -32,7 +32,7 @@ export class DatabaseList {
     const read = readStates(folder)
     this.#states = read ?? presumedStates(folder, names)
     if (!read) this.#write()
-    // The list is written first, because the error about a lost database refers to a line of the list.
+    // The list is written before this check, because the error about a lost database refers to a line of the list.
     for (const name of names) this.#refuseLost(name)
     if (!read && isListed(folder))
       log.warn('the list of databases was missing, and was made again', { folder })
@@ -41,7 +41,7 @@ export class DatabaseList {
   /** Notes that this process has opened these databases. */
   noteOpen(names: readonly DatabaseName[]): void {
     this.#opened = names
-    // The folder is synced first. The names of the logs must be on the disk before the list says that there are logs.
+    // The names of the logs must be on the disk before the list says that there are logs. So the folder is synced first.
     syncFolder(this.#folder)
     for (const name of names) this.#states.set(name, hasLog(join(this.#folder, name)) ? 'open' : 'closed')
     this.#write()

@@ -7,14 +7,14 @@ import { newSealingKey, parseSealingKey, type Sealing } from '../../calls/sealin
 import { writeWholeFile } from '../../write-whole-file.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
-/** Describes the content of a key file. The first start makes the file, and only this account can read it. */
+/** What a key file contains. The first start makes the file, and only the account of the server can read it. */
 type Content<Value> = {
-  /** Returns undefined for a text that is not valid. */
+  /** Reads the content of the file. Returns undefined if it is not valid. */
   readonly parse: (text: string) => Value | undefined
   readonly make: () => string
-  /** Names the content in a message, after `does not hold`. */
+  /** The words for the content in a message, after `does not hold`. */
   readonly holds: string
-  /** Says in a message what a new file makes useless, after `remove it for a new one`. */
+  /** The words for what would be lost with a new file in a message, after `remove it for a new one`. */
   readonly loss?: string
 }
 
@@ -57,8 +57,8 @@ export function openAuditKey(folder: string): AuditKey {
 }
 
 /**
- * Reads the file, or makes it if there is none. A file that is empty or damaged is never replaced. The server itself never leaves
- * such a file, because a new file gets its name only after it is complete.
+ * Reads the file, or makes it if there is none. An empty or damaged file is never replaced. The server itself never leaves such a
+ * file, because a new file gets its name only after it is complete.
  */
 function readOrMake<Value>(path: string, { parse, make, holds, loss = '' }: Content<Value>): Value {
   const text = textOf(path, make)

@@ -6,10 +6,13 @@ import { READER_PATIENCE_MS } from '../../http/caller.ts'
 import { Connections } from './connections.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** The most bytes of a request's address and headers: enough for 200 percent-encoded names of 128 characters, and a token. */
+/**
+ * The most bytes of a request's address and headers together. There is room for 200 percent-encoded names of 128 characters, and
+ * a token.
+ */
 const HEADER_BYTES_MAX = 96 * 1024
 
-/** The most milliseconds until a connection has sent the head of a request. */
+/** The most milliseconds after which a connection must have sent the head of a request. */
 const FIRST_REQUEST_MS = 10_000
 
 type Listening = { readonly server: Server; readonly url: string }
@@ -55,7 +58,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  // Node has no event for a connection that becomes idle after its last answer, so idle connections are closed every 20 ms.
+  // Node has no event for a connection that becomes idle after its last answer. So idle connections are closed every 20 ms.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
   const cut = setTimeout(() => server.closeAllConnections(), 2_000)
   await closed
@@ -64,7 +67,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
 }
 
 /**
- * If more than `max` connections have sent no request, closes the oldest of these connections, so that they do not shut out other
+ * If more than `max` connections have not sent a request yet, closes the oldest of them, so that they do not shut out other
  * clients.
  */
 function boundSilent(server: Server, max: number): void {
@@ -78,17 +81,17 @@ function boundSilent(server: Server, max: number): void {
   server.prependListener('request', ({ socket }) => void silent.delete(socket))
 }
 
-/** How many descriptors are reserved for the stores, the files and the runner. */
+/** How many file descriptors are reserved for the stores, the files and the runner. */
 const KEPT = 256
 /**
- * The most connections at once, even if `ulimit -n` allows more. The limit prevents that clients use up the descriptors of the
+ * The most connections at once, even if `ulimit -n` allows more. Otherwise clients could use up the file descriptors of the
  * process.
  */
 const CONNECTIONS_MAX = 10_000
 
 /**
- * The most connections: the soft limit of descriptors minus the reserved ones. At least half of the soft limit, and at most
- * 10,000.
+ * The most connections at once: the soft limit of file descriptors minus the reserved ones. It is at least half of the soft
+ * limit, and at most 10,000.
  */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []

@@ -9,10 +9,12 @@ const MARGIN = '      '
 /** The fewest columns of a row, even in a narrower terminal. */
 const COLUMNS_LEAST = 20
 
-/** The part of `Terminal` that is used here. */
+/** The methods of `Terminal` that are used here. */
 type Shown = { readonly columns: number; write(lines: string): void }
 
-/** Shows on the terminal what has happened to a file of the folder: a line, and a few rows for each of its first faults. */
+/**
+ * Shows on the terminal what has happened to a file of the watched folder: a line, and a few rows for each of its first faults.
+ */
 export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   return (news) => {
     const faults = 'faults' in news ? news.faults : []
@@ -37,8 +39,8 @@ function headline(news: FolderNews): string {
 }
 
 /**
- * The text in rows that are narrower than the terminal. A module chooses parts of the text. A longer row would be wrapped, and
- * its rest could look like a line of the service.
+ * Splits a text into rows that are narrower than the terminal. Parts of the text come from a module. The terminal would wrap a
+ * longer row, and its rest could look like a line of the service.
  */
 function rows(text: string, columns: number): readonly string[] {
   const width = Math.max(COLUMNS_LEAST, columns - MARGIN.length)
@@ -55,7 +57,7 @@ function rows(text: string, columns: number): readonly string[] {
   return [...found, row].map((each) => MARGIN + each)
 }
 
-/** The parts of a word that is wider than the terminal. */
+/** Splits a word that is wider than the terminal. */
 function pieces(word: string, width: number): readonly string[] {
   return word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? ['']
 }

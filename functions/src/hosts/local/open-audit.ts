@@ -10,8 +10,8 @@ import { RUNNING_CALLS, RunningCallsFile } from './running-calls-file.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
 /**
- * Opens the audit trail of the embedded server. Its records are in `folder`, or in `store` if `store` is given. Undefined if the
- * trail is switched off. A file that cannot be used is never replaced, because its records would be lost.
+ * Opens the audit trail of the embedded server. Its records are in `store`, if it is given, otherwise in `folder`. Undefined if
+ * the trail is switched off. A file that cannot be used is never replaced, because its records would be lost.
  */
 export function openAudit(
   { mode, days, key, logPath }: Config['audit'],

@@ -11,8 +11,7 @@ import { lostDatabase, olderFolder, type DatabaseName } from './lost-database.ts
 import { makePrivateFile } from './private-files.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
-// The databases of the next three functions are never replaced, because their content would be lost. Only the logs of calls are
-// replaced.
+// The next three functions never replace a database, because its content would be lost. Only the logs of calls are replaced.
 
 export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
   return opened(folder, 'toolrack.db', (path) => new SqliteDefinitionStore(path, { bytesMax }))
@@ -44,7 +43,8 @@ function opened<Opened>(folder: string, name: DatabaseName, open: (path: string)
 }
 
 /**
- * Throws if the file exists but cannot be read and written. SQLite reports this less clearly, or opens the file for reading only.
+ * Throws if the file exists but cannot be both read and written. SQLite would report this less clearly, or open the file only for
+ * reading.
  */
 function refuseUnreadable(path: string): void {
   try {
@@ -54,7 +54,7 @@ function refuseUnreadable(path: string): void {
   }
 }
 
-/** Opens the logs of calls. A file that cannot be used is replaced, because lost logs must not prevent a start. */
+/** Opens the logs of calls. A file that cannot be used is replaced, because lost logs must not prevent the start. */
 export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLogs {
   const path = join(folder, 'invocations.db')
   function open(): SqliteInvocationLogs {

@@ -8,7 +8,7 @@ import { VERSION } from '../../version.ts'
 import { KEPT_ADMISSIONS } from './private-files.ts'
 
 const IS_SOURCE = import.meta.url.endsWith('.ts')
-/** The folders of the code that checks definition files. In a bundle, the bundle itself. */
+/** The folders with the code that checks definition files. In a bundle, the file of the bundle. */
 const CODE = IS_SOURCE
   ? [
       '../../stores/files/',
@@ -18,7 +18,7 @@ const CODE = IS_SOURCE
       '../../../../packages/contract/src/',
     ]
   : ['./']
-/** The manifest, which pins the packages that check definitions. */
+/** The manifest of the package. It pins the versions of the packages that check definitions. */
 const MANIFEST = pathOf(IS_SOURCE ? '../../../package.json' : '../package.json')
 
 export function openKeptAdmissions(folder: string, log: Pick<Log, 'warn'>): KeptAdmissions {
@@ -26,8 +26,8 @@ export function openKeptAdmissions(folder: string, log: Pick<Log, 'warn'>): Kept
 }
 
 /**
- * Identifies the running program. Another program may check definitions differently. The version is not enough, because a
- * checkout changes without a new version.
+ * A text that identifies the running program, because another program may check definitions differently. The version is not
+ * enough, because the code of a checkout changes without a new version.
  */
 export function programDigest(): string {
   const hash = createHash('sha256').update(`${VERSION} ${process.version}`)

@@ -7,13 +7,15 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** The folder of the runner, relative to the source. A bundle is never started with `--python`, so it does not use this path. */
+/**
+ * The folder of the runner, relative to the source. A bundle does not use this path, because it is never started with `--python`.
+ */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
-/** With the local token there is only one user. This user may use every slot. */
+/** With the local token there is only one user, so this user may use every slot. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
 /** The path of a Python interpreter, or the reason why this machine has none. */
@@ -27,8 +29,8 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
 }
 
 /**
- * Returns a runner that runs elsewhere. If there is none, starts a runner, or without Python returns an absent one. Does not wait
- * until the runner is ready.
+ * Returns the runner that the configuration names. If it names none, starts a runner or, without Python, returns an absent one.
+ * Does not wait until the runner is ready.
  */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
@@ -41,8 +43,8 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
 }
 
 /**
- * The command and the environment of a runner. From this process's environment the runner gets only PATH, LANG and TZ. `-I` makes
- * Python ignore Python's own variables.
+ * The command and the environment with which a runner is started. From the environment of this process it gets only PATH, LANG
+ * and TZ. With `-I`, Python ignores the variables that are meant for it.
  */
 export function runnerCommand(
   python: string,

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 
 /**
- * Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. Returns a function that
- * writes a line to that program. The function does nothing without a pipe, or if nobody reads the pipe any more.
+ * Calls `onGone` when the program at the other end of a pipe has ended. The pipe is `--parent-pipe=<descriptor>`. Returns a
+ * function that writes a line to that program. Without a pipe, or if nobody reads it any more, that function does nothing.
  */
 export function watchParent(args: readonly string[], onGone: () => void): (line: string) => void {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))
@@ -14,7 +14,7 @@ export function watchParent(args: readonly string[], onGone: () => void): (line:
   return (line) => void pipe?.write(`${line}\n`)
 }
 
-/** Opens a socket, because the blocked read of a file stream would prevent the process from exiting. */
+/** Opens a socket and no file stream. A file stream blocks in a read, and would keep the process from exiting. */
 function openPipe(fd: number): Socket | undefined {
   try {
     return new Socket({ fd })

@@ -9,7 +9,7 @@ import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'invocations.db', ...DATABASE_NAMES]
 
-/** The file with the stored admissions of the definition files. */
+/** The file that keeps the results of checking the definition files. */
 export const KEPT_ADMISSIONS = 'definition-files.cache'
 
 /** The file with the users of the server, if it has more than one. */
@@ -36,7 +36,8 @@ const FILES = [
 ]
 
 /**
- * The names in a folder that only the server uses. `emulators` contains the logs of `npm run dev`; a new disk has `lost+found`.
+ * Names in a folder that only the server uses. `emulators` has the logs of `npm run dev`. `lost+found` is in the root of a new
+ * disk.
  */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
@@ -44,14 +45,14 @@ const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002
 
 /**
- * Makes the data folder and its files private to this account. Logs a warning if the folder's mode is not changed. Throws a
- * StartError if another account could read a file, or if every account could replace the token by its own. Does nothing on
- * Windows, which has no file modes.
+ * Makes the data folder and its files private to the account of the server. If the mode of the folder cannot be changed, logs a
+ * warning. Throws a StartError if another account could read a file, or if every account could replace the token by its own. Does
+ * nothing on Windows, which has no file modes.
  */
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
   tightenFolder(path, log)
-  // The files are checked after the folder is private. So no other account can replace a checked file by a link.
+  // The files are checked after the folder is private. From then on, no other account can replace a checked file by a link.
   for (const name of FILES) tightenFile(join(path, name))
 }
 
@@ -67,8 +68,8 @@ export function makePrivateFile(path: string): void {
 function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
-  // If the folder has other files, its mode is not changed. It may be /tmp or the folder of a program, whose files other accounts
-  // need.
+  // If the folder has files of other programs, its mode is not changed. It may be /tmp or the folder of a program, whose files
+  // other accounts need.
   const isShared = readdirSync(path).some((name) => !EXPECTED.has(name))
   const reason = isShared ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
@@ -92,7 +93,7 @@ function tightenFile(path: string): void {
   if (target === undefined)
     throw new StartError(`${path} is a symbolic link to nothing; remove it.`, EXIT.unwritableData)
   if (!target.isFile() || (target.mode & OF_OTHERS) === 0) return
-  // The mode of a link's target is not changed, because the target may be outside the folder.
+  // If the file is a link, its mode is not changed, because the target may be outside of the folder.
   const reason = isLink ? 'it is a symbolic link' : changeMode(path, target.mode & 0o600)
   if (reason === undefined) return
   throw new StartError(
@@ -102,7 +103,7 @@ function tightenFile(path: string): void {
 }
 
 /**
- * Changes the mode of a file. Returns the reason if the mode was not changed. Some file systems accept every mode, but do not
+ * Changes the mode of a file. If the mode was not changed, returns the reason. Some file systems accept every mode but do not
  * store it.
  */
 function changeMode(path: string, mode: number): string | undefined {

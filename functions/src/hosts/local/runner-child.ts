@@ -12,14 +12,14 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** A secret for every process of the runner. If it is undefined, each process gets a new secret. */
+  /** The secret of all processes of the runner. If it is undefined, each process gets a new secret. */
   readonly secret?: string | undefined
 }
 
 export type RunnerEnd = {
-  /** How the process ended, as the end of a sentence that begins with "The runner". */
+  /** How the process ended, as words that follow "The runner" in a sentence. */
   readonly how: string
-  /** True if the operator has to correct something first. Until then, the next process would end in the same way. */
+  /** True if only the operator can correct the cause. Until then, every process would end in the same way. */
   readonly isFinal: boolean
 }
 
@@ -27,18 +27,19 @@ export type RunnerEnd = {
 const LAST_LINES_MS = 200
 
 /**
- * One process of the runner. It gets its secret as the first line of its standard input, which stays open. When this server ends,
- * the input closes and the runner ends too. The process has its own session, so a Ctrl-C at the terminal does not reach it.
+ * One process of the runner. The first line of its standard input is its secret. The input then stays open. When this server
+ * ends, the input closes, and the runner ends too. The process has its own session, so a Ctrl-C at the terminal does not reach
+ * it.
  */
 export class RunnerChild {
   /**
-   * The endpoint of the process. Undefined if the process ended before it wrote its address, or if its first line was not the
-   * address.
+   * The endpoint of the process. Undefined if the process has ended before it wrote its address, or if the first line that it
+   * wrote was not the address.
    */
   readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
-  /** The last warning or error in the log of the process. */
+  /** The last warning or error that the process has logged. */
   #lastWarning = ''
   #fault = ''
 
@@ -66,7 +67,7 @@ export class RunnerChild {
     await this.ended
   }
 
-  /** Kills the process group. `fault` becomes the reason in `ended`. */
+  /** Kills the process group. `fault` becomes `how` in the result of `ended`. */
   kill(fault: string): void {
     this.#fault ||= fault
     const { pid, exitCode, signalCode } = this.#child
@@ -123,7 +124,7 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
 
 /** Writes a line of the runner's log to this server's log. Returns the message of a warning or an error, or an empty text. */
 function forwardLine(log: Log, line: string): string {
-  // A line that is not a JSON object comes from Python itself.
+  // A line that is not a JSON object was written by Python itself.
   const entry = parseObject(line) ?? { severity: 'WARNING', message: line.trimEnd() }
   const { severity, message, ...fields } = entry
   const said = typeof message === 'string' ? message : line

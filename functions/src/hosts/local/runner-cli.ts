@@ -6,8 +6,8 @@ import { RunnerProcess } from './runner-process.ts'
 import { EXIT } from './start-error.ts'
 
 /**
- * Runs the runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. Each process of the runner gets the same
- * port and secret, from RUNNER_URL and RUNNER_SECRET, because the functions read these variables only once.
+ * Runs the runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. If the runner is started again, it gets
+ * the same port and secret, from RUNNER_URL and RUNNER_SECRET, because the functions read these variables only once.
  */
 const { address, environment } = parseConfig().runner
 const { python } = pythonChoice(process.argv)
@@ -19,7 +19,7 @@ const running = new RunnerProcess(
   textLog(process.stderr),
 )
 
-// The exit code if the runner ends by itself. The runner has then logged the reason, and a new start would end in the same way.
+// The exit code if the runner ends for good by itself. It has then logged the reason, and a new start would end in the same way.
 let exitCode: number = EXIT.badConfig
 
 function stop(): void {

@@ -4,14 +4,14 @@ import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
-  /** The most milliseconds from the start of the process to the line with its address. */
+  /** The most milliseconds from the start of the process until it writes its address. */
   readyMs: 30_000,
-  /** The most milliseconds from the end of the process's input to the end of the process. */
+  /** The most milliseconds that the process may take to end, after its input was closed. */
   stopMs: 5_000,
-  /** The milliseconds before the first restart. They are doubled for each later restart, up to `againMsMax`. */
+  /** The milliseconds before the first restart. They are doubled before each later restart, up to `againMsMax`. */
   againMs: 100,
   againMsMax: 5_000,
-  /** If a process was ready for more than these milliseconds, the next wait is `againMs` again. */
+  /** If a process was ready for longer than this, the next restart waits only `againMs` again. */
   healthyMs: 60_000,
 }
 export type RunnerPatience = Readonly<typeof PATIENCE>
@@ -20,7 +20,7 @@ export type RunnerPatience = Readonly<typeof PATIENCE>
 export class RunnerProcess {
   /** Resolves when the runner will not be started again. */
   readonly over: Promise<void>
-  /** Resolves at the end of the first start: when the endpoint is no longer `starting`, or when the runner was stopped. */
+  /** Resolves when the first start is over: when the endpoint is no longer `starting`, or when the runner was stopped. */
   readonly started: Promise<void>
   readonly #command: RunnerCommand
   readonly #log: Log
@@ -38,7 +38,7 @@ export class RunnerProcess {
     this.over = this.#keep().finally(this.#firstStart.resolve)
   }
 
-  /** The endpoint of the present process. It stays the same object as long as the same process runs. */
+  /** The endpoint of the process that runs now. It is the same object as long as this process runs. */
   get endpoint(): PresentEndpoint {
     return this.#endpoint
   }
@@ -91,8 +91,8 @@ export class RunnerProcess {
 }
 
 /**
- * Returns a function that computes the milliseconds to wait before a restart. Its argument says for how many milliseconds the
- * last process was ready.
+ * Returns a function that computes how many milliseconds to wait before a restart. Its argument says for how many milliseconds
+ * the last process was ready.
  */
 export function backoff(limits: Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>) {
   const { againMs, againMsMax, healthyMs } = limits

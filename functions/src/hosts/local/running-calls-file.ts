@@ -13,19 +13,19 @@ import type { Note, RunningCalls } from '../../features/audit/running-calls.ts'
 import type { Log } from '../../log.ts'
 import { UNFINISHED } from '../../write-whole-file.ts'
 
-/** The file of the data folder with the calls and writes that are running. */
+/** The file in the data folder that names the calls and writes that are running. */
 export const RUNNING_CALLS = 'running-calls'
 
 /**
- * If the file has more bytes than this, it is written again with only the running calls and writes. The bytes are enough for a
- * few hundred calls.
+ * The most bytes of the file before it is written again, with only the running calls and writes. They are enough for a few
+ * hundred calls.
  */
 const BYTES_MAX = 256 * 1024
 
 /**
- * A file of the calls and writes that are running. It gets a line before each of them runs. This line also names the calls that
- * have ended since the line before. So a call costs one write, which is in the page cache when the write returns. If the process
- * is killed, no line is lost. A power cut may lose the last lines.
+ * A file that names the calls and writes that are running. Before each of them runs, the file gets a line, which also names the
+ * calls that have ended since the line before. So a call costs only one write. The line is in the page cache when the write
+ * returns. If the process is killed, no line is lost. A power cut may lose the last lines.
  */
 export class RunningCallsFile implements RunningCalls {
   readonly left: readonly Note[]
@@ -81,7 +81,7 @@ export class RunningCallsFile implements RunningCalls {
     closeSync(this.#file)
   }
 
-  /** Writes the file again. False on a full disk, where the old file may still have room for another line. */
+  /** Writes the file again. Returns false if the disk is full. Then the old file may still have room for another line. */
   #isRewritten(): boolean {
     try {
       closeSync(this.#rewrite())
@@ -92,8 +92,8 @@ export class RunningCallsFile implements RunningCalls {
   }
 
   /**
-   * Writes the running calls and writes to a new file, which replaces the old one. Returns the descriptor of the old file. The
-   * caller must close it.
+   * Writes the running calls and writes to a new file, which replaces the old one. Returns the file descriptor of the old file,
+   * which the caller must close.
    */
   #rewrite(): number {
     const text = [...this.#running.values()].map((note) => lineOf(note, [])).join('')
@@ -132,7 +132,7 @@ function lineOf({ id, text }: Note, ended: readonly string[]): string {
   return `{"ended":${JSON.stringify(ended)},"id":${JSON.stringify(id)},"note":${text}}\n`
 }
 
-/** The notes without an end, in the order of their lines. */
+/** The notes of calls and writes that have not ended, in the order of their lines. */
 function notesIn(text: string): Map<string, Note> {
   const notes = new Map<string, Note>()
   for (const line of text.split('\n')) {

@@ -18,8 +18,8 @@ import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 type Serving = Served & { readonly stop: () => Promise<void> }
 
 /**
- * The functions that show calls and modules on the terminal. Without a terminal, the log has everything that the operator must
- * know.
+ * The functions that show calls and modules on the terminal. They are missing if there is no terminal. Then the log has
+ * everything that the operator must know.
  */
 export type Shown = Pick<ServiceParts, 'showCall' | 'showModule'>
 
@@ -102,12 +102,12 @@ export async function serve(
   }
 }
 
-/** The longest time that the report on the operator's rules waits for the modules of the folders. */
+/** The most milliseconds that the report on the operator's rules waits for the modules of the watched folders. */
 const FOLDER_CHECKED_MS_MAX = 60_000
 
 /**
- * Begins to watch the folders of modules. Reports how the operator's rules read arguments: once now, and once after the modules
- * of the folders were read.
+ * Begins to watch the folders of modules. Then reports how the operator's rules read arguments: once now, and once when the
+ * modules of the folders were read.
  */
 async function reportRules({ catalog, folder, reportOperatorRules }: Services): Promise<void> {
   const started = folder?.start()
@@ -118,9 +118,7 @@ async function reportRules({ catalog, folder, reportOperatorRules }: Services): 
   await reportOperatorRules(await catalog.shared())
 }
 
-/**
- * Reads the layers for the first time. Firestore may never answer, so this function waits only as long as a request would wait.
- */
+/** Reads the layers for the first time. Firestore may never answer, so this function waits only as long as a request would. */
 async function firstRead(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())

@@ -1,5 +1,6 @@
 /**
- * The embedded server cannot start. The message is one line for the person at the terminal. It says what is wrong and what to do.
+ * Thrown if the embedded server cannot start. The message is one line for the person at the terminal. It says what is wrong and
+ * what to do.
  */
 export class StartError extends Error {
   readonly exitCode: number

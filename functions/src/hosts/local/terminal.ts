@@ -3,10 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 
-/** The most UTF-16 code units that wait for the terminal. If more wait, lines of calls are left out, and a line says how many. */
+/**
+ * The most UTF-16 code units that may wait for the terminal. If more wait, lines about calls are left out, and a line says how
+ * many.
+ */
 const WAITING_CALLS_MAX = 256 * 1024
 
-/** The same limit for lines of the log, which are rarer and more important. */
+/** The same limit for lines of the log, which are fewer and more important. */
 const WAITING_MAX = 1024 * 1024
 
 /** The milliseconds until the next attempt to write, if the terminal took nothing. */
@@ -18,13 +21,13 @@ const writeLater = promisify(write)
 type Stream = { readonly fd: number; readonly columns?: number }
 
 /**
- * The terminal of the operator, or the pipe or file in its place. A write never blocks the service. Node's own `write` to a
- * terminal blocks while somebody has stopped the terminal or its connection hangs, and the whole service would wait.
+ * The terminal of the operator, or the pipe or file in its place. A write never blocks the service. With Node's own `write`, the
+ * whole service would wait while somebody has stopped the terminal or its connection hangs.
  */
 export class Terminal {
   readonly #stream: Stream
   readonly #fd: number
-  /** True if a write could block. Then another thread does the write. */
+  /** True if a write could block. Then it is done in another thread. */
   readonly #canWait: boolean
   #waiting = ''
   /** The bytes that are being written. */
@@ -40,18 +43,20 @@ export class Terminal {
     process.once('exit', () => this.#end())
   }
 
-  /** The width of the terminal. A pipe or a file gets the usual width, because it is probably read in a terminal. */
+  /**
+   * The width of the terminal. For a pipe or a file it is the usual width, because somebody will probably read it in a terminal.
+   */
   get columns(): number {
     return this.#stream.columns || 80
   }
 
-  /** Writes a line of the log. If too much text waits, the line is left out. */
+  /** Writes a line of the log. If too much text waits already, the line is left out. */
   write(lines: string): void {
     if (this.#waiting.length + lines.length > WAITING_MAX) this.#leftOut += 1
     else this.#add(lines)
   }
 
-  /** Writes the lines of a call. If too much text waits, lines of calls are left out until everything is written. */
+  /** Writes the lines about a call. If too much text waits, such lines are left out until everything is written. */
   writeCall(lines: string): void {
     if (this.#leftOut > 0 || this.#waiting.length + lines.length > WAITING_CALLS_MAX) this.#leftOut += 1
     else this.#add(lines)
@@ -84,7 +89,8 @@ export class Terminal {
   }
 
   /**
-   * Writes the next bytes. Returns a promise only if the write has to wait. So a line is usually written when `write` returns.
+   * Writes the next bytes. Returns a promise only if the write has to wait. So usually the line is written when this method
+   * returns.
    */
   #writeSome(): Promise<void> | undefined {
     const bytes = this.#bytes
@@ -102,8 +108,8 @@ export class Terminal {
   }
 
   /**
-   * After an error: waits if the terminal takes nothing now. If the terminal is gone, or the disk is full, the bytes are lost,
-   * and the service goes on.
+   * What happens after an error of a write. If the terminal takes nothing now, waits. If it is gone, or the disk is full, the
+   * bytes are lost and the service goes on.
    */
   #tryAgain(error: unknown): Promise<void> | undefined {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return pause(AGAIN_MS, undefined, { ref: false })
@@ -111,7 +117,7 @@ export class Terminal {
     return undefined
   }
 
-  /** Writes as much as the terminal takes without waiting. Must be called when the process ends. */
+  /** Writes as much as the terminal takes without waiting. Must be called before the process ends. */
   #end(): void {
     if (this.#canWait) return
     try {
@@ -123,13 +129,12 @@ export class Terminal {
 }
 
 /**
- * A descriptor of the same file whose writes do not block. `canWait` is true if there is none. Pipes of Node do not block, and
- * writes to a file do not block either. A terminal is opened again, because other programs share its descriptor and expect writes
- * that block.
+ * A descriptor of the same file whose writes do not block. `canWait` is true if there is none. Writes to a file or to a pipe of
+ * Node do not block anyway. A terminal is opened again, because other programs share its descriptor and expect that writes block.
  */
 function withoutWaiting(fd: number): { readonly fd: number; readonly canWait: boolean } {
   if (!isatty(fd)) return { fd, canWait: false }
-  // On other systems, opening the path gives the same open file, and the flag has no effect.
+  // On other systems, opening the path gives the same open file again, so the flag would have no effect.
   if (process.platform !== 'linux') return { fd, canWait: true }
   try {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants

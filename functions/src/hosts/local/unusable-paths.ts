@@ -3,12 +3,12 @@ import { dirname, resolve } from 'node:path'
 import type { ConfigReport } from '../config.ts'
 import { ConfigError } from '../../settings/variables.ts'
 
-/** Sources of a value that have no place such as a line of a file. */
+/** Sources of a setting that have no more precise place, such as the line of a file. */
 const WITHOUT_PLACE = new Set(['default', 'environment', 'command line'])
 
 /**
- * Throws one ConfigError with all faults of the settings, and of the files and folders that they name. A single path that cannot
- * be used is not reported here. The part that opens the path reports it in more detail, with its own exit code.
+ * Throws one ConfigError with all faults of the settings, and of the files and folders that they name. If the only fault is one
+ * unusable path, it is not reported here. The code that opens the path reports it in more detail, with its own exit code.
  */
 export function refuseUnusable(report: ConfigReport): void {
   const paths = unusablePaths(report)
@@ -21,7 +21,7 @@ function unusablePaths({ inForce }: ConfigReport): readonly string[] {
     const value = inForce.get(name)?.value
     return typeof value === 'string' ? resolve(value) : undefined
   }
-  /** The subject of a fault: the variable, or the line of the file from which its value came. */
+  /** The subject of a sentence about a fault: the variable, or the line of the file in which the value is. */
   const placeOf = (name: string): string => {
     const from = inForce.get(name)?.from
     return from === undefined || WITHOUT_PLACE.has(from) ? name : from
@@ -55,8 +55,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Why the path cannot be written. Undefined if it can be written. A missing folder is no fault if the server makes it, together
- * with the folders above it. A missing file is a fault.
+ * Why the path cannot be written. Undefined if it can be written. If the server makes the folder, with the folders above it, a
+ * missing folder is no fault. A missing file is a fault.
  */
 function whyNotWritten(path: string, isMadeFolder: boolean): string | undefined {
   try {

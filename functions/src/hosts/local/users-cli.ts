@@ -8,8 +8,8 @@ import { StartError } from './start-error.ts'
 import { readUsersFile } from './users-file.ts'
 
 /**
- * The program of `npm run users -- add|remove|renew|list [name]`. It changes the users of an embedded server, whose data folder
- * is in `TOOLRACK_DATA`. The exit code is 0 if the file was changed or listed as requested, else 1.
+ * The program of `npm run users -- add|remove|renew|list [name]`. It changes the users of an embedded server. Its data folder is
+ * `TOOLRACK_DATA`. The exit code is 0 if the file was changed or listed as requested, else 1.
  */
 const [verb = '', name = '', ...flags] = process.argv.slice(2)
 const folder = resolve(process.env['TOOLRACK_DATA'] || '.toolrack')

@@ -12,7 +12,7 @@ import { EXIT, reasonOf, StartError } from './start-error.ts'
 /** Milliseconds between two checks of the file. */
 const CHECK_MS = 1_000
 
-/** The stamp of a file that does not exist. */
+/** The stamp for a file that does not exist. */
 const GONE = 'none'
 
 /** The users of a file. Throws a StartError if the file cannot be used. */
@@ -37,7 +37,7 @@ function textOf(path: string): string {
 }
 
 /**
- * Watches the users of a file. The file is read again within a second after a change. If the file becomes unusable, the last
+ * Watches the users in a file. After a change, the file is read again within a second. If the file becomes unusable, the last
  * users stay, and the log says so once. Throws a StartError if the file is unusable at the start.
  */
 export function watchedUsers(path: string, log: Pick<Log, 'info' | 'error'>, now = Date.now) {

@@ -6,7 +6,7 @@ import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import type { Setting, Table } from '../../settings/variables.ts'
 
-/** Matches the names of variables with secrets. The address of a webhook often contains a token. */
+/** Matches the names of variables that contain secrets. The address of a webhook counts, because it often contains a token. */
 const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/
 
 export function isSecret(variable: string): boolean {
@@ -22,7 +22,9 @@ export function fileKey(variable: string): string {
   return first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** Reads the file that TOOLRACK_CONFIG names. Its keys are those of the table's variables. A null counts as a missing value. */
+/**
+ * Reads the file that TOOLRACK_CONFIG names. Its keys are those of the variables in the table. A value of null counts as missing.
+ */
 export function readConfigFile(table: Table, path: string | undefined): Found {
   if (path === undefined) return NOTHING
   const file = readSettingsFile('TOOLRACK_CONFIG', path)

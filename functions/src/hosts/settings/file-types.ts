@@ -8,7 +8,7 @@ export function aType(type: FileType = 'text'): string {
   return type === 'object' ? 'an object' : `a ${type}`
 }
 
-/** Converts a value of the file to the text that the environment would have. Returns undefined if the value has another type. */
+/** Converts a value in the file to the text that an environment variable would have. Undefined if the value has another type. */
 type TextOf = (value: JsonValue, folder: string) => string | undefined
 
 const textOf: TextOf = (value) => (typeof value === 'string' ? value : undefined)

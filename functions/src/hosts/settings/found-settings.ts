@@ -1,6 +1,6 @@
 import type { Setting } from '../../settings/variables.ts'
 
-/** A notice for the operator about a setting. The setting can be used nevertheless. */
+/** Something about a setting that the operator should know. The setting is used nevertheless. */
 export type Notice = { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
 
 /** The settings of one source, and their faults. */

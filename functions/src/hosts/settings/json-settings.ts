@@ -9,7 +9,7 @@ const SETTINGS_BYTES_MAX = 1024 * 1024
 
 const OF_OTHERS = 0o044
 
-/** A JSON object with settings. `place` returns the place of a value, as the subject of a sentence. */
+/** A JSON object with settings. `place` returns where a value is, as the subject of a sentence. */
 export type JsonSettings = {
   readonly value: JsonObject
   readonly place: (pointer: string) => string
@@ -20,7 +20,7 @@ type SettingsFile = JsonSettings & {
   readonly isOpen: boolean
 }
 
-/** Reads the JSON object in the file, or returns why there is none. `variable` is the variable that names the file. */
+/** Reads the JSON object in the file at `path`. If there is none, returns why. `variable` is the variable that names the file. */
 export function readSettingsFile(variable: string, path: string): SettingsFile | { readonly fault: string } {
   try {
     const stat = statSync(path)
@@ -36,7 +36,7 @@ export function readSettingsFile(variable: string, path: string): SettingsFile |
   }
 }
 
-/** Reads the JSON object in the bytes, or returns why there is none. `source` names the origin of the bytes. */
+/** Reads the JSON object in the bytes. If there is none, returns why. `source` says where the bytes come from. */
 export function readSettings(source: string, bytes: Uint8Array): JsonSettings | { readonly fault: string } {
   const read = readJson(bytes, JSON_DEPTH_MAX)
   if ('fault' in read)

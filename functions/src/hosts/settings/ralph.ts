@@ -5,7 +5,7 @@ import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import { isObject, readSettings, readSettingsFile, type JsonSettings } from './json-settings.ts'
 import type { Setting, Table } from '../../settings/variables.ts'
 
-/** The meaning of a key for this service: a variable, or the reason why the key has no effect. */
+/** What a key in the file of Ralph's tools means for this service: one of its variables, or nothing, with the reason. */
 type Meaning = { readonly variable: string } | { readonly why: string }
 type Section = { readonly [key: string]: Meaning }
 
@@ -20,7 +20,7 @@ const CALL_LIMITS: Section = {
   memory_limit_mb: { variable: 'TOOLRACK_CALL_MEMORY_MB' },
 }
 
-/** The keys in the configuration file of Ralph's tools. */
+/** The keys in the configuration file of Ralph's tools, another program whose settings this service also accepts. */
 const TOOL_CONFIG: { readonly [section: string]: Section } = {
   file_operations: {
     max_file_size_mb: NO_FILE_TOOLS,
@@ -42,7 +42,7 @@ const RESOURCE_LIMITS: Section = {
   max_response_size_mb: NO_WEB_TOOLS,
 }
 
-/** The isolation level for a strict sandbox: the highest level that the runner can reach. */
+/** The isolation level that a strict sandbox stands for: the highest level that the runner can reach. */
 const STRICT = 'L3'
 const STRICT_TEXTS = new Set(['strict', 'true', '1', 'on', 'yes'])
 const LAX_TEXTS = new Set(['false', '0', 'off', 'no', 'none', 'relaxed', 'permissive'])
@@ -129,8 +129,8 @@ class RalphReader implements Found {
   }
 
   /**
-   * Reports an unknown key. The file may have keys of other programs, so only a key that is nearly equal to a known key is a
-   * fault: it is probably mistyped.
+   * Reports an unknown key. The file may have keys of other programs. So only a key that is nearly equal to a known key is a
+   * fault, because it is probably mistyped.
    */
   #unknown(key: string, place: string, known: readonly string[]): void {
     const near = nearMiss(key, known)

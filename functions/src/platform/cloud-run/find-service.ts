@@ -3,10 +3,10 @@ import { withinMs } from '../../within-ms.ts'
 
 type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
 
-/** The options of Cloud Run's client. Tests replace the address. */
+/** The options of the client for Cloud Run. Tests replace its address. */
 export type CloudRunEndpoint = NonNullable<ConstructorParameters<typeof v2.ServicesClient>[0]>
 
-/** The service was not found. The message is a sentence for the operator. */
+/** Thrown if the service was not found. The message is a sentence for the operator. */
 export class ServiceNotFoundError extends Error {
   /** True if there is no such service, false if Cloud Run did not answer. */
   readonly isGone: boolean
@@ -23,8 +23,8 @@ const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
 
 /**
- * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client library takes 200 ms
- * to load, so it is loaded only here. Each lookup makes a new client, because a client that has found no credentials never
+ * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client library is loaded
+ * only here, because this takes 200 ms. Each lookup makes a new client, because a client that has found no credentials never
  * searches for them again.
  */
 export function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {

@@ -4,19 +4,19 @@ import { withinMs } from '../../within-ms.ts'
 type Held = { readonly client: IdTokenClient; asking: Promise<string> | undefined }
 
 /**
- * Provides ID tokens of the account that this service runs as. There is one client for each audience. A client keeps its token
- * until shortly before the token expires. google-auth-library is loaded for the first token.
+ * Provides ID tokens of the account as which this service runs. There is one client for each audience. A client keeps its token
+ * until shortly before it expires. google-auth-library is loaded only when the first token is needed.
  */
 export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()
   readonly #deadlineMs: number
 
-  /** `deadlineMs` is the longest time for one token. Without a deadline, the library could wait forever in a deployed service. */
+  /** `deadlineMs` is the longest wait for one token. Without it, the library could wait forever in a deployed service. */
   constructor({ deadlineMs = 3_000 } = {}) {
     this.#deadlineMs = deadlineMs
   }
 
-  /** A valid token. Rejects with an Error whose message follows the word "because". */
+  /** A valid token for an audience. Rejects with an Error whose message can follow the word "because". */
   async get(audience: string): Promise<string> {
     const held = await this.#held(audience)
     return (held.asking ??= this.#ask(held.client).finally(() => (held.asking = undefined)))
@@ -32,12 +32,12 @@ export class IdTokens {
     if (known) return known
     const made = makeClient(audience, this.#deadlineMs).then((client) => ({ client, asking: undefined }))
     this.#clients.set(audience, made)
-    // After a failure, the next call makes a new client, because credentials may exist then.
+    // After a failure, the next call makes a new client, because there may be credentials by then.
     made.catch(() => this.#clients.delete(audience))
     return made
   }
 
-  /** Asks for a token. If the metadata server does not answer, uses the old token as long as it is valid. */
+  /** Asks for a new token. If the metadata server does not answer, returns the old token as long as it is valid. */
   async #ask(client: IdTokenClient): Promise<string> {
     try {
       const headers = await withinMs(this.#deadlineMs, client.getRequestHeaders())
@@ -61,7 +61,9 @@ async function makeClient(audience: string, deadlineMs: number): Promise<IdToken
   }
 }
 
-/** The message of the library is only logged, because the caller of a tool cannot correct credentials. */
+/**
+ * The error if there is no token. The library's message is only logged, because the caller of a tool cannot correct credentials.
+ */
 function noToken(cause: Error): Error {
   return new Error('this service gets no ID token from Google to show it', { cause })
 }

@@ -9,24 +9,24 @@ export class ServiceEndpoint {
   readonly #againMs: number
   #url: string | undefined
   #isDoubted = false
-  /** The time at which the last lookup ended, or Infinity during a lookup. */
+  /** When the last lookup ended. Infinity during a lookup. */
   #lookUpEndedMs = -Infinity
   #last: Promise<string> | undefined
 
-  /** `find` looks up the address. It rejects with a ServiceNotFoundError. */
+  /** `find` looks up the address, and rejects with a ServiceNotFoundError if it finds none. */
   constructor(find: () => Promise<string>, { againMs = AGAIN_MS }: { againMs?: number } = {}) {
     this.#find = find
     this.#againMs = againMs
   }
 
-  /** The address. Returns a promise only if the address has to be looked up. Rejects with the error of `find`. */
+  /** The address. A promise if the address has to be looked up first. It rejects with the error of `find`. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
     if (this.#last && performance.now() - this.#lookUpEndedMs < this.#againMs) return this.#last
     return (this.#last = this.#lookUp())
   }
 
-  /** Reports that the service did not answer at `url`. The next `get` then looks up the address again. */
+  /** Must be called if the service did not answer at `url`. The next `get` then looks up the address again. */
   doubt(url: string): void {
     this.#isDoubted ||= url === this.#url
   }
@@ -38,7 +38,7 @@ export class ServiceEndpoint {
       this.#isDoubted = false
       return this.#url
     } catch (error) {
-      // After an error, the old address is still used, unless the service does not exist any more.
+      // After an error of the lookup, the old address is still used, unless the service does not exist any more.
       if (!(error instanceof ServiceNotFoundError) || error.isGone) this.#url = undefined
       if (this.#url === undefined) throw error
       return this.#url

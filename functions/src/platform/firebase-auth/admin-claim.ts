@@ -4,14 +4,14 @@ import { ADMIN_CLAIM } from '../../access/claims.ts'
 export type AdminChange = {
   readonly uid: string
   readonly email: string | undefined
-  /** False if the user already had the wanted state. */
+  /** False if the user was already in the wanted state. */
   readonly isChanged: boolean
 }
 
 /**
- * Gives a user the claim of an admin, or removes it. All other claims of the user stay. `user` is a uid or a mail address, which
- * differ because no uid that the service accepts contains an `@`. Anyone can sign up with the mail address of somebody else. So a
- * grant by mail needs a verified address, except in the emulator.
+ * Gives a user the claim of an admin, or removes it. The user keeps all other claims. `user` is a uid or a mail address. No uid
+ * that the service accepts contains an `@`. Anyone can sign up with the mail address of somebody else. So a grant by mail address
+ * needs a verified address, except in the emulator.
  */
 export async function changeAdminClaim(
   auth: Auth,

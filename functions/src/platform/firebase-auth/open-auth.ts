@@ -1,8 +1,8 @@
 import type { Auth } from 'firebase-admin/auth'
 
 /**
- * Firebase Authentication of a project, with the credentials of this machine. If FIREBASE_AUTH_EMULATOR_HOST is set,
- * firebase-admin uses that emulator instead. firebase-admin is loaded here, because loading it takes 100 ms.
+ * Opens Firebase Authentication of a project, with the credentials of this machine. If FIREBASE_AUTH_EMULATOR_HOST is set,
+ * firebase-admin uses that emulator instead. firebase-admin is loaded only here, because this takes 100 ms.
  */
 export async function openAuth(projectId: string): Promise<Auth> {
   const [{ initializeApp }, { getAuth }] = await Promise.all([

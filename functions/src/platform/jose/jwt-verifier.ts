@@ -4,10 +4,10 @@ import { tokenInvalid } from '../../access/authenticate.ts'
 import { CLOCK_TOLERANCE_SECONDS, GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
 import type { VerifyToken } from '../../access/claims.ts'
 
-/** Public keys, or the address where they are published. */
+/** Public keys, or the address at which they are published. */
 export type KeySource = { readonly url: string } | { readonly keys: JSONWebKeySet['keys'] }
 
-/** The rules for a token. The content of a token cannot change them. */
+/** What is required of a token. Nothing in a token can change these rules. */
 type JwtRules = {
   readonly algorithm: 'RS256' | 'ES256'
   /** The allowed values of `typ` in the header. Undefined allows a header without `typ`. */
@@ -17,7 +17,7 @@ type JwtRules = {
   readonly lifetimeSecondsMax: number
 }
 
-/** The only accepted spelling of a token. jose would also read base64 with padding. */
+/** Matches the only spelling of a token that is accepted. jose would also accept base64 with padding. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
@@ -53,9 +53,9 @@ const KEYS_MS = 60 * 60 * 1_000
 const FETCH_MS = 3_000
 
 /**
- * Makes a function that finds the key that a token's header names. A missing or unknown `kid` is a fault of the token. Every
- * other error is KEYS_UNAVAILABLE. For an unknown `kid` the keys are fetched again, at most once in 30 seconds, which is jose's
- * default.
+ * Makes a function that finds the key that a token names in its header (`kid`). A missing or unknown `kid` is a fault of the
+ * token. Every other error is KEYS_UNAVAILABLE. If the `kid` is unknown, the keys are fetched again, at most once in 30 seconds,
+ * which is jose's default.
  */
 async function keyFinder(source: KeySource): Promise<JWTVerifyGetKey> {
   const { createLocalJWKSet, createRemoteJWKSet, errors } = await import('jose')
@@ -79,7 +79,7 @@ function keysUnavailable(cause: unknown): ToolrackError {
   return new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause })
 }
 
-/** The rules for tokens of Google. Google writes `typ: JWT`, but does not guarantee it. */
+/** The rules for tokens of Google. Google writes `typ: JWT`, but does not promise it. */
 const GOOGLE = {
   algorithm: 'RS256',
   types: ['JWT', undefined],

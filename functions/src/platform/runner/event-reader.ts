@@ -6,13 +6,16 @@ import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/defi
 
 export const EVENTS_TYPE = 'application/x-ndjson'
 
-/** The most bytes of one line. The longest line is an outcome, which can be as long as an answer without events. */
+/** The most bytes of one line. The longest line is the outcome. It can be as long as the answer to a call without events. */
 const LINE_BYTES_MAX = 2_097_152
 
-/** The most bytes of all lines except progress. The lines are not kept. The limit stops a runner that never ends its answer. */
+/**
+ * The most bytes of all lines together, except lines about progress. The lines are not kept. The limit is against a runner whose
+ * answer never ends.
+ */
 const EVENTS_BYTES_MAX = 16_777_216
 
-/** The most bytes of printed lines that are kept for a call without an outcome. The log of a runner has the same limit. */
+/** The most bytes of printed text that are kept, for the case that a call gets no outcome. The runner has the same limit. */
 const PRINTED_BYTES_MAX = 65_536
 
 const NEW_LINE = 0x0a
@@ -20,8 +23,8 @@ const NEW_LINE = 0x0a
 const THE_OUTCOME = 'the outcome'
 
 /**
- * Reads the lines of a runner's answer with events. The bytes may arrive in parts of any size. Throws for an answer that is not
- * valid.
+ * Reads a runner's answer that contains events, line by line. The bytes may arrive in parts of any size. Throws if the answer is
+ * not valid.
  */
 export class EventReader {
   readonly #listen: RunnerListener | undefined
@@ -33,7 +36,7 @@ export class EventReader {
   #printed = ''
   #printedBytes = 0
   #isCut = false
-  /** True if the listener has made the reader wait at least once. */
+  /** True if the listener has made this reader wait at least once. */
   hasWaited = false
 
   constructor(listen?: RunnerListener) {
@@ -45,7 +48,7 @@ export class EventReader {
     return this.#printed === '' ? undefined : { text: this.#printed, truncated: this.#isCut }
   }
 
-  /** Takes the next bytes. If the listener wants to wait, returns a promise, which never rejects. */
+  /** Takes the next bytes. If the listener wants to wait, returns a promise. The promise never rejects. */
   take(piece: Buffer): Promise<void> | undefined {
     let waiting: Promise<void> | undefined
     let start = 0
@@ -60,8 +63,8 @@ export class EventReader {
   }
 
   /**
-   * The text of the outcome. It has the same fields as an answer without events, and the field `event`. Throws if the runner has
-   * sent no outcome.
+   * The outcome of the call, as text. It has the fields of an answer without events, and the field `event`. Throws if the runner
+   * has sent no outcome.
    */
   end(): string {
     if (this.#lineBytes > 0) throw invalid('it ends in the middle of a line')
@@ -102,7 +105,7 @@ export class EventReader {
   }
 }
 
-/** The event of a line. Values are not parsed, because that may take tens of milliseconds. */
+/** Reads the event in a line. Values stay texts, because parsing them may take tens of milliseconds. */
 function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
   const { rest, cut } = cutMember(line, 'value') ?? { rest: '' }
   const { event, text, fraction } = parseObject(rest) ?? {}
@@ -115,7 +118,7 @@ function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
     : undefined
 }
 
-/** The error of an answer that is not valid. Its message follows the words "The runner". */
+/** The error for an answer that is not valid. Its message can follow the words "The runner". */
 function invalid(fault: string): Error {
   return new Error(`sent an answer that is not valid (${fault})`)
 }

@@ -5,9 +5,9 @@ import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connecti
 export const HEALTH_PATIENCE = {
   /** The most milliseconds for one answer. */
   deadlineMs: 500,
-  /** For how many milliseconds an answer is used. */
+  /** For how many milliseconds the last answer is used again. */
   freshMs: 1_000,
-  /** For how many milliseconds a new runner may give no answer, because it first measures its isolation. */
+  /** For how many milliseconds after its start a runner may give no answer, because it first measures its isolation. */
   startingMs: 30_000,
 }
 export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
@@ -17,7 +17,7 @@ export type HealthProbe = {
   readonly health: () => Promise<RunnerHealth>
 }
 
-/** Asks the runner at one endpoint for its health, at most once in `freshMs`. */
+/** Makes a function that asks the runner at one endpoint for its health, at most once in `freshMs`. */
 export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience): HealthProbe {
   const { deadlineMs, freshMs, startingMs } = patience
   const sinceMs = performance.now()
@@ -61,12 +61,12 @@ export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience):
   }
 }
 
-/** The event loop of this server counts as blocked if a timer is late by more than this fraction of its time. */
+/** If a timer is late by more than this fraction of its time, the event loop of this server was blocked. */
 const LATE = 1 / 3
 
 /**
- * Aborts a request after `deadlineMs` milliseconds. If this server's own event loop was blocked meanwhile, the request may not
- * have been sent, or its answer not read. Then the request gets the same time once more.
+ * Aborts a request after `deadlineMs` milliseconds. If the event loop of this server was blocked meanwhile, the request may not
+ * have been sent, or its answer was not read. Then the request gets the same time once more.
  */
 function startDeadline(deadlineMs: number): Disposable & { readonly signal: AbortSignal } {
   const aborter = new AbortController()
@@ -81,7 +81,7 @@ function startDeadline(deadlineMs: number): Disposable & { readonly signal: Abor
   return { signal: aborter.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Reads the runner's health from its answer. `refusal` is the meaning of a 401 or 403. It follows the words "The runner". */
+/** Reads the runner's health from its answer. `refusal` says what a 401 or 403 means. It can follow the words "The runner". */
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)
@@ -93,7 +93,7 @@ function readHealth(httpStatus: number, text: string, refusal: string): RunnerHe
   return { status: 'ready', ...facts, isolation }
 }
 
-/** A runner that cannot be reached. `how` says why, and follows the words "The runner". */
+/** The state of a runner that cannot be reached. `how` says why, in words that can follow "The runner". */
 function unreachable(how: string): RunnerAway {
   return { status: 'unreachable', reason: `The runner ${how}.` }
 }

@@ -19,24 +19,24 @@ import { cancelled, readOutcome, unavailable, uncertain, WANTS_SOURCE } from './
 import { RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
 
-/** The endpoint that gets the requests now, or the reason why there is no runner. */
+/** The endpoint to which requests are sent now, or the reason why there is none. */
 export type PresentEndpoint = RunnerEndpoint | RunnerAway
 
 type HttpRunnerOptions = {
   /**
-   * Returns the present endpoint, and the same object as long as the runner is the same. Returns a promise, which never rejects,
-   * if the endpoint has to be looked up.
+   * Returns the present endpoint. It is the same object as long as it is the same runner. If the endpoint has to be looked up,
+   * returns a promise, which never rejects.
    */
   readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
   /** Resolves when a `starting` runner has started, has failed to start, or was stopped. Never rejects. */
   readonly started?: Promise<void>
-  /** Called with an endpoint where no runner answers, or whose runner refuses this service. */
+  /** Called with an endpoint at which no runner answers, or whose runner refuses this service. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<typeof PATIENCE>
 }
 
-/** How long a call or a check waits for a runner that is still starting, in milliseconds. A start usually takes less than a second. */
+/** How many milliseconds a call or a check waits for a runner that is starting. A start usually takes less than a second. */
 const START_WAIT_MS_MAX = 10_000
 
 const PATIENCE = {
@@ -48,15 +48,15 @@ const PATIENCE = {
    */
   graceMs: 3_000,
   /**
-   * The most milliseconds for a check and its wait in the queue. A runner allows less time for the import and the examples.
-   * Hosting waits longer.
+   * The most milliseconds for a check, with its wait in the queue. The import and the examples together get less time from the
+   * runner. Hosting waits longer for an answer.
    */
   checkMs: 45_000,
-  /** The most milliseconds for a request that makes the runner forget a module. Nobody waits for this request. */
+  /** The most milliseconds for the request that makes the runner forget a module. Nobody waits for it. */
   forgetMs: 5_000,
 }
 
-/** A runner in another process or on another machine, over HTTP. */
+/** A runner in another process or on another machine, which is used over HTTP. */
 export class HttpRunner implements Runner {
   readonly #options: HttpRunnerOptions
   readonly #patience: typeof PATIENCE
@@ -70,7 +70,7 @@ export class HttpRunner implements Runner {
 
   async health(): Promise<RunnerHealth> {
     const found = Promise.resolve(this.#options.endpoint())
-    // The answer comes soon, even while the endpoint is being looked up.
+    // `health` answers soon, even while the endpoint is being looked up.
     const endpoint = await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP)
     if ('status' in endpoint) return endpoint
     if (this.#probe?.endpoint !== endpoint) this.#probe = healthProbe(endpoint, this.#patience)
@@ -81,7 +81,7 @@ export class HttpRunner implements Runner {
 
   /**
    * Sends the call without the source of the module. If the runner answers that it needs the source, it has run nothing. Only
-   * then a second request is sent, with the source. The time of the call begins when the runner has started.
+   * then is a second request sent, with the source. The time of the call begins when the runner has started.
    */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
     await this.#waitForStart(signal)
@@ -149,7 +149,8 @@ export class HttpRunner implements Runner {
     const request = { path: '/invoke', body, deadlineMs, signal, events } as const
     const answer = await this.#connections.post(endpoint, request)
     const outcome = withLog(outcomeOf(answer), events)
-    // If the caller disconnected before the runner was reached, the endpoint may still work, so it is not reported as failed.
+    // If the caller disconnected before the runner was reached, nothing is wrong with the endpoint, so it is not reported as
+    // failed.
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
   }
@@ -163,12 +164,12 @@ function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANT
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** Adds the lines that the tool printed to the outcome of a call that was lost. */
+/** Adds the text that the tool has printed to the outcome of a call that was lost. */
 function withLog(outcome: RunnerOutcome | typeof WANTS_SOURCE, { log }: EventReader): typeof outcome {
   return outcome === WANTS_SOURCE || outcome.log || !log ? outcome : { ...outcome, log }
 }
 
-/** True if the runner was not reached, or if the answer may come from another program. */
+/** True if the runner was not reached, or if the answer may come from another program than a runner. */
 function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
 }

@@ -10,10 +10,13 @@ import { either, isNull, isText, listOf, object, recordOf, type Test } from '../
 import { isCode, reasonIn } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
-/** The longest name that a runner reads. Every valid module name is shorter. */
+/** The most characters of a name that a runner reads. Every valid module name is shorter. */
 const NAME_CHARACTERS_MAX = 128
 
-/** The body of a request for a check. Files that are not UTF-8 are sent in base64, and the runner then reports the fault. */
+/**
+ * The body of a request for a check. If a file is not UTF-8, the files are sent in base64, so that the runner can report the
+ * fault.
+ */
 export function checkBody({ name, tenant, ...module }: ModuleCheck): string {
   return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...checkedContent(module), tenant })
 }
@@ -32,7 +35,7 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** The report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+/** Reads the report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
 export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent<Uint8Array>): CheckReport {
   if (!('httpStatus' in answer)) throw unavailable(answer.how)
   const { httpStatus, retryAfterSeconds, refusal } = answer
@@ -42,7 +45,7 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
-    // The runner's own message is used if there is one, because it says whose checks use the places. The message of a proxy is
+    // The runner's own message is used if there is one, because it says whose checks occupy the runner. The message of a proxy is
     // not useful.
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many checks as it takes'
     throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
@@ -52,7 +55,10 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   throw unavailable(isOk ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`)
 }
 
-/** The error of a check that got no report. A check writes nothing, so nothing is lost. `how` follows the words "The runner". */
+/**
+ * The error of a check without a report. Nothing is lost, because a check writes nothing. `how` can follow the words "The
+ * runner".
+ */
 function unavailable(how: string): ToolrackError {
   return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
 }
@@ -95,7 +101,7 @@ const isSpec: Test<CheckedSpec> = either(
   object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),
 )
 
-/** True if the value is a report. Other keys are allowed, because a newer runner may send more keys. */
+/** True if the value is a report. It may have more keys, because a newer runner may send them. */
 export const isCheckReport: Test<CheckReport> = object({
   faults: listOf(isFault),
   notes: listOf(isNote),

@@ -4,20 +4,20 @@ import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../catalog/definitions/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
-/** Returned in place of an outcome if the runner needs the source of the module. Then nothing was run. */
+/** Stands for the outcome if the runner needs the source of the module first. Then nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Reads the outcome of a call from an answer of `/invoke`. If the answer is not valid, the tool may have run. */
+/** Reads the outcome of a call from an answer of `/invoke`. If the answer is not valid, the tool may have run nevertheless. */
 export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (answer.httpStatus !== 200) return refused(answer)
   return ran(answer.text) ?? uncertain('sent an answer that is not valid')
 }
 
 /**
- * The outcome of a call that the runner ran. Undefined for an answer that is not valid. The value is not parsed, because that may
- * take tens of milliseconds and the runner has parsed it.
+ * The outcome of a call that the runner has run. Undefined if the answer is not valid. The value is not parsed, because that may
+ * take tens of milliseconds and the runner has parsed it already.
  */
 function ran(answered: string): RunnerOutcome | undefined {
   const { rest, cut: json } = cutMember(answered, 'value') ?? { rest: '' }
@@ -41,7 +41,7 @@ function ran(answered: string): RunnerOutcome | undefined {
   return typeof text === 'string' ? { ...facts, text } : undefined
 }
 
-/** The outcome of a call that the runner, or a proxy in front of it, answered with an error. */
+/** The outcome of a call to which the runner, or a proxy in front of it, has answered with an error. */
 function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   const { httpStatus, retryAfterSeconds, refusal } = answer
   const reason = reasonIn(parseObject(answer.text))
@@ -61,12 +61,12 @@ function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   return uncertain(`answers with HTTP ${httpStatus}`)
 }
 
-/** The failure of a call that was not run. `how` follows the words "The runner". */
+/** The failure of a call that was not run. `how` can follow the words "The runner". */
 export function unavailable(how: string): RunnerFailure {
   return { code: 'RUNNER_UNAVAILABLE', error: `The runner ${how}; nothing was run.` }
 }
 
-/** The failure of a call that may have been run. `how` follows the words "The runner". */
+/** The failure of a call that may have run. `how` can follow the words "The runner". */
 export function uncertain(how: string): RunnerFailure {
   return {
     code: 'WORKER_DIED',
@@ -74,7 +74,7 @@ export function uncertain(how: string): RunnerFailure {
   }
 }
 
-/** The failure of a call whose caller has disconnected. `wasSent` is true if the call may have been run. */
+/** The failure of a call whose caller has disconnected. `wasSent` is true if the runner may have begun. */
 export function cancelled(wasSent: boolean): RunnerFailure {
   return wasSent
     ? { code: 'CANCELLED', error: `${GONE}, and the tool was stopped; it may have run.`, mayHaveRun: true }
@@ -83,7 +83,7 @@ export function cancelled(wasSent: boolean): RunnerFailure {
 
 const GONE = 'The caller disconnected before the call had ended'
 
-/** The reason and the message of a runner's error. Undefined if the answer comes from something else, such as a proxy. */
+/** The reason and the message in a runner's error. Undefined if something else has answered, such as a proxy. */
 export function reasonIn(body: Fields = {}): { readonly code: string; readonly message: string } | undefined {
   const { details, message } = fields(body['error'])
   const [first] = Array.isArray(details) ? (details as unknown[]) : []

@@ -4,18 +4,19 @@ import { http, https } from '../../node-http.ts'
 import { marked } from '../../running-work.ts'
 import { EVENTS_TYPE, type EventReader } from './event-reader.ts'
 
-/** The address of a runner, and the credentials of requests to it. */
+/** The address of a runner, and what authenticates requests to it. */
 export type RunnerEndpoint = {
   readonly url: string
-  /** The secret that the runner got at its start. Every request contains it. */
+  /** The secret that the runner got at its start. Every request to it contains the secret. */
   readonly secret?: string | undefined
   /**
-   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows the word "because".
+   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message can follow the word
+   * "because".
    */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
-/** The headers that authenticate a request, or the reason why there are none. `how` follows the words "The runner". */
+/** The headers that authenticate a request. If there are none, `how` says why, in words that can follow "The runner". */
 type Credential = { readonly headers: { readonly Authorization?: string } } | { readonly how: string }
 
 export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promise<Credential> {
@@ -27,7 +28,7 @@ export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promis
   }
 }
 
-/** The meaning of a 401 or 403 from this endpoint. The text follows the words "The runner". */
+/** What a 401 or 403 from this endpoint means, in words that can follow "The runner". */
 export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): string {
   if (!idToken) return 'refuses the secret of this service'
   return httpStatus === 401
@@ -50,8 +51,8 @@ export const ANSWER_BYTES_MAX = {
 } as const
 
 /**
- * For how many milliseconds an idle connection is kept. The runner closes an idle connection after five seconds, and a call that
- * is sent at that moment would fail.
+ * How many milliseconds an idle connection is kept. The runner closes an idle connection after five seconds. A call that is sent
+ * at that moment would fail.
  */
 const IDLE_MS = 4_000
 
@@ -61,7 +62,7 @@ type RunnerRequest = {
   /** The most milliseconds from now to the last byte of the answer. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
-  /** Reads the answer. If it is missing, the runner answers without events. */
+  /** Reads the answer while it arrives. If it is missing, the runner is asked for an answer without events. */
   readonly events?: EventReader
 }
 
@@ -69,13 +70,13 @@ export type RunnerAnswer = {
   readonly httpStatus: number
   readonly text: string
   readonly retryAfterSeconds: number | undefined
-  /** The meaning of a 401 or 403. The text follows the words "The runner". */
+  /** What a 401 or 403 means, in words that can follow "The runner". */
   readonly refusal: string
 }
 
 /**
- * The request got no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". `isCancelled`
- * is true if the caller has disconnected.
+ * Returned if a request got no answer. `wasSent` is true if the runner may have begun. `how` can follow the words "The runner".
+ * `isCancelled` is true if the caller has disconnected.
  */
 export type NoAnswer = {
   readonly wasSent: boolean
@@ -85,7 +86,7 @@ export type NoAnswer = {
 
 const STOPPED = { how: 'was told to stop, because the caller has gone', isCancelled: true }
 
-/** The connections to a runner, which are kept open between calls. No request is ever sent twice. */
+/** The connections to a runner. They are kept open between calls. No request is ever sent twice. */
 export class RunnerConnections {
   readonly #http = new http.Agent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new https.Agent({ keepAlive: true, timeout: IDLE_MS })
@@ -124,7 +125,7 @@ export class RunnerConnections {
       return { httpStatus, text, retryAfterSeconds, refusal: refusalBy(endpoint, httpStatus) }
     } catch (error) {
       sent.destroy()
-      // If the caller has disconnected, `stop` has ended the request, so the error has no other meaning.
+      // If the caller has disconnected, `stop` has ended the request, so the error says nothing more.
       const why = request.signal?.aborted ? STOPPED : { how: whyNoAnswer(error as NodeJS.ErrnoException) }
       return { wasSent: wasSent(), ...why }
     } finally {
@@ -139,9 +140,7 @@ export class RunnerConnections {
   }
 }
 
-/**
- * Returns a function that tells whether the request got a connection. Without a connection, no part of it has reached the runner.
- */
+/** Returns a function that tells whether the request got a connection. Before that, nothing of it can have reached the runner. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
@@ -153,12 +152,15 @@ function watchSending(sent: ClientRequest): () => boolean {
 }
 
 /**
- * The milliseconds that a slow caller gets after the deadline, to read what the call has sent before the deadline. They are the
- * same for every answer.
+ * The additional milliseconds after the deadline in which a slow caller can read what the call has sent before the deadline. They
+ * are the same for every call.
  */
 const SLOW_READER_MS_MAX = 30_000
 
-/** Ends a request that is not answered in time. If the runner had to wait for a slow reader, the request gets more time once. */
+/**
+ * Ends a request that is not answered in time. If the runner had to wait because the caller reads slowly, the request gets more
+ * time once.
+ */
 function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest): { stop(): void } {
   let isLonger = false
   let timer = setTimeout(end, deadlineMs)
@@ -171,7 +173,7 @@ function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest)
   return { stop: () => clearTimeout(timer) }
 }
 
-/** Reads an answer with events. While the listener of the events waits, nothing more is read, so the runner waits too. */
+/** Reads an answer with events. While the listener of the events waits, nothing more is read. So the runner has to wait too. */
 function readEvents(answer: IncomingMessage, events: EventReader): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const take = (piece: Buffer): void => {
@@ -196,7 +198,7 @@ function readEvents(answer: IncomingMessage, events: EventReader): Promise<strin
   return promise
 }
 
-/** Reads an answer with the events of its stream. Iterating a stream would take a tenth of a call's time. */
+/** Reads an answer by the events of its stream. Iterating over the stream would take a tenth of the time of a call. */
 function readText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const parts: Buffer[] = []

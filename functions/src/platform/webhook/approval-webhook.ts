@@ -3,18 +3,18 @@ import { setTimeout } from 'node:timers/promises'
 import type { NewApproval } from '../../features/approvals/approvals.ts'
 import type { Log } from '../../log.ts'
 
-/** The address that gets messages about new approvals, and the secret that signs them. */
+/** The address to which messages about new approvals are sent, and the secret with which they are signed. */
 export type WebhookTarget = { readonly url: string; readonly secret: string }
 
-/** The milliseconds before each new attempt of a request that failed. */
+/** The milliseconds before each further attempt to send a message. */
 const PAUSES_MS: readonly number[] = [1_000, 5_000, 30_000]
 
-/** The time for one request, in milliseconds. A webhook that never answers must not hold a connection. */
+/** The most milliseconds of one request. A webhook that never answers must not keep a connection. */
 const REQUEST_DEADLINE_MS = 5_000
 
 /**
  * The most messages that are being sent at the same time, for one user and for all users. Further messages are lost, because
- * nothing may wait for a webhook. The limit for one user keeps places for others.
+ * nothing may wait for a webhook. The limit for one user leaves room for others.
  */
 const MESSAGES_MAX = { perUser: 20, all: 100 } as const
 
@@ -49,12 +49,12 @@ export class ApprovalWebhook {
     void this.#deliver(id, body).finally(() => this.#ended(uid))
   }
 
-  /** Gives up the messages that are being sent. */
+  /** Gives up all messages that are being sent. */
   close(): void {
     this.#closed.abort()
   }
 
-  /** Sends a message, and tries again after a failure. Never rejects. */
+  /** Sends a message. After a failure, tries again. Never rejects. */
   async #deliver(id: string, body: string): Promise<void> {
     let fault = await this.#send(body)
     try {

@@ -15,17 +15,17 @@ import { readJson } from '../../json/read-json.ts'
 import { lastingFault } from './find-files.ts'
 import { readBytes } from './read-bytes.ts'
 
-/** The most bytes of a file. The file of an agent with the largest schema is smaller. */
+/** The most bytes of a file. Even the agent with the largest schema fits. */
 const AGENT_FILE_BYTES_MAX = 64 * 1024
 /** The most agents in files. A folder with more agents is probably the wrong folder. */
 const AGENT_FILES_MAX = 500
 
-/** The milliseconds for which a folder is not read again. */
+/** For how many milliseconds a folder is not read again. */
 const KEPT_MS = 1_000
 
 /**
- * The agents in the `*.json` files of one folder, in the order of the files' names. If the folder does not exist, there are no
- * agents. Never rejects: `skipped` has the files that cannot be read.
+ * Reads the agents in the `*.json` files of one folder, in the order of the files' names. If the folder does not exist, there are
+ * no agents. Never rejects. `skipped` has the files that cannot be read.
  */
 export class FileAgents implements AgentFiles {
   readonly #folder: string

@@ -8,25 +8,28 @@ import { ALL_FILES, findFiles } from './find-files.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
-/** How many files are read at the same time. Without this limit, all files of a large folder would be open at once. */
+/** How many files are open at the same time. Without this limit, all files of a large folder would be opened at once. */
 const FILES_AT_ONCE = 64
 
-/** `stamp` is undefined for a file that must be read again. */
+/** A file that was read, and its stamp, which changes with the file. Without a stamp, the file must be read again. */
 type StampedFile = { readonly stamp?: string | undefined; readonly content: DefinitionFile }
 
 type Options = {
   readonly kept?: KeptAdmissions | undefined
   /**
-   * The folder of the service's own definitions. They are in the layer too, unless the folder that is read defines the same
-   * names.
+   * The folder of the service's own definitions. They are in the layer too. If the folder that is read defines the same names,
+   * the definitions there count.
    */
   readonly ownFolder?: string
 }
 
-/** The prefix of the names of the service's own files. */
+/** The prefix by which the names of the service's own files differ from other names. */
 const OWN = 'toolrack:'
 
-/** The file layer: the `*.json` files of one folder and its subfolders. A file is read again if its size, times or inode have changed. */
+/**
+ * The file layer: the `*.json` files of one folder and its subfolders. If the size, the times or the inode of a file have
+ * changed, it is read again.
+ */
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
@@ -41,7 +44,10 @@ export class FileLayer implements LayerSource {
     this.#ownFolder = ownFolder
   }
 
-  /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
+  /**
+   * Reads the files that have changed. After any change the result is the whole layer, because the layer is small. Rejects if the
+   * folder cannot be read.
+   */
   async read(since?: string): Promise<LayerRead> {
     const found = await findFiles(this.#folder)
     const files = await this.#readFiles(found.files)
@@ -91,7 +97,7 @@ export class FileLayer implements LayerSource {
   }
 }
 
-/** Joins the files in the order of their names. If two tools have the same name, the second one is skipped. */
+/** Joins the content of the files in the order of their names. If two tools have the same name, the second one is skipped. */
 function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
   const byName = new Map<string, FiledDefinition>()
   const skipped = files.flatMap(({ content }) => content.skipped)
@@ -111,7 +117,9 @@ function nameOf({ definition }: FiledDefinition): string {
   return definition.function.name
 }
 
-/** Reports a folder without a definition that can be served, because its owner probably expects tools. */
+/**
+ * The item that reports a folder without any usable definition, because its owner probably expects tools. Empty if there is one.
+ */
 function nothingServed(definitions: number, files: number): readonly SkippedItem[] {
   if (definitions > 0) return []
   const message =
@@ -128,7 +136,7 @@ function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly S
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 
-/** The revision of a definition is the hash of the definition's text, so it does not change with other definitions. */
+/** Makes a stored definition. Its revision is the hash of its text, so it does not change when other definitions change. */
 function stored(filed: FiledDefinition): StoredDefinition {
   const { digest, text, definition } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import type { SkippedItem } from '../../catalog/views/layer-source.ts'
 
 /**
- * The most definition files of a folder. A folder with more files is probably the wrong folder. Only the first files by path are
- * read.
+ * The most definition files of a folder. A folder with more files is probably the wrong folder. Then only the first files,
+ * ordered by path, are read.
  */
 const FILES_MAX = 5_000
 /**
- * The most folders. The folders are read again every second while lists are requested, so a whole disk must not be searched by
- * mistake.
+ * The most folders that are read. They are read again every second while lists are requested. So a whole disk must not be
+ * searched by mistake.
  */
 const FOLDERS_MAX = 1_000
 
-/** The source of an item that is about many files. */
+/** The `source` of a skipped item that is about many files. */
 export const ALL_FILES = '*.json'
 
 export type FoundFiles = {
@@ -24,15 +24,15 @@ export type FoundFiles = {
 }
 
 /**
- * Finds the `*.json` files of a folder and of its subfolders. Follows links. Hidden files and folders are ignored. A subfolder
- * that cannot be read is skipped. Rejects if the folder itself cannot be read.
+ * Finds the `*.json` files in a folder and its subfolders. Follows links. Ignores hidden files and folders. Skips a subfolder
+ * that cannot be read. Rejects if the folder itself cannot be read.
  */
 export async function findFiles(root: string): Promise<FoundFiles> {
   const files: string[] = []
   const skipped: SkippedItem[] = []
   const known = new Set<string>()
   const folders = ['']
-  // Links are read last. A folder that is also reached without a link then has its own path, and not that of the link.
+  // Links are followed last. So a folder that can also be reached without a link has that path, and not the path of the link.
   const links: string[] = []
   for (let at = folders.shift(); at !== undefined; at = folders.shift() ?? links.shift()) {
     if (known.size >= FOLDERS_MAX) {
@@ -55,7 +55,7 @@ export async function findFiles(root: string): Promise<FoundFiles> {
 }
 
 /**
- * The entries of a folder without the hidden ones. Empty if `known` has the folder already, because it was reached by another
+ * The entries of a folder, without hidden ones. Empty if the folder is in `known` already, because it was reached by another
  * path.
  */
 async function readFolder(
@@ -80,7 +80,7 @@ async function readFolder(
 /** The error codes for too many open files of the process or of the system, and for a lack of another resource. */
 const MAY_PASS = new Set(['EMFILE', 'ENFILE', 'EAGAIN'])
 
-/** Why a file or folder cannot be read. Undefined for a temporary fault, for example if too many files are open. */
+/** Why a file or folder cannot be read. Undefined for a fault that passes, such as too many open files. */
 export function lastingFault({ code }: NodeJS.ErrnoException): string | undefined {
   if (code === 'EACCES' || code === 'EPERM')
     return 'cannot be read: permission denied; let the service read it'

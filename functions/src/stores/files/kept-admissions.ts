@@ -6,12 +6,15 @@ import { keptFile, readKeptFile } from './kept-file.ts'
 import { readBytes } from './read-bytes.ts'
 import type { DefinitionFile } from './read-definition-file.ts'
 
-/** The most bytes that are kept, which are about 40,000 definitions. Other files are checked at every start. */
+/**
+ * The most bytes that are kept. They are enough for about 40,000 definitions. Files for which there is no room are checked at
+ * every start.
+ */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 type Options = {
   readonly path: string
-  /** Identifies the program. Admissions that another program has stored are not used. */
+  /** Returns a text that identifies the code of this program. Admissions that other code has stored are not used. */
   readonly program: () => string
   readonly log: Pick<Log, 'warn'>
   readonly bytesMax?: number
@@ -20,16 +23,16 @@ type Options = {
 const NOTHING: ReadonlyMap<string, unknown> = new Map()
 
 /**
- * Stores the admitted definitions of the definition files from one start to the next. Then a start does not compile every schema
- * again. The stored file is only a copy. If it is missing, damaged, too large, or written by another program, it is ignored and
+ * Keeps the admitted definitions of the definition files from one start to the next, so that a start does not compile every
+ * schema again. The file is only a cache. If it is missing, damaged, too large, or written by another program, it is ignored and
  * written again.
  */
 export class KeptAdmissions {
   readonly #options: Options & { readonly bytesMax: number }
   #program: string | undefined
-  /** The admissions that an earlier start has stored. Undefined until they are needed. */
+  /** What an earlier start has kept, by key. Undefined until it is needed. */
   #earlier: ReadonlyMap<string, unknown> | undefined
-  /** The keys of the admissions that are stored now. */
+  /** The keys of the files whose definitions are kept now. */
   #keys = new Set<string>()
   #writing = Promise.resolve()
 
@@ -38,8 +41,8 @@ export class KeptAdmissions {
   }
 
   /**
-   * The admission of the file with this key from an earlier start. Undefined if it was not stored, or if the stored data breaks a
-   * rule.
+   * The definitions of the file with this key, as an earlier start has kept them. Undefined if they were not kept, or if the kept
+   * data break a rule.
    */
   find(key: string, source: string): DefinitionFile | undefined {
     this.#earlier ??= this.#read()
@@ -51,7 +54,7 @@ export class KeptAdmissions {
     return undefined
   }
 
-  /** Stores the admissions of these files and no others. Writes only if the stored file has other keys. */
+  /** Keeps the definitions of these files and no others. Writes only if the keys differ from those that are kept already. */
   keep(files: readonly DefinitionFile[]): void {
     const present = new Map(files.flatMap((file) => (file.key === undefined ? [] : [[file.key, file]])))
     this.#earlier = NOTHING
@@ -78,7 +81,7 @@ export class KeptAdmissions {
     return kept
   }
 
-  /** Writes a new file beside the old one and renames it, so that no start finds a part of it. */
+  /** Writes a new file beside the old one, and then renames it, so that no start finds an incomplete file. */
   async #write(files: ReadonlyMap<string, DefinitionFile>): Promise<void> {
     const { path, log } = this.#options
     const beside = `${path}.new`
@@ -95,7 +98,7 @@ export class KeptAdmissions {
 
   #bodyOf(files: ReadonlyMap<string, DefinitionFile>): string {
     const entries: string[] = []
-    // 1,024 bytes are reserved for the first line.
+    // 1,024 bytes are reserved for the first line of the file.
     let bytes = 1_024
     for (const [key, file] of files) {
       const entry = `"${key}":${JSON.stringify(keptFile(file))}`
@@ -106,7 +109,7 @@ export class KeptAdmissions {
     return `{${entries.join(',')}}`
   }
 
-  /** The first line. It has a digest of the rest, because a damaged file can still be valid JSON. */
+  /** The first line of the file. It contains a digest of the rest, because a damaged file can still be valid JSON. */
   #headOf(body: string): string {
     this.#program ??= this.#options.program()
     return `toolrack definition files ${this.#program} ${createHash('sha256').update(body).digest('hex')}`

@@ -14,7 +14,7 @@ type KeptDefinition = Omit<FiledDefinition, 'definition' | 'source'>
 type KeptSkip = Omit<SkippedItem, 'source'>
 type KeptFile = { readonly definitions: readonly KeptDefinition[]; readonly skipped: readonly KeptSkip[] }
 
-/** The part of a file's admission that is stored. The rest can be made again from this part and the name of the file. */
+/** The part of a file's content that is kept. The rest can be made again from this part and the name of the file. */
 export function keptFile({ definitions, skipped }: DefinitionFile): KeptFile {
   return {
     definitions: definitions.map(({ definition: _definition, source: _source, ...kept }) => kept),
@@ -23,8 +23,8 @@ export function keptFile({ definitions, skipped }: DefinitionFile): KeptFile {
 }
 
 /**
- * Makes a file's admission from the stored part. Undefined if the part breaks a rule that protects the service: the shape of a
- * definition, its name, the limits of its schema, or its digest. Only the compilation of the schema is not repeated, because it
+ * Makes the content of a file from the part that was kept. Undefined if this part breaks a rule that protects the service: the
+ * shape of a definition, its name, the limits of its schema, or its digest. Only the schema is not compiled again, because this
  * takes much time.
  */
 export function readKeptFile(kept: unknown, source: string): DefinitionFile | undefined {
@@ -35,7 +35,8 @@ export function readKeptFile(kept: unknown, source: string): DefinitionFile | un
     if (!definition) return undefined
     definitions.push({ definition, text, digest, normalised, unenforced, source, pointer })
   }
-  // The keys have the order in which the admission writes them, because the revision of the layer is a hash of this JSON.
+  // The keys are in the order in which they were written when the file was admitted, because the revision of the layer is a hash
+  // of this JSON.
   return { definitions, skipped: kept.skipped.map((item) => ({ source, ...item })) }
 }
 
@@ -45,7 +46,7 @@ function admissible(text: string, digest: Digest): ToolDefinition | undefined {
   const { name, parameters } = definition.function
   const { type = 'object' } = parameters
   const isWithinLimits = isToolName(name) && type === 'object' && measureSchema(parameters) === undefined
-  // `definitionDigest` would take twice the time, because the contract's sha256 cannot use Node's `hash`.
+  // `definitionDigest` would take twice as long, because sha256 of the contract cannot use Node's `hash`.
   const isDigestOf = isWithinLimits && digest === `sha256:${hash('sha256', digestedText(definition))}`
   return isDigestOf ? definition : undefined
 }
@@ -54,7 +55,7 @@ const isMissing: Test<undefined> = (value) => value === undefined
 const isFlag: Test<boolean> = (value) => typeof value === 'boolean'
 const isAny = (_value: unknown): _value is JsonValue => true
 const isDigest = isText as Test<Digest>
-/** Objects whose fields are not checked one by one have the same limits as in a definition that is admitted. */
+/** True for an object within the limits of unknown fields. The fields of such an object are not checked one by one. */
 const isSmallObject = (value: unknown): value is JsonObject => isJsonObject(value) && isShallow(value)
 
 const isDefinition = object<ToolDefinition>({

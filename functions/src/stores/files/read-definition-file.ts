@@ -16,15 +16,18 @@ export const FILE_BYTES_MAX = 4 * 1024 * 1024
 export type DefinitionFile = {
   readonly definitions: readonly FiledDefinition[]
   readonly skipped: readonly SkippedItem[]
-  /** Identifies the name and the content of the file. Undefined if another check of this content may have another result. */
+  /**
+   * A text that identifies the name and the content of the file. Undefined if the next check of the same content may have another
+   * result.
+   */
   readonly key?: string
 }
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
 /**
- * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file in
- * its folder of definition files. Admits its definitions, unless `kept` already has the admission of this name and content. Never
- * rejects: `skipped` has the faults of the file and of its items.
+ * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file
+ * within the folder of definition files. If `kept` has the result for this name and content, the definitions are not admitted
+ * again. Never rejects. `skipped` has the faults of the file and of its items.
  */
 export async function readDefinitionFile(
   path: string,
@@ -84,7 +87,10 @@ async function admitFile(
 
 type Path = readonly PropertyKey[]
 
-/** The content in the shape `{family, tools}`. `placeOf` converts a path in this shape to a path in the content. */
+/**
+ * Brings the content into the shape `{family, tools}`. `placeOf` converts a path of keys in this shape to the path in the
+ * content.
+ */
 function fileOf(value: JsonValue): { readonly file: JsonValue; readonly placeOf: (path: Path) => Path } {
   if (Array.isArray(value))
     return { file: { tools: value as readonly JsonValue[] }, placeOf: (path) => path.slice(1) }
@@ -94,7 +100,10 @@ function fileOf(value: JsonValue): { readonly file: JsonValue; readonly placeOf:
   return { file: { tools: [definition] }, placeOf: (path) => path.slice(2) }
 }
 
-/** The name of the folder that the file is in, or of the file itself if it is not in a subfolder. */
+/**
+ * The family of a file's tools by default: the name of the folder in which the file is or, without a subfolder, of the file
+ * itself.
+ */
 function placeName(source: string): string {
   const [file = '', folder] = source.split('/').toReversed()
   return folder ?? file.replace(/\.json$/, '')

@@ -4,7 +4,9 @@ import { placeOf } from '../../catalog/views/layer-source.ts'
 import { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
-/** A program of the build. It reads and admits the file layer once, so that a cold start only loads the result. */
+/**
+ * This program is a part of the build. It reads and admits the file layer once, so that a cold start only has to load the result.
+ */
 const functions = join(import.meta.dirname, '../../..')
 const compilers = new SchemaCompilers()
 const tools = join(functions, 'workflows/tools')

@@ -5,23 +5,23 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** The most bytes of one object. The JSON of the largest possible document in Firestore is smaller. */
+/** The most bytes of one object. Even the JSON of the largest possible document in Firestore is smaller. */
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Reads the objects of a JSON array while its text arrives. It keeps the text of only one object at a time. The text of an answer
- * with 100,000 documents may be longer than a string can be.
+ * Reads the objects of a JSON array while its text arrives. Keeps the text of only one object at a time, because the text of an
+ * answer with 100,000 documents may be longer than a string can be.
  */
 export class ArrayElements {
   #depth = 0
   #isInString = false
   #isEscaped = false
-  /** The parts of the object that is not complete yet. */
+  /** The parts of an object that has not arrived completely. */
   #begun: Buffer[] = []
   #begunBytes = 0
   #isComplete = false
 
-  /** True after the end of the array. */
+  /** True after the array has ended. */
   get isComplete(): boolean {
     return this.#isComplete
   }

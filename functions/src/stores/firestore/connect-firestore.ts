@@ -4,16 +4,16 @@ import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
 /**
- * The deadlines of calls, in milliseconds. The catalog stops waiting for reads earlier, so the deadlines also end calls that
- * nobody waits for.
+ * The deadlines of calls to Firestore, in milliseconds. The catalog stops waiting for a read earlier. So these deadlines also end
+ * calls for which nobody waits.
  */
 export const STORE_DEADLINES = {
   /** The deadline for reading a layer's revision, or its changes. */
   readMs: 5_000,
   wholeReadMs: 30_000,
-  /** How long a write waits for earlier writes of the same process. After this time the write is refused without an attempt. */
+  /** How long a write waits for earlier writes of this process. Then it is refused without an attempt. */
   turnMs: 30_000,
-  /** The deadline for all attempts of a write together. The wait for the write's turn does not count. */
+  /** The deadline for all attempts of a write together. It does not include the wait for earlier writes. */
   writeMs: 10_000,
 }
 export type StoreDeadlines = Readonly<typeof STORE_DEADLINES>
@@ -35,8 +35,8 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
     BatchGetDocuments: { timeout_millis: readMs },
     RunQuery: { timeout_millis: wholeReadMs },
     RunAggregationQuery: { timeout_millis: readMs },
-    // A commit is not repeated alone. Only the repetition of the whole transaction can find out whether an unanswered commit was
-    // done.
+    // A commit is not repeated by itself. Only if the whole transaction is repeated, it becomes known whether an unanswered
+    // commit was done.
     Commit: { timeout_millis: writeMs, retry_codes_name: 'none' },
     Rollback: { timeout_millis: readMs, retry_codes_name: 'none' },
   }
@@ -52,9 +52,9 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
   }
 }
 
-/** Makes the client without firebase-admin. To load firebase-admin would take a quarter more time. */
+/** Makes the client directly, without firebase-admin, which would take a quarter more time to load. */
 async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
-  // The emulator needs no credentials. Without this setting, the client searches for a metadata server and warns that there is
+  // The emulator needs no credentials. Without this setting, the client would search for a metadata server and warn that there is
   // none.
   if (env['FIRESTORE_EMULATOR_HOST']) env['METADATA_SERVER_DETECTION'] ??= 'none'
   const { Firestore } = await import('@google-cloud/firestore')
@@ -62,9 +62,9 @@ async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
 }
 
 /**
- * Access by REST, if this service can find the credentials itself. This is possible for the emulator. It is also possible on
- * Cloud Run, which Cloud Functions use too, because the instance has a service account there. Undefined for other credentials,
- * such as a file of keys, which only the client can find.
+ * Access to Firestore by REST, if this service can find the credentials itself. This is so for the emulator, and on Cloud Run,
+ * where each instance has a service account (Cloud Functions run on Cloud Run). Undefined for other credentials, such as a file
+ * of keys, which only the client can find.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

@@ -4,21 +4,21 @@ import type { FirestoreConnection } from './firestore-connection.ts'
 import { errorOfRead, firestoreError, unconfirmed } from './firestore-error.ts'
 import { Turns } from './turns.ts'
 
-/** The field for the id of the change that wrote a document last. */
+/** The name of the field with the id of the last change that wrote the document. */
 const WRITE_ID = 'writeId'
 
-/** A field of the document that `act` writes. By this field a repeated attempt recognizes its own write. */
+/** A field of the document that `act` writes. A repeated attempt recognizes by this field what an earlier attempt has written. */
 export type WriteMark = { readonly [WRITE_ID]: string }
 
 /**
- * The most attempts of one transaction. Attempts fail because other instances change the same documents. After the last attempt,
- * the change rejects with STORE_BUSY.
+ * The most attempts of one transaction. An attempt fails if another instance changes the same documents. If the last attempt
+ * fails, the change rejects with STORE_BUSY.
  */
 const ATTEMPTS_MAX = 20
 
 /**
- * Changes documents, each in a transaction. The changes of one document by this process happen one after the other. Otherwise
- * transactions would fail because of each other, and wait for a second or more before their next attempt.
+ * Changes documents, each in a transaction. If this process changes a document several times, it does so one after the other.
+ * Otherwise the transactions would fail because of each other, and wait for a second or more before their next attempt.
  */
 export class DocumentChanges {
   readonly #connection: FirestoreConnection
@@ -29,10 +29,10 @@ export class DocumentChanges {
   }
 
   /**
-   * Runs `act` in a transaction and returns its result. Either all of its changes are committed, or none. `act` runs again if
-   * another instance was faster. It also runs again if the answer to the commit was lost and the document does not have `mark`.
-   * `ms` is the deadline of the wait for the turn, and then of all attempts together. Rejects with STORE_BUSY, STORE_FAILED, or
-   * the error of `act`.
+   * Runs `act` in a transaction and returns its result. Either all of its changes are committed or none. `act` runs again if
+   * another instance was faster. It also runs again if the answer to the commit was lost, and the document does not have `mark`.
+   * The wait for earlier changes may take `ms`, and then all attempts together may take `ms`. Rejects with STORE_BUSY,
+   * STORE_FAILED, or the error of `act`.
    */
   async change<Result>(
     ms: number,
@@ -59,7 +59,10 @@ export class DocumentChanges {
   }
 }
 
-/** Begins no new attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
+/**
+ * Runs a transaction. Begins no new attempt after the signal is aborted, because a write that was reported as failed must not
+ * happen later.
+ */
 export function inTransaction<Result>(
   firestore: Firestore,
   signal: AbortSignal,

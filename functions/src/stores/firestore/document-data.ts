@@ -6,21 +6,21 @@ import { documentJson } from './foreign-documents.ts'
 
 export type Data = Readonly<Record<string, unknown>>
 
-/** The fields that are read of a document with a JSON text, if neither its body nor its earlier versions are needed. */
+/** The fields that are read of a document with a JSON text, if its body and its earlier versions are not needed. */
 export const HEAD_FIELDS = ['text', 'version', 'expiresAt']
 
-/** True if the fields of a collection's documents are stored as separate fields, because other programs read them. */
+/** True for a collection whose documents are stored field by field, and not as a JSON text, because other programs read them. */
 export function isPlain({ firestore }: Collection): boolean {
   return firestore?.read !== undefined
 }
 
-/** The path of a document below its owner. By default it is `tools/{name}/kept/{key}`. */
+/** Where a document is, below its owner, as the segments of a path. By default it is at `tools/{name}/kept/{key}`. */
 export function segmentsOf(owner: string, { of, key }: Ref): readonly string[] {
   const place = of.firestore?.path(key) ?? ['tools', of.name, 'kept', key]
   return owner === EVERYBODY ? place : ['users', owner, ...place]
 }
 
-/** The path is built segment by segment, so that no id can change which document it names. */
+/** The document at a path. The path is built segment by segment, so that no id can lead to another document. */
 export function documentAt(firestore: Firestore, segments: readonly string[]): DocumentReference {
   const [collection = '', id = '', ...rest] = segments
   let document = firestore.collection(collection).doc(id)
@@ -34,7 +34,7 @@ export function collectionOf(firestore: Firestore, owner: string, of: Collection
 }
 
 /**
- * The stored document in the data. Throws if the data has no text, because a caller must not treat a damaged document as missing.
+ * The document in the stored data. Throws if the data has no text, because a damaged document must not look like a missing one.
  */
 export function storedIn({ of, key }: Ref, data: Data | undefined): StoredDocument | undefined {
   if (!data) return undefined
@@ -55,7 +55,7 @@ export function storedIn({ of, key }: Ref, data: Data | undefined): StoredDocume
   }
 }
 
-/** The fields of a document in Firestore. Undefined values are left out. */
+/** The fields with which a document is written to Firestore. Undefined values are left out. */
 export function dataOf(of: Collection, fields: object, document: StoredDocument, nowMs: number): Data {
   if (isPlain(of)) return { ...fields }
   const { text, version, body, past, bytes, expiresAtMs, place } = document

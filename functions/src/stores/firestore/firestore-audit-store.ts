@@ -17,20 +17,20 @@ import type { ChainHead, ChainName, SealedRecord } from '../../features/audit/re
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 
-/** The most milliseconds of a commit or a read, so that calls do not wait long if Firestore does not answer. */
+/** The most milliseconds of a commit or a read. If Firestore does not answer, calls then do not wait long. */
 const DEADLINE_MS = 5_000
-/** The most milliseconds of an erasure or a removal of old days, which need many reads and writes. */
+/** The most milliseconds for erasing records or removing old days, because this needs many reads and writes. */
 const LONG_DEADLINE_MS = 60_000
 /** The most writes of one commit. Firestore allows 500. */
 const WRITES_AT_ONCE = 400
 /** A text that sorts after every place and every day. */
 const NO_END = '~'
-/** The name of the id of a document in a query. The ids of chains and records begin with their day. */
+/** The name by which a query refers to the id of a document. The ids of chains and records begin with their day. */
 const ID = '__name__'
 
 /**
- * The audit trail in `toolrack/audit/records`, one document for each record. Each instance of the service has its own chains. Clients
- * cannot read or write there.
+ * The audit trail in `toolrack/audit/records`, with one document for each record. Each instance of the service writes its own
+ * chains of records. Clients of Firestore cannot read or write there.
  */
 export class FirestoreAuditStore implements AuditStore {
   readonly isImmediate = false
@@ -43,8 +43,8 @@ export class FirestoreAuditStore implements AuditStore {
   }
 
   /**
-   * The head of this instance's chain. An instance has a new name at each start, so it has records only after a commit whose
-   * answer was lost.
+   * The last record in this instance's chain. An instance has a new name after each start. So at the start it has records only if
+   * the answer to a commit was lost.
    */
   head = (): Promise<ChainHead | undefined> =>
     this.#within(async (firestore) => {
@@ -112,8 +112,8 @@ export class FirestoreAuditStore implements AuditStore {
       const chains = await chainsOf(firestore).where('day', '==', day).get()
       const heads = chains.docs.map((chain) => {
         const head = chain.data() as ChainHead
-        // The head counts only if the document has the id of its chain. Otherwise the document would not change when the chain
-        // grows. An empty hash, which no record has, reports the fault.
+        // The head of a chain is used only if its document has the id that belongs to the chain. With another id, the document
+        // would not change when the chain grows. An empty hash, which no record has, reports this fault.
         return chain.id === `${day}.${head.instance}` ? head : { ...head, hash: '' }
       })
       return heads.toSorted((a, b) => (a.instance < b.instance ? -1 : 1))
@@ -121,12 +121,13 @@ export class FirestoreAuditStore implements AuditStore {
 
   texts = ({ instance, day }: ChainName, seq: number, limit: number): Promise<readonly string[]> =>
     this.#within(async (firestore) => {
-      // No document can have an id with a slash. So a changed chain names records that do not exist.
+      // No document can have an id with a slash. So if somebody has put a slash into the chain's document, there are no such
+      // records.
       if (idOf({ instance, day, seq }).includes('/')) return []
       const places = Array.from({ length: limit }, (_, index) => ({ instance, day, seq: seq + index + 1 }))
       const found = await firestore.getAll(...places.map((place) => recordsOf(firestore).doc(idOf(place))))
       const end = found.findLastIndex((record) => record.exists)
-      // A missing record between others gets an entry too, so that the reader continues with the next record.
+      // A missing record between other records gets an entry too, so that the reader continues after it.
       return found.slice(0, end + 1).map(checkedText)
     })
 
@@ -192,8 +193,8 @@ export class FirestoreAuditStore implements AuditStore {
     })
 
   /**
-   * The heads of the chains are removed first. If the removal is interrupted, it leaves records without a chain. The next removal
-   * finds these records.
+   * Removes the heads of the chains first. If the removal is interrupted, records without a chain are left. The next removal
+   * finds them.
    */
   removeBefore = (day: string): Promise<void> =>
     this.#within(async (firestore) => {
@@ -213,8 +214,8 @@ export class FirestoreAuditStore implements AuditStore {
 }
 
 /**
- * The text of a record. Searches and erasures use copies of parts of the text, in other fields. If one of these copies was
- * changed, the returned text says so.
+ * The text of a record. Other fields of the document have copies of parts of this text, for searches and erasures. If one of
+ * these copies was changed, the returned text says so.
  */
 function checkedText(document: DocumentSnapshot): string {
   const text = String(document.get('text') ?? '')
@@ -235,7 +236,7 @@ function checkedText(document: DocumentSnapshot): string {
 }
 
 /**
- * Removes the documents that the query finds, in batches, until it finds none. So the work depends only on the documents that
+ * Removes the documents that the query finds, in batches, until it finds none. So the work grows only with the documents that
  * exist.
  */
 async function removeAll(firestore: Firestore, query: Query): Promise<void> {

@@ -3,28 +3,32 @@ import type { Firestore } from 'firebase-admin/firestore'
 import { withinMs } from '../../within-ms.ts'
 import type { FirestoreRest } from './firestore-rest.ts'
 
-/** How long `close` waits for calls that have not ended, in milliseconds. */
+/** How many milliseconds `close` waits for calls that have not ended. */
 const CLOSE_MS = 5_000
 
 /**
- * The service's only connection to Firestore. If REST is configured, layers are read by REST. The client makes all other calls.
+ * The service's only connection to Firestore. Layers are read by REST, if it is configured. All other calls are made by the
+ * client.
  */
 export class FirestoreConnection {
   /** Reads layers by REST. If it is undefined, the client reads them. */
   readonly rest: FirestoreRest | undefined
-  /** Every call must be tracked here, so that the client is not closed before the call has ended. */
+  /** Every call must be registered here, so that the client is not closed before the call has ended. */
   readonly calls = new CallsUnderWay()
   readonly #connect: () => Promise<Firestore>
   #client: Promise<Firestore> | undefined
   #closed: Promise<void> | undefined
 
-  /** `connect` loads the client, which costs more than the rest of the service. So `connect` runs when it is first needed. */
+  /**
+   * `connect` loads the client, which takes longer than loading the rest of the service. So it runs only when the client is
+   * needed.
+   */
   constructor(connect: () => Promise<Firestore>, rest?: FirestoreRest) {
     this.#connect = connect
     this.rest = rest
   }
 
-  /** Returns the same client each time. Rejects with the error of `connect`; the next call then runs `connect` again. */
+  /** Returns the same client each time. Rejects with the error of `connect`. The next call then runs `connect` again. */
   client(): Promise<Firestore> {
     return (this.#client ??= this.#connect().catch((error: unknown) => {
       this.#client = undefined
@@ -32,7 +36,7 @@ export class FirestoreConnection {
     }))
   }
 
-  /** Closes the connection once, after its calls have ended or after `CLOSE_MS`. */
+  /** Closes the connection, only once: when its calls have ended, or after `CLOSE_MS`. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -48,15 +52,13 @@ export class FirestoreConnection {
 }
 
 /**
- * Tracks the calls to Firestore that have not ended, even if nobody waits for them any more. If the client is closed during a
- * call that it would repeat, it raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
+ * Remembers the calls to Firestore that have not ended, even if nobody waits for them. If the client is closed during a call that
+ * it would repeat, it raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
  */
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
-  /**
-   * Waits for the result of the call. If the call takes more than `ms`, aborts the call's signal and rejects with STORE_FAILED.
-   */
+  /** Waits for the result of a call. If it takes more than `ms`, aborts its signal and rejects with STORE_FAILED. */
   async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const aborter = new AbortController()
     return withinMs(ms, this.track(call(aborter.signal)), () => {

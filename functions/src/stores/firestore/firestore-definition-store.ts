@@ -21,7 +21,10 @@ type FirestoreStoreParts = {
   readonly now?: () => number
 }
 
-/** The store in the cloud. Each definition is a document. A transaction that writes a definition raises the layer's revision. */
+/**
+ * The store in the cloud. Each definition is a document. Each transaction that writes a definition also raises the layer's
+ * revision.
+ */
 export class FirestoreDefinitionStore extends RecordStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
@@ -64,7 +67,8 @@ export class FirestoreDefinitionStore extends RecordStore {
         return inTransaction(document.firestore, signal, (transaction) => begun.attempt(transaction))
       })
     try {
-      // The writes of one layer run one after the other. This costs less than transactions that fail because of each other.
+      // This process runs the writes of one layer one after the other. This costs less than transactions that fail because of
+      // each other.
       return await this.#turns.take(layerSegments(layer).join('/'), turnMs, act)
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)

@@ -44,18 +44,18 @@ import { OldestAbove } from './oldest-above.ts'
 import { restData } from './rest-data.ts'
 
 /**
- * How many expired documents are erased when a quota has no room. Firestore itself deletes them later, some time after they
- * expire.
+ * How many expired documents are erased when a quota has no room. Without this, Firestore deletes a document some time after it
+ * has expired.
  */
 const ERASED_AT_ONCE = 200
 
-/** A write that fits into its quota. */
+/** A write for which the quota has room. */
 type Ready = { readonly write: Write; readonly next: StoredDocument | undefined }
 
 /**
- * The documents of all features, below the document of their owner (`segmentsOf`). If layers are read by REST, these documents
- * are too. The sums of a quota are counted before a write and not in its transaction, so simultaneous writes can exceed the
- * quota.
+ * The documents of all features, below the document of their owner (`segmentsOf`). If the connection has REST, they are read by
+ * REST, as layers are. The sums of a quota are counted before a write and not in its transaction, so simultaneous writes can
+ * exceed the quota.
  */
 export class FirestoreDocuments implements Documents {
   readonly #connection: FirestoreConnection
@@ -110,7 +110,9 @@ export class FirestoreDocuments implements Documents {
     }
   }
 
-  /** Claims run without turns. If many callers claim one key, only the first one writes, and the others only read. */
+  /**
+   * Claims of one key do not wait for each other. If many callers claim it, only the first one writes, and the others only read.
+   */
   claim = <Fields extends object>(
     owner: string,
     to: Ref<Fields>,
@@ -123,7 +125,7 @@ export class FirestoreDocuments implements Documents {
       return inTransaction(firestore, signal, async (transaction) => {
         const data = (await transaction.get(document)).data()
         const [kept] = foundOf([to], this.#stored([to], [data]))
-        // If the answer to the first attempt's commit was lost, the second attempt finds its own claim.
+        // If the answer to the first attempt's commit was lost, the second attempt finds that the key is claimed by the first.
         if (kept) return data?.['writeId'] === mark.writeId ? undefined : kept
         const next = stored(put(to, fields), undefined)
         transaction.set(document, { ...dataOf(to.of, fields, next, this.#now()), ...mark })
@@ -168,7 +170,8 @@ export class FirestoreDocuments implements Documents {
             continue
           }
           const data = dataOf(write.to.of, write.fields, next, this.#now())
-          // Fields of other programs stay in the document. Each field of this service is replaced as a whole, not merged.
+          // Fields that other programs have written stay in the document. Each field of this service is replaced as a whole, and
+          // not merged.
           if (isPlain(write.to.of)) transaction.set(document, data, { mergeFields: Object.keys(data) })
           else transaction.set(document, { ...data, ...(document.path === first.path && mark) })
         }
@@ -180,7 +183,7 @@ export class FirestoreDocuments implements Documents {
     return result
   }
 
-  /** The document after a write. Undefined if it is deleted. */
+  /** The document as it is after a write. Undefined if the write deletes it. */
   async #ready(
     firestore: Firestore,
     owner: string,
@@ -200,7 +203,7 @@ export class FirestoreDocuments implements Documents {
     }
   }
 
-  /** Counts a body that was stored, and drops older bodies if there are too many bytes. */
+  /** Adds a stored body to the bytes of its owner. If there are too many bytes, drops older bodies. */
   async #countBody(owner: string, of: Collection, next: StoredDocument | undefined): Promise<void> {
     const { quota } = of
     if (next?.body === undefined || !quota?.dropsOldest) return
@@ -265,7 +268,7 @@ export class FirestoreDocuments implements Documents {
     return refs.map((ref, at) => unexpired(storedIn(ref, data[at]), nowMs))
   }
 
-  /** The data of the documents, in the order of `refs`. Earlier versions are read only for a history. */
+  /** The data of these documents, in the order of `refs`. Earlier versions are read only if a history needs them. */
   async #data(
     owner: string,
     refs: readonly Ref[],
@@ -302,7 +305,7 @@ export class FirestoreDocuments implements Documents {
   }
 }
 
-/** The time limits for these documents: those of the first collection that has time limits, otherwise the usual ones. */
+/** The time limits for these documents. They are those of the first collection that has its own, otherwise the usual ones. */
 function waitOf(refs: readonly Ref[]): { readonly read: number; readonly change: number } {
   const usual = { read: STORE_DEADLINES.readMs, change: STORE_DEADLINES.writeMs }
   return refs.find(({ of }) => of.waitMs)?.of.waitMs ?? usual

@@ -1,16 +1,16 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
 
-/** The status codes of gRPC for a store that has too many requests. */
+/** The status codes of gRPC with which a store refuses a request because it has too many. */
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** The status code of gRPC for a request that is not valid. Firestore also uses it for a transaction that it has closed. */
+/** The status code of gRPC for a request that is not valid. Firestore also sends it if it has closed the transaction. */
 const INVALID_ARGUMENT = 3
 
 /**
  * Converts the error of a read in a transaction. If Firestore has closed the transaction, the converted error makes the client
- * start a new attempt. The client itself recognizes only the message of the real service, "transaction has expired", and not that
- * of the emulator.
+ * try again. By itself the client recognizes only the message of the real service, "transaction has expired", and not that of the
+ * emulator.
  */
 export function errorOfRead(error: unknown): unknown {
   const { code, message = '' } = error as { code?: unknown; message?: string }
@@ -35,7 +35,7 @@ export function busyError(cause: unknown): ToolrackError {
   })
 }
 
-/** The error for a commit that was sent and not answered. It is not known whether the commit was done. */
+/** The error of a commit that was sent but not answered. It is not known whether the commit was done. */
 export function unconfirmed(error: unknown): unknown {
   const failed = firestoreError(error)
   if (!isToolrackError(failed) || failed.code !== 'STORE_FAILED') return failed
@@ -46,7 +46,7 @@ export function unconfirmed(error: unknown): unknown {
   )
 }
 
-/** True for the errors of a bug in this program. A bug must not look like a failure of the store. */
+/** True for an error that shows a bug in this program. It must not look like a failure of the store. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

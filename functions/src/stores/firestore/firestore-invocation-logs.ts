@@ -10,11 +10,11 @@ import type {
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { OldestAbove } from './oldest-above.ts'
 
-/** The most milliseconds that a call waits until its log is written, and that a reader waits for a log. */
+/** The most milliseconds that a call waits until its log is written. A reader of logs waits no longer either. */
 const DEADLINE_MS = 2_000
 /**
- * The logs of calls, below the document of the call's user. Firestore deletes a log some time after its `expiresAt`. The oldest
- * logs above a user's bound are deleted at once.
+ * Stores the logs of calls, below the document of the call's user. Firestore deletes a log some time after its `expiresAt`. If
+ * the logs of a user have too many bytes, the oldest ones are deleted at once.
  */
 export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
@@ -77,7 +77,9 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   }
 }
 
-/** The query for a page. `firestore.indexes.json` has an index for each filter. Firestore combines the indexes. */
+/**
+ * The query for one page of logs. `firestore.indexes.json` has an index for each filter, and Firestore combines these indexes.
+ */
 function pageOf(calls: CollectionReference, query: CallsQuery, oldest: string): Query {
   const { tool, outcome, workflow, since = '', before, limit } = query
   const isWhole = outcome === 'success' || outcome === 'failure'

@@ -16,7 +16,8 @@ import {
 } from '../../catalog/definitions/layer-state.ts'
 
 /**
- * The milliseconds between reads of the whole layer. These reads find changes of other programs, which do not raise the revision.
+ * The milliseconds between two reads of the whole layer. Only these reads find changes of other programs, because these do not
+ * raise the revision.
  */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
@@ -28,10 +29,12 @@ type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** The content of other programs in the last read of the whole layer, and the marker that this content adds to the revision. */
+/** What the last read of the whole layer has found of other programs, and the marker that it adds to the revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
-/** One layer in Firestore. A read asks for the revision of the layer, and then only for the definitions with a newer revision. */
+/**
+ * One layer in Firestore. A read asks for the layer's revision, and then only for the definitions that have a higher revision.
+ */
 export class FirestoreLayerSource implements LayerSource {
   readonly #parts: LayerSourceParts
   readonly #readForeign: ReturnType<typeof foreignReader>
@@ -64,7 +67,7 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  /** The changes since a revision. Undefined if only a read of the whole layer can find them. */
+  /** The changes since a revision. Undefined if the whole layer must be read to find them. */
   async #changes(layer: LayerAtMoment, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
     const { marker, skipped, touched } = this.#seen
     const { state } = layer
@@ -128,7 +131,9 @@ export class FirestoreLayerSource implements LayerSource {
     return { own, tombstones, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer in the background. If other programs have changed something, the next `read` reads the whole layer. */
+  /**
+   * Reads the whole layer in the background. If other programs have changed something, the next `read` reads the whole layer too.
+   */
   #checkForeign(layer: LayerAtMoment): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
@@ -152,8 +157,8 @@ function revisionOf(state: LayerState | undefined): string {
 }
 
 /**
- * The marker of content that this service did not write. Empty if this service wrote all documents and none is missing. Then the
- * layer has the same revision in every instance.
+ * A text that identifies the content that other programs wrote. Empty if this service wrote all documents, and none of them is
+ * missing. Then the layer has the same revision in every instance.
  */
 function markerOf(
   own: readonly ItemDocument[],

@@ -9,8 +9,8 @@ import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored
 import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
 /**
- * Reads the records of one layer in Firestore. Only the list of the present definitions is read elsewhere, by
- * `FirestoreLayerSource`.
+ * Reads the records of one layer in Firestore, except for the list of its present definitions, which `FirestoreLayerSource`
+ * reads.
  */
 export function firestoreRecords(layer: DocumentReference): LayerRecords {
   async function newestVersions<Record, Version>(

@@ -6,7 +6,9 @@ import type { AccessToken } from './metadata-token.ts'
 import { http, https } from '../../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
-/** The most milliseconds that an idle connection stays open. After a longer time, the connection may be dead without a sign. */
+/**
+ * The most milliseconds for which an idle connection stays open. After a longer time it may be dead, and nothing would show it.
+ */
 const IDLE_MS = 30_000
 /** The most open connections of one instance to Firestore. */
 const CONNECTIONS_MAX = 100
@@ -14,7 +16,7 @@ const CONNECTIONS_MAX = 100
 /** The pauses before a failed read is repeated, in milliseconds. Firestore's client has the same pauses. */
 const PAUSES_MS = [50, 200]
 
-/** One element of an answer, which is a JSON array: a document, the time of the read, or an error. */
+/** One element of an answer. The answer is a JSON array. An element has a document, the time of the read, or an error. */
 export type RestElement = {
   readonly found?: RestDocument
   readonly document?: RestDocument
@@ -25,11 +27,11 @@ export type RestElement = {
 type RestFault = { readonly code?: number; readonly message?: string; readonly status?: string }
 
 type RestQuestion<T> = {
-  /** The path of the document on which the method is called. Without segments, it is the root of the database. */
+  /** The path of the document to which the request is sent. If there are no segments, it is sent to the root of the database. */
   readonly at: readonly string[]
   readonly method: 'batchGet' | 'runQuery'
   readonly body: object
-  /** Returns the part of an element that is kept. */
+  /** Returns what is kept of an element. */
   readonly read: (element: RestElement) => readonly T[]
   readonly signal: AbortSignal
 }
@@ -66,8 +68,8 @@ export class FirestoreRest {
   }
 
   /**
-   * Calls `read` with each element of the answer as soon as the element has arrived, and returns all results. Repeats the request
-   * after a temporary error.
+   * Sends a request. Calls `read` with each element of the answer as soon as it has arrived, and returns all results. After a
+   * temporary error, repeats the request.
    */
   async ask<T>(question: RestQuestion<T>): Promise<readonly T[]> {
     const { signal } = question
@@ -120,21 +122,21 @@ export class FirestoreRest {
 }
 
 /**
- * True for an error that a new attempt may avoid: an error of the network or of a busy store, or a 401. After a 401 the next
- * attempt uses a new token.
+ * True for an error that may not come again: an error of the network or of a busy store, or a 401. After a 401, the next attempt
+ * uses a new token.
  */
 function isTemporary(error: unknown): boolean {
   if (error instanceof RestError) return error.httpStatus >= 500 || [401, 429].includes(error.httpStatus)
   return !(error instanceof TypeError)
 }
 
-/** Adds a sentence to an error of the network. Node's own message is empty for a host with several addresses. */
+/** Gives an error of the network a readable message. For a host with several addresses, Node's own message is empty. */
 function readable(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' ? new Error(`Firestore could not be asked: ${message || code}`) : error
 }
 
-/** The error in an answer. The answer is an object, an array of one object, or text that is not JSON, which a proxy sends. */
+/** The error in an answer. It can be in an object or in an array of one object. A proxy may also send text that is not JSON. */
 function faultIn(body: string): RestFault {
   try {
     const [element] = [JSON.parse(body) as RestElement | [RestElement]].flat()

@@ -12,20 +12,23 @@ import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
 import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** The most names in the answer to one query. A write that needs room then reads few names more than it needs. */
+/**
+ * How many names the answer to one query has at most. Few, so that a write that needs room reads few names more than it needs.
+ */
 const NAMES_AT_ONCE = 50
 /**
- * The most queries of one write, for each collection and each order of `AGES`. If they are not enough, the next write continues.
+ * The most queries of one write, for each collection and each order of `AGES`. If there is still no room, the next write
+ * continues.
  */
 const QUESTIONS_MAX = 10
 
-/** One write. Firestore may run several attempts of it. At most one attempt is committed. */
+/** One write of a layer. Firestore may run several attempts of it, of which at most one is committed. */
 export class FirestoreWrite<Result> {
   readonly #layer: DocumentReference
   readonly #write: LayerWrite<Result>
   readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
-  /** The last attempt whose commit was sent. If the commit was done, the document `proof` has the id of this write. */
+  /** The last attempt whose commit was sent. If this commit was done, the document `proof` has the id of this write. */
   #sent: { readonly result: Result; readonly proof: DocumentReference } | undefined
 
   constructor(layer: DocumentReference, write: LayerWrite<Result>, compilers: SchemaCompilers) {
@@ -77,7 +80,7 @@ export class FirestoreWrite<Result> {
     return names.map((name) => itemsOf(this.#layer).doc(name))
   }
 
-  /** The present content of a name. A document of another program is the present content if it is a definition of this name. */
+  /** The present content under a name. If the document is of another program, it counts if it is a definition of this name. */
   async #definitionIn(
     snapshot: DocumentSnapshot,
     epoch: string,
@@ -96,8 +99,8 @@ export class FirestoreWrite<Result> {
 }
 
 /**
- * Reads names and removes their oldest content until the layer has room. After this, the transaction reads only the sources of
- * modules.
+ * Reads names and removes their oldest content until the layer has room. After this step, the transaction reads nothing except
+ * the sources of modules.
  */
 async function makeRoom(
   transaction: Transaction,
@@ -122,7 +125,7 @@ async function makeRoom(
   }
 }
 
-/** `reached` is the revision up to which all names of the collection have been read. */
+/** A page of names. `reached` is the revision up to which all names of the collection have been read. */
 type Page = { readonly names: readonly KeptName[]; readonly reached: number }
 
 /** Returns a function that reads the next page of names, the oldest first. After the last page, it returns empty pages. */

@@ -9,10 +9,13 @@ import { ValueWithoutJson } from './rest-data.ts'
 
 const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']
 
-/** The keys of a tool. A document without these keys is not a tool, even if it has a name. */
+/** Keys that only a tool has. A document without any of them is not a tool, even if it has a name. */
 const TOOL_KEYS = ['function', 'description', 'desc', 'defs', 'spec', ...SCHEMA_KEYS]
 
-/** `KEYS` are read in a definition of the stored shape, `FLAT_KEYS` in any other definition. Other keys are ignored. */
+/**
+ * The keys that are read of a definition in the stored shape (`KEYS`), and of any other definition (`FLAT_KEYS`). Other keys are
+ * ignored.
+ */
 const KEYS =
   'type function name id toolName description desc runner workflowName category tags annotations limits sealed'.split(
     ' ',
@@ -22,7 +25,7 @@ const FLAT_KEYS = [...KEYS, 'title', 'defs', 'spec', ...SCHEMA_KEYS]
 const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
 const CHANGED = 'was written by this service and changed by another program; write the definition again'
 
-/** The most faults of one skipped document that are listed, so that the list stays small. */
+/** The most faults that are listed of one skipped document, so that the list stays small. */
 const SKIPPED_FAULTS_MAX = 3
 
 /** The part of a layer's content that other programs wrote. */
@@ -30,8 +33,8 @@ export type ForeignContent = {
   readonly definitions: readonly StoredDefinition[]
   readonly skipped: readonly SkippedItem[]
   /**
-   * The ids of the documents of other programs, and the names that these documents define. If this service writes one of these
-   * names, `definitions` or `skipped` may change too. So the whole layer must be read again.
+   * The ids of the documents of other programs, and the names that they define. If this service writes one of these names,
+   * `definitions` or `skipped` may change too. Then the whole layer must be read again.
    */
   readonly touched: ReadonlySet<string>
 }
@@ -41,9 +44,9 @@ export const NOTHING_FOREIGN: ForeignContent = { definitions: [], skipped: [], t
 type ForeignRead = { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
 /**
- * Returns a function that reads the documents of other programs in one layer. The function reads a document again only after the
- * document has changed. If documents define the same name, this service's own definition is used, or without one, the document
- * with the first id.
+ * Returns a function that reads the documents of other programs in one layer. If a document has not changed, it is not read
+ * again. If several documents define a name, this service's own definition counts or, without one, the document with the first
+ * id.
  */
 export function foreignReader(compilers: SchemaCompilers) {
   let knownBefore = new Map<string, { updatedAt: string; read: ForeignRead }>()
@@ -76,8 +79,8 @@ export function foreignReader(compilers: SchemaCompilers) {
 }
 
 /**
- * Reads a document of another program as a definition. In such a document the schema is a map, not a text. The document may have
- * any id.
+ * Reads a document of another program as a definition. Such a document may have any id. Its schema is a map of Firestore, and not
+ * a JSON text.
  */
 export async function foreignDefinition(
   document: FoundDocument,
@@ -92,7 +95,7 @@ export async function foreignDefinition(
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const keys = 'function' in data ? KEYS : FLAT_KEYS
   const fields = Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)))
-  // A document without a name gets its id as the name, because the original service adds the id to the fields.
+  // If the document has no name, its id is the name, because the original service adds the id to the fields.
   const read = documentJson('toolName' in fields ? fields : { id: document.id, ...fields })
   const admission = 'faults' in read ? read : await admitDefinition(read.json, compilers.own)
   if ('faults' in admission) {
@@ -103,7 +106,7 @@ export async function foreignDefinition(
   return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
 }
 
-/** The fields as JSON, or a fault for each field that JSON cannot hold: a time, a place, a reference, bytes, NaN. */
+/** Converts fields to JSON. If JSON cannot represent a field (a time, a place, a reference, bytes, NaN), returns its fault. */
 export function documentJson(
   data: DocumentData,
 ): { readonly json: JsonObject } | { readonly faults: readonly JsonFault[] } {
@@ -116,7 +119,7 @@ function jsonValue(value: unknown, path: readonly PropertyKey[], faults: JsonFau
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (Array.isArray(value)) return value.map((item, index) => jsonValue(item, [...path, index], faults))
-  // In data of Firestore, an object of a class is not a map.
+  // In data from Firestore, an object of any class is not a map.
   if (isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
     return jsonObject(value, path, faults)
   faults.push({ pointer: jsonPointer(path), message: `is ${kindOf(value)}, which has no form in JSON` })

@@ -3,8 +3,8 @@ import type { StoredLayer } from '../../catalog/views/layer-source.ts'
 import type { KeptName } from '../../catalog/definitions/layer-changes.ts'
 
 /**
- * The document of a layer: `tools/defs` or `users/{uid}/tools/defs`. It has the layer's revision. The definitions are the
- * documents of its collection `items`. The path is built segment by segment, so that no uid can change which document it names.
+ * The document of a layer, which has the layer's revision: `tools/defs` or `users/{uid}/tools/defs`. The definitions are the
+ * documents of its collection `items`. The path is built segment by segment, so that no uid can lead to another document.
  */
 export function layerDocument(firestore: Firestore, layer: StoredLayer): DocumentReference {
   const owner = layer.kind === 'global' ? undefined : firestore.collection('users').doc(layer.uid)
@@ -27,7 +27,7 @@ export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
 
-/** Copies of the documents of other programs that a definition of this service has replaced. */
+/** Copies of documents of other programs that this service has replaced by its own definition. */
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
@@ -37,7 +37,7 @@ export function modulesOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection(ITEMS)
 }
 
-/** The sources of modules. The id of a document is the sha256 of its source. */
+/** The sources of modules. Each document has the sha256 of its source as its id. */
 export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
 }

@@ -10,21 +10,24 @@ import { foundDocument, layerState, type FoundDocument } from './stored-document
 export type LayerAtMoment = {
   readonly state: LayerState | undefined
   /**
-   * Reads the items as they were at the same moment as `state`: all items, or only those with a revision higher than `above`. So
-   * a revision always means the same content.
+   * Reads the items as they were when `state` was read: all items, or only those with a revision above `above`. So a revision
+   * always means the same content.
    */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
 
-/** Reads the documents of one layer, by Firestore's client or by REST. REST does not load the client. */
+/** Reads the documents of one layer. There are two ways: by Firestore's client, or by REST, which does not load the client. */
 export interface LayerReader {
   /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
-  /** Reads the layer's own document. If the signal is aborted, nobody waits for the answer any more. */
+  /** Reads the layer's own document. When the signal is aborted, nobody waits for the answer any more. */
   readonly read: (signal: AbortSignal) => Promise<LayerAtMoment>
 }
 
-/** Reads a layer by Firestore's client, which finds its credentials. The client's deadlines end reads that nobody waits for. */
+/**
+ * Reads a layer by Firestore's client. The client finds its credentials by itself. Its deadlines end reads for which nobody
+ * waits.
+ */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 
@@ -54,7 +57,7 @@ export class ClientLayerReader implements LayerReader {
   }
 }
 
-/** Reads a layer by REST, without the client. To load the client costs more than the rest of the start of an instance. */
+/** Reads a layer by REST, without loading the client, which takes longer than the rest of the start of an instance. */
 export class RestLayerReader implements LayerReader {
   readonly #rest: FirestoreRest
   readonly #layer: readonly string[]
@@ -89,7 +92,7 @@ export class RestLayerReader implements LayerReader {
   }
 }
 
-/** The document of an element. If there are no documents, the answer is one element that has only the time of the read. */
+/** The document in an element. An answer without documents is one element that has only the time of the read. */
 function documentIn({ document }: RestElement): FoundDocument[] {
   return document ? [restDocument(document)] : []
 }

@@ -9,18 +9,19 @@ const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 const ANSWER_MS = 3_000
 
 /**
- * A token is renewed if it expires within this time. The metadata server has a new token five minutes before the old one expires.
+ * If a token expires within this time, it is renewed. The metadata server has a new token five minutes before the old one
+ * expires.
  */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
-/** Provides the access token for requests by REST. */
+/** Provides the access token for requests to Firestore by REST. */
 export type AccessToken = {
   readonly get: () => string | Promise<string>
   /** Must be called after Firestore has refused the token. The next `get` then asks for a new one. */
   readonly forget: () => void
 }
 
-/** The token `owner` stands for the owner of the project. The emulator allows everything to it. */
+/** The token for the emulator. The text `owner` stands for the owner of the project, who may do everything. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
 /** The access token of the instance's service account. It is renewed shortly before it expires. */
@@ -58,7 +59,9 @@ export class MetadataToken implements AccessToken {
   }
 }
 
-/** The message names the metadata server, because the log shows only the innermost error. */
+/**
+ * The error if the metadata server gave no token. Its message names this server, because the log shows only the innermost error.
+ */
 function noToken({ message, code }: NodeJS.ErrnoException): Error {
   return new Error(`the metadata server gave no access token: ${message || code}`)
 }

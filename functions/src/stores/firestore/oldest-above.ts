@@ -1,42 +1,45 @@
 import type { CollectionReference, QueryDocumentSnapshot, WriteBatch } from 'firebase-admin/firestore'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** The most milliseconds that a call waits for the check that drops old documents. */
+/** The most milliseconds that a call waits while old documents are dropped. */
 const CHECK_MS = 5_000
 
-/** An instance checks the sum of a user's bytes again after it has kept an eighth of the bound for this user. */
+/** An instance counts the bytes of a user again after it has stored an eighth of the user's bound. */
 const CHECKS_PER_BOUND = 8
 
 /**
- * The most documents that one check drops. Between two checks fewer documents are stored, even if they are as short as possible.
+ * The most documents that one check drops. Even if all documents are as short as possible, fewer are stored between two checks.
  */
 const DROPPED_MAX = 2_000
 /** The most documents that one batch drops, so that no single write is large. */
 const DROPPED_AT_ONCE = 500
 
-/** The most users whose kept bytes an instance remembers. For a forgotten user, it checks the sum with the next document. */
+/**
+ * The most users of whom an instance remembers how many bytes it has stored. If a user was forgotten, the next document starts a
+ * check.
+ */
 const USERS_MAX = 10_000
 
 export type Bounded = {
-  /** The most bytes of one user, counted by the field `bytes` of the documents that have one. */
+  /** The most bytes of one user. They are the sum of the field `bytes` of the user's documents. */
   readonly userBytes: number
   readonly documentsOf: (uid: string) => Promise<CollectionReference>
-  /** The field by which the documents with bytes are ordered, the oldest first. Dropped documents do not have it. */
+  /** The field by which documents with bytes are ordered, from the oldest. A dropped document does not have this field. */
   readonly order: 'expiresAt' | 'bodyAt'
-  /** The fields of a document, besides `bytes`, that `drop` reads. */
+  /** The fields of a document that `drop` reads, besides `bytes`. */
   readonly fields: readonly string[]
   readonly drop: (batch: WriteBatch, document: QueryDocumentSnapshot) => void
 }
 
 /**
- * Keeps the bytes of each user near a bound by dropping the oldest documents. An instance checks the sum of a user when it stores
- * the user's first document, and then after each eighth of the bound. So a user may exceed the bound by an eighth of the bound
- * and one document for each instance.
+ * Keeps the bytes of each user near a bound by dropping the user's oldest documents. An instance adds up the bytes of a user when
+ * it stores the user's first document, and then after each eighth of the bound. So each instance may let a user exceed the bound
+ * by an eighth of it and one document.
  */
 export class OldestAbove {
   readonly #connection: FirestoreConnection
   readonly #bounded: Bounded
-  /** The bytes that may still be kept for each user until the next check. */
+  /** For each user, how many more bytes may be stored before the next check. */
   readonly #untilCheck = new Map<string, number>()
 
   constructor(connection: FirestoreConnection, bounded: Bounded) {
@@ -45,8 +48,8 @@ export class OldestAbove {
   }
 
   /**
-   * Counts a document that was stored, and checks the user's sum if enough bytes have been stored since the last check. Rejects
-   * if the check fails.
+   * Counts a stored document. If enough bytes have been stored since the user's last check, checks again. Rejects if the check
+   * fails.
    */
   async count(uid: string, bytes: number): Promise<void> {
     const bytesUntilCheck = (this.#untilCheck.get(uid) ?? 0) - bytes
@@ -55,8 +58,8 @@ export class OldestAbove {
   }
 
   /**
-   * Drops the oldest documents above the bound. The bytes are reset first, so documents that are stored during the check start no
-   * second check.
+   * Drops the user's oldest documents if there are more bytes than the bound. The counter is reset first, so that documents that
+   * are stored meanwhile start no second check.
    */
   async #check(uid: string): Promise<void> {
     const { userBytes, documentsOf } = this.#bounded
@@ -71,7 +74,7 @@ export class OldestAbove {
     }
   }
 
-  /** Makes the user the newest user in the map. If there are too many users, the oldest user is forgotten. */
+  /** Makes the user the newest one in the map. If there are too many users, the oldest one is forgotten. */
   #remember(uid: string, bytesUntilCheck: number): void {
     this.#untilCheck.delete(uid)
     this.#untilCheck.set(uid, bytesUntilCheck)
@@ -81,9 +84,9 @@ export class OldestAbove {
 }
 
 /**
- * Drops the oldest documents of one user until the remaining ones have at most the bound. This costs one read for each thousand
- * documents, and about one more read and one write for each dropped one. They are chosen in one transaction, so that instances
- * that check at the same time choose the same documents.
+ * Drops the oldest documents of one user until the others fit into the bound. This costs one read for each thousand documents,
+ * and about one read and one write for each dropped one. They are chosen in one transaction, so that instances that check at the
+ * same time choose the same documents.
  */
 async function dropOldest(documents: CollectionReference, bounded: Bounded): Promise<void> {
   const dropped = await tooMany(documents, bounded)
@@ -109,7 +112,7 @@ async function tooMany(
       let over = bytes - userBytes
       if (over <= 0) return []
       // If all documents had the same length, half of this number would be enough. If the number is too low, the next check drops
-      // more.
+      // more documents.
       const limit = Math.min(DROPPED_MAX, Math.ceil((2 * over * count) / bytes))
       const oldest = await transaction.get(oldestFirst.limit(limit))
       return oldest.docs.filter((document) => {

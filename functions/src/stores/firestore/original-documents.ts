@@ -6,19 +6,17 @@ import { foreignDefinition } from './foreign-documents.ts'
 import { itemsOf, layerDocument } from './layer-paths.ts'
 import { foundDocument, itemDocument, type FoundDocument } from './stored-documents.ts'
 
-/** The documents of `users/{uid}/tools` below which this service keeps its own data. */
+/** The documents in `users/{uid}/tools` that belong to this service. It keeps its own data below them. */
 const OURS = new Set(['defs', 'modules', 'invocations', 'rules', 'approvals', 'agents'])
 
 /** A document of the original service. */
 type OriginalDocument = { readonly path: string; readonly found: FoundDocument }
 
-/**
- * The documents of the original service that belong to one layer. If several of them have the same name, the first one gets it.
- */
+/** The documents of the original service in one layer. If several of them have the same name, the first one counts. */
 export type OriginalLayer = {
   readonly layer: StoredLayer
   readonly documents: readonly OriginalDocument[]
-  /** The texts of the definitions of this service in the layer, by their names. */
+  /** The definitions in this layer that this service has written: their texts by their names. */
   readonly own: ReadonlyMap<string, string>
 }
 
@@ -27,23 +25,23 @@ export type ReadOriginals = {
   readonly definitions: readonly (StoredDefinition & { readonly source: string })[]
   /** The paths of documents that are definitions of this service already. */
   readonly unchanged: readonly string[]
-  /** The names that this service has defined with other content, and the paths of their documents. */
+  /** The names that this service has defined differently, and the paths of the original documents with these names. */
   readonly kept: readonly { readonly name: string; readonly source: string }[]
   /** The documents that cannot become definitions. `source` is the path of the document. */
   readonly skipped: readonly SkippedItem[]
 }
 
-/** Reads the documents of the global layer, and then the documents of each user. */
+/** Reads the original documents of the global layer, and then those of each user. */
 export async function* originalLayers(firestore: Firestore): AsyncGenerator<OriginalLayer> {
   yield originalLayer(firestore, { kind: 'global' })
-  // The document of a user need not exist: listDocuments also finds the ids that only have collections.
+  // A user's document need not exist. `listDocuments` also finds ids that have only collections.
   for (const { id: uid } of await firestore.collection('users').listDocuments())
     yield originalLayer(firestore, { kind: 'user', uid })
 }
 
 /**
- * Reads the documents of one layer. Users' documents are in `items`, like global ones, or in `users/{uid}/tools`. The path from
- * which the original service reads them cannot exist in Firestore. These two paths are the nearest possible ones.
+ * Reads the original documents of one layer. Those of a user are in `items`, like the global ones, or in `users/{uid}/tools`. The
+ * original service reads them from a path that cannot exist in Firestore. These two paths are the nearest possible ones.
  */
 async function originalLayer(firestore: Firestore, layer: StoredLayer): Promise<OriginalLayer> {
   const document = layerDocument(firestore, layer)
@@ -65,7 +63,7 @@ function documentsIn({ docs }: QuerySnapshot): readonly OriginalDocument[] {
   return docs.map((snapshot) => ({ path: snapshot.ref.path, found: foundDocument(snapshot) }))
 }
 
-/** Reads each document of a layer as a definition. Of several documents with the same name, the first one is used. */
+/** Reads each original document of a layer as a definition. If several documents have the same name, the first one counts. */
 export async function readOriginals(
   { documents, own }: OriginalLayer,
   compilers: SchemaCompilers,

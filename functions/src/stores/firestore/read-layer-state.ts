@@ -5,16 +5,18 @@ import { NO_TOTALS, replaced } from '../../catalog/definitions/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
 import { foundDocument, keptName, layerState } from './stored-documents.ts'
 
-/** A limit above every revision of this service. A higher revision was written by another program and is ignored. */
+/** A number above every revision of this service. A higher revision was written by another program, and is ignored. */
 const REVISION_MAX = 2 ** 40
 
 export type FoundState = {
   readonly state: LayerState
-  /** Names whose documents have no `sizes` yet. The write adds `sizes` to these documents. */
+  /** The names whose documents do not have `sizes` yet. The write adds `sizes` to them. */
   readonly uncounted: readonly KeptName[]
 }
 
-/** The state of a layer. `document` is the layer's own document. If the state has no totals, the layer's content is counted. */
+/**
+ * Reads the state of a layer from `document`, the layer's own document. If it has no totals, the content of the layer is counted.
+ */
 export async function readLayerState(
   transaction: Transaction,
   layer: DocumentReference,
@@ -25,8 +27,8 @@ export async function readLayerState(
 }
 
 /**
- * The state of a layer without a document of this service. Either the layer was never written, or the document was removed.
- * In the second case, `size` still has the number of definitions, and no revision is used a second time.
+ * The state of a layer whose own document does not exist or is not from this service. Either the layer was never written, or the
+ * document was removed. Then `size` is still the number of definitions, and no revision is used a second time.
  */
 async function lostState(transaction: Transaction, layer: DocumentReference): Promise<LayerState> {
   const items = itemsOf(layer)
@@ -45,9 +47,9 @@ async function lostState(transaction: Transaction, layer: DocumentReference): Pr
 }
 
 /**
- * Counts the content of a layer that was written before layers were counted, or whose document was removed. A global layer with
- * content is never counted, because its content may be too large for one write to read. Such a layer has no limit of bytes, but
- * only administrators write it.
+ * Counts the content of a layer that was written by a version that did not count, or whose document was removed. A global layer
+ * with content is never counted, because one write may not be able to read so much. Such a layer has no limit of bytes, but only
+ * administrators write it.
  */
 async function countLayer(
   transaction: Transaction,

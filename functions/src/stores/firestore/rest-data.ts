@@ -1,6 +1,6 @@
 import type { DocumentData } from 'firebase-admin/firestore'
 
-/** A document in the format of REST. Each value names its kind. */
+/** A document as REST sends it. Each value names its kind. */
 export type RestDocument = {
   readonly name: string
   readonly fields?: RestFields
@@ -8,13 +8,13 @@ export type RestDocument = {
 }
 type RestFields = { readonly [field: string]: RestValue }
 
-/** A value has one of these keys, or the key of a kind that JSON cannot hold. */
+/** A value as REST sends it. It has one of these keys, or the key of a kind that JSON cannot represent. */
 type RestValue = {
   readonly [kind: string]: unknown
   readonly stringValue?: string
   readonly booleanValue?: boolean
   readonly nullValue?: null
-  /** The integer as a text, because it has 64 bits. */
+  /** An integer as a text, because it can have 64 bits. */
   readonly integerValue?: string
   /** A number, or one of the texts "NaN", "Infinity" and "-Infinity". */
   readonly doubleValue?: number | string
@@ -23,7 +23,7 @@ type RestValue = {
   readonly mapValue?: { readonly fields?: RestFields }
 }
 
-/** A value that JSON cannot hold. Only its kind is kept. */
+/** A value that JSON cannot represent. Only its kind is kept. */
 export class ValueWithoutJson {
   readonly kind: string
 
@@ -47,14 +47,17 @@ export class RestTime extends ValueWithoutJson {
   }
 }
 
-/** The names of the client's classes for these kinds, so that a fault has the same text with the client and with REST. */
+/**
+ * The names of the client's classes for kinds of values, so that a fault has the same text whether the client or REST has read
+ * the value.
+ */
 const KINDS: { readonly [key: string]: string } = {
   geoPointValue: 'GeoPoint',
   bytesValue: 'Buffer',
   referenceValue: 'DocumentReference',
 }
 
-/** The fields of a document, with the same values as from the client. Only values that JSON cannot represent differ. */
+/** The fields of a document. The values are the same as from the client, except those that JSON cannot represent. */
 export function restData(fields: RestFields = {}): DocumentData {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),
@@ -75,7 +78,7 @@ function dataOf(value: RestValue): unknown {
   return new ValueWithoutJson(KINDS[kind] ?? kind)
 }
 
-/** True for a vector. Firestore stores a vector as a map with a field name that no other map can have. */
+/** True for a vector. Firestore stores it as a map with a field name that no other map can have. */
 function isVector({ fields }: NonNullable<RestValue['mapValue']>): boolean {
   return fields?.['__type__']?.stringValue === '__vector__'
 }

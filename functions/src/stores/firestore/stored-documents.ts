@@ -15,15 +15,18 @@ import type {
 /** A document as it was read, by the client or by REST. */
 export type FoundDocument = {
   readonly id: string
-  /** Undefined if the document does not exist. A value that JSON cannot hold is an object of a class. */
+  /** Undefined if the document does not exist. In it, a value that JSON cannot represent is an object of a class. */
   readonly data: DocumentData | undefined
-  /** A text that differs after every change of the document. Its format is different for the client and for REST. */
+  /** A text that is different after every change of the document. The client and REST write it in different formats. */
   readonly updatedAt: string
 }
 
-/** The fields of an item, and of a module, by which the store finds versions that may be removed. */
+/** The fields of a definition's or a module's document by which the store finds versions that may be removed. */
 type NameDocument = {
-  /** The bytes of each version, in the order of `versions`. A document from before bytes were counted has no `sizes`. */
+  /**
+   * The bytes of each version, in the order of `versions`. A document that was written before bytes were counted does not have
+   * them.
+   */
   readonly sizes?: readonly number[]
   /** The revision of the oldest version that may be removed, or null. */
   readonly oldest?: number | null
@@ -34,7 +37,7 @@ type NameDocument = {
 /** A definition that this service wrote. */
 export type ItemDocument = DefinitionRecord &
   NameDocument & {
-    /** The hash of `text`. A text that was changed by hand does not match it. Null in a tombstone. */
+    /** The hash of `text`. If the text is changed by hand, the hash is wrong. Null in a tombstone. */
     readonly textHash: string | null
     /** The revisions of the kept versions, the oldest first. */
     readonly versions: readonly number[]
@@ -43,7 +46,7 @@ export type ItemDocument = DefinitionRecord &
 /** A module. The tombstone of a deleted module keeps the module's versions. */
 export type ModuleDocument = ModuleRecord &
   NameDocument & {
-    /** The name. Lists are ordered by this field. A tombstone does not have it, so lists leave the tombstone out. */
+    /** The name, for lists, which are ordered by this field. A tombstone does not have this field, so lists leave it out. */
     readonly listedAs?: string
     /** The report as JSON. */
     readonly report: string
@@ -55,15 +58,15 @@ export type ModuleDocument = ModuleRecord &
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 
 /**
- * A version of a definition or of a module. `writeId` is the id of the write that made the version. If a commit was not answered,
- * the write searches for its own id to find out whether the commit was done.
+ * A version of a definition or of a module. `writeId` is the id of the write that made it. If a commit is not answered, the write
+ * searches for its own id to find out whether the commit was done.
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
 /**
- * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files
- * are stored as a list. A map by path is not possible, because a dot in the name of a field has a special meaning. One JSON text
- * could exceed a document's 1 MB.
+ * The content of a module, and in `keptBy` the versions that have it. When the last of these versions is removed, the content is
+ * removed too. Several files are stored as a list. A map by path is not possible, because a dot in the name of a field has a
+ * special meaning. One JSON text could exceed the 1 MB of a document.
  */
 export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 
@@ -84,7 +87,7 @@ const isModule = object({ ...LISTED, report: isText, versions: listOf(isModuleVe
 const isState = object({ epoch: isEpoch, revision: isCount, size: isCount })
 const isTotals = object({ bytes: isCount, presentBytes: isCount, deleted: isCount })
 
-/** The state in the layer's own document. Other programs may add fields to this document. */
+/** Reads the state from the layer's own document. Other programs may have added fields to it. */
 export function layerState(document: FoundDocument | undefined): LayerState | undefined {
   const data = document?.data
   if (!isState(data)) return undefined
@@ -122,8 +125,8 @@ export const blobDocument = reader<BlobDocument>(
 )
 
 /**
- * Makes a reader for one kind of document. `idOf` returns the id that the document must have. The reader returns undefined for a
- * document of another program.
+ * Makes a function that reads one kind of document. `idOf` returns the id that the document must have. For a document of another
+ * program, the function returns undefined.
  */
 function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   return (snapshot: DocumentSnapshot): T | undefined => {
@@ -132,7 +135,7 @@ function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   }
 }
 
-/** A definition with its versions. A version without a size gets the bytes of the present content. */
+/** Reads the versions of a definition from its document. A version without a size counts the bytes of the present content. */
 export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptName {
   const ownBytes = recordBytes(text)
   const sized = versions.map((revision, index) => ({ revision, bytes: sizes?.[index] ?? ownBytes }))
@@ -147,7 +150,9 @@ export function keptModule({ name, sha256, tools, report, versions, sizes }: Mod
   return { kind: 'module', name, isDeleted, ownBytes, versions: sized }
 }
 
-/** The name in the document of a definition or of a module. Undefined for a document of another program. */
+/**
+ * Reads the name and its versions from the document of a definition or of a module. Undefined for a document of another program.
+ */
 export function keptName(kind: RecordKind, snapshot: DocumentSnapshot): KeptName | undefined {
   if (kind === 'definition') {
     const item = itemDocument(foundDocument(snapshot))
@@ -157,7 +162,7 @@ export function keptName(kind: RecordKind, snapshot: DocumentSnapshot): KeptName
   return module && keptModule(module)
 }
 
-/** The fields of a name's document that describe its versions. */
+/** The fields with which a document describes the versions of its name. */
 export function nameDocument(name: KeptName): Required<NameDocument> & Pick<DocumentData, 'versions'> {
   const { kind, isDeleted, versions } = name
   return {

@@ -6,14 +6,14 @@ export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
   /**
-   * Waits for the turn of the action, and returns its result. Rejects with STORE_BUSY if the turn does not come within `waitMs`;
-   * the action then never runs.
+   * Waits until it is the action's turn, and returns the result of the action. If the turn does not come within `waitMs`, rejects
+   * with STORE_BUSY, and the action never runs.
    */
   async take<T>(key: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // An action that has given up keeps its place until its turn. Otherwise the next action would not wait for the action that is
-    // running.
+    // An action that has given up still waits for its turn before it leaves. Otherwise the next action would not wait for the
+    // action that is running.
     const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(key, mine))
     this.#last.set(key, mine)
     try {

@@ -14,10 +14,10 @@ import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
 
-/** The author of versions that another program wrote. No uid can contain parentheses or blanks. */
+/** The author of a version that another program wrote. It cannot be a uid, because no uid contains parentheses or blanks. */
 const ANOTHER_PROGRAM = '(another program)'
 
-/** A document of another program under the name of a definition, and the definition in it. */
+/** A document that another program wrote under the name of a definition, and the definition that it contains. */
 export type ForeignDocument = {
   readonly snapshot: DocumentSnapshot
   readonly definition: StoredDefinition | undefined
@@ -25,15 +25,15 @@ export type ForeignDocument = {
 
 type WrittenChanges = {
   readonly changes: LayerChanges
-  /** Names whose documents have no `sizes` yet. `sizes` is written, even if nothing else in the document changes. */
+  /** The names whose documents do not have `sizes` yet. It is written even if nothing else in the document changes. */
   readonly uncounted: readonly KeptName[]
   readonly foreign: ReadonlyMap<string, ForeignDocument>
   readonly writeId: string
 }
 
 /**
- * Writes all changes of a transaction to a layer. Reads the sources of modules first, because a transaction must read before it
- * writes.
+ * Writes all changes of a transaction to a layer. First reads the sources of modules, because a transaction must not read after a
+ * write.
  */
 export async function writeChanges(
   transaction: Transaction,
@@ -65,8 +65,8 @@ export async function writeChanges(
 }
 
 /**
- * Copies a document of another program before this service replaces the document. If the document is a definition of the same
- * name, this definition is also kept as a version. The same transaction may remove this version again.
+ * Copies a document of another program before this service replaces it. If it is a definition of the same name, this definition
+ * is also kept as a version. The same transaction may already remove this version again.
  */
 function keepForeign(
   transaction: Transaction,
@@ -113,7 +113,9 @@ function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | M
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
-/** The documents of sources that a transaction changes. A source whose `keptBy` becomes empty has to be removed. */
+/**
+ * The documents with sources of modules that a transaction changes. If `keptBy` becomes empty, the document has to be removed.
+ */
 async function changedBlobs(
   transaction: Transaction,
   layer: DocumentReference,

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 const CHANGED = `'{"a column of this record was changed":true,' || substr(text, 2)`
 
 /**
- * The text of a record. Searches and erasures use columns with copies of parts of the text. If one of the copies was changed, the
- * text gets a member that says so. Then the verifier refuses it.
+ * The text of a record. Other columns have copies of parts of this text, for searches and erasures. If one of these copies was
+ * changed, the text gets a member that says so. Then the verifier refuses the record.
  */
 export const CHECKED_TEXT = `CASE
   WHEN NOT json_valid(text) THEN text
@@ -16,7 +16,7 @@ export const CHECKED_TEXT = `CASE
   ELSE ${CHANGED}
   END AS text`
 
-/** The text of a manifest, with the same check of its copies. */
+/** The text of a manifest. Its copies are checked in the same way. */
 export const CHECKED_MANIFEST = `CASE
   WHEN NOT json_valid(text) OR day IS text ->> '$.day' THEN text ELSE ${CHANGED} END AS text`
 

@@ -8,8 +8,8 @@ import { isBusy, isDamaged, isFull, sqliteError, tablesVersion } from './transac
 /** The properties of one kind of database file of this service. */
 export type DatabaseKind = {
   /**
-   * The application id in the header of the file (sqlite.org/fileformat2.html). Each kind has its own id, so a file in the place
-   * of another one is noticed.
+   * The application id in the header of the file (sqlite.org/fileformat2.html). Each kind of database has its own id. So it is
+   * noticed if a file is in the place of another one.
    */
   readonly applicationId: number
   /** The SQL that makes the tables, indexes and triggers. */
@@ -18,17 +18,17 @@ export type DatabaseKind = {
   readonly version?: number
   /** The SQL with the settings of a connection. */
   readonly settings: string
-  /** The tables whose pages are read at the start. If it is undefined, the whole file is read. */
+  /** The tables that are read completely at the start, to find damage. If it is undefined, the whole file is read. */
   readonly checkedTables?: readonly string[]
 }
 
 /**
- * The file cannot be used: it is empty, cut off, damaged, another database, or of a newer version. The message is a predicate,
- * such as `is empty`. Thrown only at the start.
+ * Thrown if the file cannot be used: it is empty, cut off, damaged, another database, or of a newer version. The message is a
+ * predicate, such as `is empty`. Only a start throws it.
  */
 export class DatabaseFileError extends Error {}
 
-/** The file was written by an earlier version, whose tables this version cannot read. Thrown only at the start. */
+/** Thrown if the file is of an earlier version, whose tables this version cannot read. Only a start throws it. */
 export class OlderDatabaseError extends DatabaseFileError {}
 
 const IN_MEMORY = ':memory:'
@@ -49,7 +49,7 @@ export function openDatabaseFile(path: string, kind: DatabaseKind): DatabaseSync
   return connected(path, kind, check)
 }
 
-/** Opens a database. `check` runs before any change of the file. It is missing for a new database. */
+/** Opens a database. `check` runs before anything in the file is changed. There is none for a new database. */
 function connected(
   path: string,
   kind: DatabaseKind,
@@ -83,16 +83,16 @@ function makeFile(path: string, kind: DatabaseKind): void {
   const left = BESIDE.find((end) => existsSync(path + end))
   if (left) throw new DatabaseFileError(`is missing, and ${basename(path)}${left} is still there`)
   const unfinished = path + UNFINISHED
-  // Removes a file that an earlier start has left because it was killed.
+  // Removes an incomplete file of an earlier start that was killed.
   for (const end of ['', ...BESIDE]) rmSync(unfinished + end, { force: true })
-  // SQLite gives the files beside the database the mode of the database.
+  // SQLite gives the files that it makes beside the database the mode of the database.
   closeSync(openSync(unfinished, 'wx', 0o600))
   // Closing the only connection moves the content of the log into the file and onto the disk.
   connected(unfinished, kind).close()
   placeFinished(path)
 }
 
-/** Makes the tables in a new file. Also writes to a file that has its tables, for the reason in `fillLog`. */
+/** Makes the tables in a new file. In other files it writes only their version again, for the reason in `fillLog`. */
 function writeTables(database: DatabaseSync, { applicationId, schema, version = 1 }: DatabaseKind): void {
   const isNew = tablesVersion(database) === 0
   const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version};`
@@ -100,7 +100,8 @@ function writeTables(database: DatabaseSync, { applicationId, schema, version = 
     database.exec(`BEGIN IMMEDIATE; ${isNew ? schema : ''} ${marks} COMMIT;`)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    // Another program may write now, or the disk may be full. For an existing file this is no fault. A new file needs its tables.
+    // Another program may be writing now, or the disk may be full. For an existing file this does not matter, but a new file
+    // needs its tables.
     if (isNew || !(isBusy(error) || isFull(error))) throw error
   }
 }
@@ -128,8 +129,8 @@ function check(
 }
 
 /**
- * Writes the version of the tables again. Because of this, the write-ahead log of a running server is never empty. If the log is
- * empty at the next start, another program has emptied it.
+ * Writes the version of the tables again. So the write-ahead log of a running server is never empty. If the log is empty at the
+ * next start, another program has emptied it.
  */
 export function fillLog(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${tablesVersion(database)}`)

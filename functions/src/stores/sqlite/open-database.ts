@@ -3,10 +3,11 @@ import { RECORD_BYTES } from '../../catalog/definitions/layer-totals.ts'
 import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**
- * The row of a layer has the totals of its content, as `layer-totals.ts` counts them. A version is past if a newer version or a deletion
- * has replaced it. Only past versions are removed to make room, so only they have an index by age. Past versions of definitions are
- * listed in a separate table, because a mark in their rows would cause a second write of each row. `tokens` is what `storedTokens`
- * writes, or null if they were not counted. If `has_files` is 1, `source` is the JSON of several files (`keptText`).
+ * The tables of definitions and modules. The row of a layer has the totals of its content, as `layer-totals.ts` counts them. A
+ * version is past if a newer version or a deletion has replaced it. Only past versions are removed to make room, so only they
+ * have an index by age. Past versions of definitions are listed in a separate table, because a mark in their rows would cause a
+ * second write of each row. `tokens` is what `storedTokens` writes, or null if they were not counted. If `has_files` is 1,
+ * `source` is the JSON of several files (`keptText`).
  */
 const SCHEMA = `
   CREATE TABLE layers (
@@ -82,11 +83,11 @@ const SCHEMA = `
   ) STRICT;
 `
 
-/** The bytes of a module's version in SQL, as `recordBytes` counts them. A deletion has neither a source nor tools. */
+/** SQL for the bytes of a module's version, as `recordBytes` counts them. A deletion has neither a source nor tools. */
 export const MODULE_VERSION_BYTES = `${RECORD_BYTES} + (CASE WHEN sha256 IS NULL THEN 0 ELSE octet_length(tools) + coalesce((SELECT octet_length(source)
   FROM blobs WHERE blobs.layer = module_versions.layer AND blobs.sha256 = module_versions.sha256), 0) END)`
 
-/** The bytes of a definition, and of a version of a definition, in SQL. */
+/** SQL for the bytes of a definition, or of a version of a definition. */
 export const DEFINITION_BYTES = `${RECORD_BYTES} + coalesce(octet_length(text), 0)`
 export const MODULE_BYTES = `${RECORD_BYTES} + octet_length(report) + octet_length(tools)`
 

@@ -2,10 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**
- * The tables for the documents of all collections. A new collection needs no new table. `place` is the value by which documents
- * are listed. Bodies and earlier versions are in separate tables, because most reads do not need them. The number of a body gives
- * the order in which bodies were stored, even if the clock was set back. The triggers update the sums of each owner and of each
- * collection.
+ * The tables for the documents of all collections. So a new collection needs no new table. `place` is the value by which
+ * documents are listed. Bodies and earlier versions are in separate tables, because most reads do not need them. The bodies are
+ * numbered in the order in which they were stored, because the clock can be set back. Triggers update the sums of each owner and
+ * of each collection.
  */
 const SCHEMA = `
   CREATE TABLE documents (
@@ -70,7 +70,8 @@ const GOVERNANCE: DatabaseKind = {
   version: 10,
   // With secure_delete, erased arguments and results are overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-  // The bodies are not checked, because they can have hundreds of megabytes. Damage in a body is found when it is read.
+  // The bodies are not checked at the start, because they can have hundreds of megabytes. Damage in a body is found when it is
+  // read.
   checkedTables: ['documents', 'document_versions', 'document_sums', 'collection_sums'],
 }
 

@@ -21,8 +21,8 @@ import { CHECKED_MANIFEST, CHECKED_TEXT } from './audit-file-lines.ts'
 import { DatabaseFileError, fillLog, openDatabaseFile, type DatabaseKind } from './database-file.ts'
 
 /**
- * The tables of the audit trail. A row in `opened` lets the current transaction change records. Only two transactions use it: an
- * erasure, and the removal of whole days.
+ * The tables of the audit trail. As long as `opened` has a row, the present transaction may change records. Only two transactions
+ * write this row: an erasure, and the removal of whole days.
  */
 const SCHEMA = `
   CREATE TABLE writer (instance TEXT NOT NULL) STRICT;
@@ -64,14 +64,14 @@ const AUDIT: DatabaseKind = {
   schema: SCHEMA,
   // With secure_delete, erased and removed records are overwritten in the file.
   settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;',
-  // The records are not checked, because they can have gigabytes. Their hashes are verified after the start.
+  // The records are not checked at the start, because they can have gigabytes. Their hashes are verified later.
   checkedTables: ['writer', 'manifests'],
 }
 
 const SQL = {
   add: 'INSERT INTO records (day, instance, seq, place, kind, uid, tool, outcome, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   newest: 'SELECT day, seq, text FROM records WHERE instance = ? ORDER BY day DESC, seq DESC LIMIT 1',
-  // Each recursion finds the next day or instance in the index. Reading all records would take long.
+  // Each step of the recursion finds the next day or instance in the index. Reading all records would take long.
   days: `WITH RECURSIVE found(day) AS (SELECT min(day) FROM records UNION ALL
     SELECT (SELECT min(day) FROM records WHERE records.day > found.day) FROM found WHERE found.day < $before)
     SELECT day FROM found WHERE day < $before`,
@@ -99,7 +99,7 @@ const SQL = {
   shut: 'DELETE FROM opened',
 } as const
 
-/** A text that sorts after every place. */
+/** A text that sorts after every position of a record. */
 const NO_END = '~'
 
 /**
@@ -252,8 +252,8 @@ export class SqliteAuditStore implements AuditStore {
 }
 
 /**
- * The hash of a line, or an empty text for a damaged line. The chain then goes on with the empty text, and a verification names
- * the line.
+ * The hash of a record, or an empty text for a damaged record. The chain then continues from the empty text, and a verification
+ * names the record.
  */
 function hashIn(text: string): string {
   return partsOf(text)?.hash ?? ''

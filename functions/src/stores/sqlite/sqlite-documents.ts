@@ -36,7 +36,7 @@ const SQL = {
   add: `INSERT INTO documents (text, version, bytes, collection, owner, key, place, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   change: 'UPDATE documents SET text = ?, version = ?, bytes = ? WHERE number = ?',
-  // Unlike the statement `change`, this statement also updates indexes, so it takes more time.
+  // Unlike the statement `change`, this one also updates indexes, so it takes longer.
   move: 'UPDATE documents SET place = ?, expires_at = ? WHERE number = ?',
   putBody: 'INSERT OR REPLACE INTO document_bodies (document, collection, owner, text) VALUES (?, ?, ?, ?)',
   dropBody: 'DELETE FROM document_bodies WHERE document = ?',
@@ -57,7 +57,10 @@ type Row = Omit<StoredDocument, 'body'> & { readonly number: number; readonly bo
 
 type ListedRow = Row & { readonly key: string }
 
-/** The row of a document, and the document before the change. An expired document still has a row, but `before` is undefined. */
+/**
+ * The row of a document, and the document as it was before the change. A document that has expired still has a row, but `before`
+ * is undefined.
+ */
 type Seen = { readonly row: Row | undefined; readonly before: StoredDocument | undefined }
 
 type Options = {
@@ -146,9 +149,9 @@ export class SqliteDocuments implements Documents {
     )
   }
 
-  /** Erases expired documents at most once a second, unless there are more to erase. */
+  /** Erases expired documents. If there were no more of them the last time, waits until a second has passed. */
   #erase(nowMs: number): void {
-    // The difference is negative if the clock was set back, so its absolute value counts.
+    // If the clock was set back, the difference is negative. So its absolute value is compared.
     if (Math.abs(nowMs - this.#erasedAtMs) < ERASE_MS) return
     const { changes } = this.#statements.erase.run(nowMs)
     this.#erasedAtMs = Number(changes) < ERASED_AT_ONCE ? nowMs : -Infinity
@@ -208,8 +211,8 @@ export class SqliteDocuments implements Documents {
   }
 
   /**
-   * Makes room for a new body, if the collection drops its oldest bodies. Drops bodies of the owner first, and then of the owner
-   * with the most bytes.
+   * Makes room for a new body, if the collection may drop its oldest bodies. First drops bodies of the same owner, and then those
+   * of the owner with the most bytes.
    */
   #makeRoom({ name, quota = {} }: Collection, owner: string, more: number): void {
     const { bytes: ownMax = Infinity, dropsOldest } = quota

@@ -10,7 +10,7 @@ import type {
 import { openWith } from './database-file.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. Calls in an older file are not copied, because a call is kept only for a day. */
+/** The version of the tables. The calls in a file of an older version are lost, because a call is kept only for a day. */
 const SCHEMA_VERSION = 2
 
 /**
@@ -54,13 +54,14 @@ const SCHEMA = `
 `
 
 /**
- * Twice the longest journal in a measurement, which had 64 KB. In the measurement, a log was added or removed a thousand times.
+ * The bytes of the journal: twice the longest one in a measurement, which had 64 KB. In the measurement, a log was added or
+ * removed a thousand times.
  */
 const JOURNAL_BYTES = 128 * 1024
 
 /**
- * Gives the journal its final length. SQLite writes all pages of an overwritten row to the journal. Afterwards these pages are
- * freed.
+ * Makes the journal as long as it will ever be. SQLite writes all pages of an overwritten row to the journal. Afterwards these
+ * pages are freed.
  */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
@@ -90,8 +91,8 @@ type Row = { readonly facts: string; readonly text: string; readonly truncated: 
 const AFTER_ALL = '~'
 
 /**
- * The calls of the last day with their logs, in a separate file. No call waits for the disk, so the last logs may be lost if the power fails. New logs
- * use the pages of removed logs, so the file is not much larger than the bound for all logs.
+ * The calls of the last day with their logs, in a separate file. No call waits for the disk, so a power cut may lose the last
+ * logs. New logs use the pages of removed logs, so the file is not much larger than the bound for all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
@@ -158,7 +159,7 @@ export class SqliteInvocationLogs implements InvocationLogs {
     const { invocationId, at, tool, code, workflow } = log
     const { text, truncated } = log.log ?? { text: '', truncated: false }
     const bytes = logBytes(log)
-    // Old logs are removed first, so that the new log can use their pages.
+    // Old logs are removed first, so that the new one can use their pages.
     while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
     while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
     const untilMs = nowMs + LOG_KEPT_MS
@@ -166,14 +167,17 @@ export class SqliteInvocationLogs implements InvocationLogs {
     keep.run(uid, invocationId, at, untilMs, bytes, tool, code, workflow, facts, Number(truncated), text)
   }
 
-  /** Drops the oldest log of the user whose logs have the most bytes. Returns the log's bytes, or 0 if there is no log. */
+  /** Drops the oldest log of the user with the most bytes of logs. Returns the bytes of this log, or 0 if there is no log. */
   #dropOfMost(): number {
     const { userWithMost, dropOldest } = this.#statements
     const user = userWithMost.get() as { uid: string } | undefined
     return user ? sum(dropOldest.get(user.uid)) : 0
   }
 
-  /** Drops logs of at least `bytes` bytes on a full disk, each log in its own transaction. False if there was no log. */
+  /**
+   * Drops logs with at least `bytes` bytes together when the disk is full, each log in its own transaction. Returns false if
+   * there was none.
+   */
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {
@@ -190,9 +194,9 @@ function sum(row: unknown): number {
 }
 
 /**
- * Makes the tables in a new file. The journal keeps its length and is overwritten, so that logs can be removed and added on a
- * full disk. A WAL, or a new journal for each transaction, would need room on the disk. Throws if another version has made the
- * file.
+ * Makes the tables in a new file. The journal keeps its length and is overwritten each time, so that logs can be removed and
+ * added even on a full disk. A write-ahead log, or a new journal for each transaction, would need room on the disk. Throws if
+ * another version of the service has made the file.
  */
 function makeLogTables(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')

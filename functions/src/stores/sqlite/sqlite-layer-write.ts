@@ -15,7 +15,7 @@ import { storedDefinition, type DefinitionRecord } from '../../catalog/definitio
 import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 
-/** How many of the oldest versions the first read returns, if room is needed. Each further read returns twice as many. */
+/** If room is needed, how many of the oldest versions the first read returns. Each further read returns twice as many. */
 const FIRST_READ = 2
 
 /** Writes to the layers of the database, inside one transaction of the store. */
@@ -50,7 +50,7 @@ export class SqliteLayerWriter {
     return result
   }
 
-  /** A definition with only the versions that a write of this definition affects. */
+  /** A definition, with only those of its versions that a write of this definition affects. */
   #partial(key: string, { name, text, revision }: DefinitionRecord): KeptName {
     const bytes = recordBytes(text)
     const surplus = this.#statements.surplusVersions.all(key, name, VERSIONS_KEPT - 1) as KeptVersion[]
@@ -58,7 +58,7 @@ export class SqliteLayerWriter {
     return { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial: true }
   }
 
-  /** A name with all its versions. A deleted module has versions, but no row in `modules`. */
+  /** A name with all its versions. If it is a deleted module, it has versions but no row in `modules`. */
   #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
     const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
     const isDefinition = kind === 'definition'
@@ -91,7 +91,7 @@ export class SqliteLayerWriter {
       this.#statements.dropBlobs.run(key)
   }
 
-  /** Adds the names of the `count` oldest versions of each kind. Returns the revision up to which all names have been added. */
+  /** Adds the names of the `count` oldest versions of each kind. Returns the revision up to which all names were added. */
   #consider(key: string, changes: LayerChanges, age: Age, count: number): number {
     const { deletedDefinitions, deletedModules, oldestVersions, oldestModuleVersions } = this.#statements
     const isDeletion = age === 'deletedAt'
@@ -104,7 +104,8 @@ export class SqliteLayerWriter {
       const names = new Set(rows.map(({ name }) => name))
       const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
       changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))
-      // If there are `count` rows, there may be more rows with the revision of the last row.
+      // If `count` rows were found, there may be more rows with the revision of the last one. So only lower revisions are
+      // complete.
       return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity) - 1
     })
     return Math.min(...reached)
@@ -144,8 +145,8 @@ export class SqliteLayerWriter {
   }
 
   /**
-   * Removes past content while the store is too large. Each step removes the oldest past content of the layer with the most past
-   * bytes.
+   * Removes past content while the whole store is too large. Each step removes the oldest past content of the layer that has the
+   * most past bytes.
    */
   #shrinkStore(): void {
     const { store, layerWithMostPast } = this.#statements
@@ -156,11 +157,11 @@ export class SqliteLayerWriter {
       const state = most && sqliteLayer(this.#statements, most.layer).state()
       const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
       if (!state || bytes <= presentBytes) return
-      // A step removes at most half of the layer's past bytes, because another layer may have the most past bytes after it.
+      // A step removes at most half of the past bytes of the layer. After that, another layer may have the most past bytes.
       const step = Math.min(tooMany, Math.ceil((bytes - presentBytes) / 2))
       const changes = new LayerChanges(state, { bytesMax: bytes - step, deletedMax: Infinity })
       this.#apply(most.layer, changes)
-      // If nothing was removed, the counts are wrong. Then the loop must end.
+      // If nothing was removed, the counted bytes are wrong. Then the loop must end.
       if (changes.state.totals?.bytes === bytes) return
     }
   }

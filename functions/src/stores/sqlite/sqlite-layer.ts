@@ -15,7 +15,7 @@ import { moduleVersion, storedDefinition } from '../../catalog/definitions/store
 import type { DefinitionRecord, DefinitionVersionRecord } from '../../catalog/definitions/stored-records.ts'
 import type { BlobRow, LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
-/** The records of one layer in the database. Every method must be called inside a transaction of the store. */
+/** The records of one layer in the database. All methods must be called in a transaction of the store. */
 export interface SqliteLayer extends LayerRecords {
   /** The state of the layer. Undefined if the layer was never written. */
   state(): LayerState | undefined

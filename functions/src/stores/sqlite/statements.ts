@@ -14,7 +14,7 @@ export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly 
 export type ModuleRow = Omit<ModuleRecord, 'tools'> & { readonly tools: string }
 export type ModuleVersionRow = Omit<ModuleVersionRecord, 'tools'> & { readonly tools: string }
 
-/** `source` is the `keptText` of a module. */
+/** `source` is the text that `keptText` makes of a module's content. */
 export type BlobRow = { readonly source: string; readonly hasFiles: number }
 
 const DEFINITION =

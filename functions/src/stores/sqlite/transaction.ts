@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The primary result codes of SQLite (https://www.sqlite.org/rescode.html) to which this program reacts. */
+/** The primary result codes of SQLite that this program handles (https://www.sqlite.org/rescode.html). */
 const BUSY = 5
 const LOCKED = 6
 const CORRUPT = 11
@@ -12,14 +12,14 @@ const NOT_A_DATABASE = 26
 /** Runs `act` in one transaction. If `act` throws, the transaction is rolled back and the error is thrown again. */
 export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
   try {
-    // BEGIN is inside the `try`. If an earlier fault has left a transaction open, BEGIN fails, and the open transaction is rolled
-    // back. So it does not block later transactions.
+    // BEGIN is inside of the `try`. If an earlier fault has left a transaction open, BEGIN fails, and the open transaction is
+    // rolled back. So it does not block later transactions.
     database.exec(`BEGIN ${mode}`)
     const result = act()
     database.exec('COMMIT')
     return result
   } catch (error) {
-    // After some errors, such as a full disk, SQLite itself has rolled the transaction back.
+    // After some errors, such as a full disk, SQLite has already rolled the transaction back.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
@@ -30,8 +30,8 @@ export const BUSY_WAIT_MS = 1_000
 const BUSY_STEP_MS = 20
 
 /**
- * Runs `act` in one transaction. While another program holds the lock, tries again without blocking the event loop. Rejects with
- * a ToolrackError for an error of SQLite.
+ * Runs `act` in one transaction. While another program holds the lock, tries again without blocking the event loop. If SQLite
+ * reports an error, rejects with a ToolrackError.
  */
 export async function inTransactionWhenFree<T>(
   database: DatabaseSync,
@@ -59,7 +59,7 @@ export function prepareAll<Name extends string>(
   return Object.fromEntries(prepared) as Record<Name, StatementSync>
 }
 
-/** The version of the tables in the file. 0 for a new file. */
+/** The version of the tables in the file. It is 0 for a new file. */
 export function tablesVersion(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }

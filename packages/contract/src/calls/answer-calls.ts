@@ -3,13 +3,13 @@ import { isToolResult, toolResult, type ToolResult } from '../tool-result.ts'
 import type { AnsweredCall, ToolCall } from './call-format.ts'
 import type { CallsFault } from './call-items.ts'
 
-/** A result that a caller reports: a ToolResult, a text for the model, or the answer of a workflow. */
+/** What a caller reports as the result of a call: a ToolResult, a text for the model, or the answer of a workflow. */
 export type ReportedResult =
   ToolResult<unknown> | string | { readonly encoded: string; readonly cost?: number | undefined }
 
 /**
- * Pairs the calls with `results`, a list of `{ index, result }` in any order. Returns a fault unless there is exactly one result
- * for each call. The text of the fault is written after "the list of results".
+ * Pairs calls with their results. `results` is a list of `{ index, result }` in any order. Returns a fault unless there is
+ * exactly one result for each call. The text of the fault can follow the words "the list of results".
  */
 export function answerCalls(
   calls: readonly Pick<ToolCall, 'index' | 'id' | 'name'>[],
@@ -22,7 +22,7 @@ export function answerCalls(
     const { index, id, result: reported } = isJsonObject(item) ? item : {}
     const call = byIndex.get(index)
     if (!call) return { fault: `has an item ${at} without the index of a call` }
-    // A caller may send the items of the answer to a dispatch back unchanged. Such items have an `id` too, and the result null if
+    // A caller may send back the items of a dispatch's answer unchanged. Such an item also has an `id`, and its result is null if
     // the call is pending.
     if (reported === null) continue
     if (found.has(index)) return { fault: `has two results for the call with the index ${call.index}` }
@@ -47,7 +47,7 @@ function resultIn(reported: unknown): ToolResult<unknown> | undefined {
   if (!isJsonObject(reported)) return undefined
   const { resultType, textResultForLlm, encoded } = reported
   if (resultType === undefined) return typeof encoded === 'string' ? toolResult(encoded) : undefined
-  // A failure may be sent without `error`, because the messages of some vendors have no such field.
+  // A failure may lack the field `error`, because the messages of some vendors have no such field.
   const whole: unknown = { error: textResultForLlm, ...reported }
   return isToolResult(whole) ? whole : undefined
 }

@@ -3,12 +3,12 @@ import type { ToolResult } from '../tool-result.ts'
 
 /** One call that a model of any vendor made. */
 export type ToolCall = {
-  /** The index of the call among all items that were sent. */
+  /** The index of the call in the model's answer, counted among all of its items. */
   readonly index: number
-  /** The id that pairs the call with its answer. Only Gemini allows calls without an id. */
+  /** The id by which a call and its answer belong together. Only Gemini allows calls without an id. */
   readonly id: string | undefined
   readonly name: string
-  /** The arguments as the vendor sends them: a JSON text, or an object. */
+  /** The arguments as the vendor sends them: as a JSON text, or as an object. */
   readonly arguments: { readonly text: string } | { readonly value: JsonValue }
   /** The item that the call was read from. */
   readonly item: JsonObject
@@ -22,35 +22,35 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
 }
 
 /**
- * The form in which a vendor's models write calls, and in which the vendor takes the answers. The text of a fault is
- * written after "the call": "the call must have an id".
+ * How a vendor's models write calls, and which messages the vendor takes as answers. The text of a fault is written after "the
+ * call": "the call must have an id".
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
   /** The dialect in which the vendor accepts tools. Undefined for a format without a dialect. */
   readonly dialect?: string
-  /** The key in a message for the list of items, or for the only item, such as `tool_calls`. */
+  /** The key in a message under which its list of items is, or its only item, such as `tool_calls`. */
   readonly itemsKey: string
-  /** The key of a second list of items in the same message. Its items follow those of `itemsKey`. */
+  /** The key of a second list of items in the same message. These items come after those of `itemsKey`. */
   readonly moreItemsKey?: string
-  /** Other keys of the same message that may have calls. They are read only if `itemsKey` has no item. */
+  /** Other keys of the same message that may contain calls. They are read only if `itemsKey` has no items. */
   readonly otherKeys?: readonly string[]
   /** True for an item that is a call in this format, even if the call is malformed. */
   readonly isCall: (item: JsonObject) => boolean
   /**
-   * True for an item that must be skipped, but whose `type` alone does not show it. It is a text without a `type`, or a call with a
-   * name and arguments that the vendor runs itself.
+   * True for an item that must be skipped although its `type` alone does not say so. It is a text without a `type`, or a call
+   * that the vendor runs itself, with a name and arguments.
    */
   readonly isOther?: (item: JsonObject) => boolean
   /** The id of a call as the model sent it. The id can have any type. */
   readonly id: (item: JsonObject) => JsonValue | undefined
-  /** The fault of a call without a valid id. It is undefined for a format in which a call needs no id. */
+  /** The text of the fault if a call has no valid id. It is undefined for a format in which a call needs no id. */
   readonly idFault?: string
   /** Reads a call, or returns its fault. */
   readonly read: (item: JsonObject) => Pick<ToolCall, 'name' | 'arguments'> | string
   /**
-   * True if a null argument can mean that the parameter was omitted. In OpenAI's strict mode a model must write every
-   * parameter, so it writes null for each parameter that it omits.
+   * True if null as an argument can mean that the argument was omitted. In OpenAI's strict mode a model must write every
+   * argument, so it writes null for each one that it omits.
    */
   readonly nullMeansOmitted: boolean
   /** The messages with the answers, in the order of the calls. The caller appends them to the conversation. */

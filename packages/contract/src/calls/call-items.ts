@@ -1,12 +1,10 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat } from './call-format.ts'
 
-/** The fault of a model's answer. The text is written after "the body": "the body mixes formats". */
+/** The fault of a model's answer. Its text can follow the words "the body", as in "the body mixes formats". */
 export type CallsFault = { readonly fault: string }
 
-/**
- * The items of a model's answer. The answer is a list of items, or a message that contains the list. A message may have no items.
- */
+/** The items of a model's answer. The answer is a list of items, or a message with this list. A message may have none. */
 export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readonly JsonValue[] | CallsFault {
   if (isJsonArray(body)) return body
   const message = isJsonObject(body) ? body : {}
@@ -29,16 +27,16 @@ export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readon
   return []
 }
 
-/** Matches the keys under which an answer repeats the definitions that the model got. A definition looks like a call. */
+/** Matches the keys under which an answer repeats the definitions that the model was given. A definition looks like a call. */
 const DEFINITIONS = /^(?:tools|functions)$/
 const NAMES = ['name', 'toolName', 'tool_name', 'toolCallId']
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']
 const RESULTS = ['output', 'result', 'error']
 
 /**
- * True for an item that looks like a call without a result. It names a tool and has arguments, directly or in one of its values,
- * such as `{"type":"custom","custom":{"name","input"}}`. Also true for an item with a `type` and a `call_id`, because it waits
- * for an answer too.
+ * True for an item that looks like a call and not like a result. It names a tool and has arguments, directly or in one of its
+ * values, such as `{"type":"custom","custom":{"name","input"}}`. Also true for an item with a `type` and a `call_id`, because it
+ * waits for an answer too.
  */
 export function looksLikeCall(item: JsonValue): boolean {
   if (!isJsonObject(item) || hasOne(item, RESULTS)) return false

@@ -3,15 +3,15 @@ import type { CallFormat, ToolCall } from './call-format.ts'
 import { itemsIn, looksLikeCall, type CallsFault } from './call-items.ts'
 
 /**
- * The largest number of calls in one request to the service. It limits the work and the results of a request. The client sends
- * more calls in several requests.
+ * The most calls in one request to the service. This limits the work for a request and the size of its results. The client
+ * distributes more calls over several requests.
  */
 export const CALLS_MAX = 64
 
 /** The largest number of characters in a call's id. The ids of all vendors are far shorter. */
 const ID_LENGTH_MAX = 512
 
-/** The calls in a model's answer that are found but not yet read. All calls have the same format. */
+/** The calls that were found in a model's answer, before they are read. All of them have the same format. */
 export type FoundCalls<Name extends string = string> = {
   /** Undefined if there is no call. */
   readonly format: CallFormat<Name> | undefined
@@ -25,7 +25,7 @@ export type ReadCalls<Name extends string = string> = {
   readonly calls: readonly ToolCall[]
 }
 
-/** Finds the calls in a model's answer. The answer is a list of items, or a message that contains the list. */
+/** Finds the calls in a model's answer, which is a list of items, or a message with this list. */
 export function findCalls<Name extends string>(
   body: JsonValue,
   formats: readonly CallFormat<Name>[],
@@ -73,7 +73,7 @@ export function readCalls<Name extends string>(
   }
   for (const { id, index } of calls) {
     const first = calls.find((call) => call.id === id)?.index ?? index
-    // No vendor accepts two answers with one id, so neither of the two calls may run.
+    // No vendor accepts two answers with the same id, so none of these two calls may run.
     if (id !== undefined && first !== index)
       return { fault: `has two calls with one id: items ${first} and ${index}; nothing was run` }
   }
@@ -89,8 +89,8 @@ function idFault({ idFault: fault }: CallFormat, sent: JsonValue | undefined): s
 }
 
 /**
- * True for an item that is skipped: a text, a thought, or a call that the vendor runs itself. An item that looks like a call is
- * never skipped, because the model waits for its answer.
+ * True for an item that is skipped: a text, a thought, or a call that the vendor runs itself. An item that looks like any other
+ * call is never skipped, because the model waits for its answer.
  */
 function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
   const { type } = item

@@ -14,7 +14,7 @@ import { completeParameters, type ToolDefinition } from '../tool-definition.ts'
 export const CONVERSIONS = ['full', 'rewritten', 'non-strict', 'quarantined'] as const
 export type Conversion = (typeof CONVERSIONS)[number]
 
-/** Why a definition cannot be sent in a dialect, or can be sent only without strict mode. */
+/** Why a definition cannot be sent in a dialect, or only without strict mode. */
 export type DialectFault = {
   /** The place of the fault in the definition, as a JSON Pointer. */
   readonly pointer: string
@@ -27,7 +27,7 @@ export type Converted<Tool> =
   | ({ readonly conversion: 'non-strict'; readonly item: Tool } & DialectFault)
   | ({ readonly conversion: 'quarantined' } & DialectFault)
 
-/** The schema of a tool's parameters in the form that vendors require. */
+/** The schema of a tool's parameters, with the keys that vendors require. */
 export type ObjectSchema = {
   readonly [keyword: string]: JsonValue
   readonly type: 'object'
@@ -35,7 +35,7 @@ export type ObjectSchema = {
   readonly required: string[]
 }
 
-/** The rules by which a definition becomes a tool of a vendor. */
+/** The rules by which a definition is converted to a tool of a vendor. */
 export type ToolRules<Tool> = {
   /**
    * Converts a schema for the vendor. Returns the same object if the vendor accepts the schema unchanged. Throws
@@ -45,7 +45,7 @@ export type ToolRules<Tool> = {
   readonly tool: (parts: ToolParts) => Tool
 }
 
-/** The parts of a vendor's tool. `name` is the name that is sent to the vendor. */
+/** The parts of a tool of a vendor. `name` is the name that the vendor gets. */
 export type ToolParts = {
   readonly name: string
   readonly description: string
@@ -53,7 +53,7 @@ export type ToolParts = {
   readonly definition: ToolDefinition
 }
 
-/** How a vendor's own search works: the model sees a deferred tool only after the vendor's search tool has found it. */
+/** How a vendor searches tools itself. The model sees a deferred tool only after the vendor's search tool has found it. */
 export type Deferral = {
   /** The element of the list that is the vendor's search tool. */
   readonly searchTool: JsonObject
@@ -69,23 +69,25 @@ export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   /** True if a list in this dialect can have the envelope `items`. */
   readonly allowsItems: boolean
   /**
-   * The key of the declarations in a tool, if a single tool contains all declarations. Undefined if each declaration is a tool.
+   * If a single tool in the list contains all declarations, the key of the declarations in it. Undefined if each declaration is a
+   * tool.
    */
   readonly declarationsKey?: string
   /** How the vendor itself searches deferred tools. Undefined if the vendor has no search. */
   readonly deferral?: Deferral
-  /** The rules for a definition that the rules above refuse. The conversion is then `non-strict`. */
+  /** The rules that are used if the rules above refuse a definition. Then the conversion is `non-strict`. */
   readonly fallback?: ToolRules<Tool>
 }
 
-/** The name of a tool that is sent to the vendor. */
+/** The name that the vendor gets for a tool. */
 export function nameIn({ usesAliases }: DialectRules, name: string): string {
   return usesAliases ? aliasOf(name) : name
 }
 
 /**
- * Converts a definition to a dialect. If that is impossible, returns the place and the reason. A rewritten schema allows the same
- * arguments as the original. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
+ * Converts a definition to a dialect. If that is impossible, returns the place of the fault and the reason. A rewritten schema
+ * allows the same arguments as the original one. In strict mode it also allows null, which means "omitted" (see
+ * `dropOmittedArguments`).
  */
 export function inDialect<Tool extends object>(
   definition: ToolDefinition,
@@ -94,7 +96,10 @@ export function inDialect<Tool extends object>(
   return inDialectAs(nameIn(rules, definition.function.name), definition, rules)
 }
 
-/** Does the same as `inDialect`, with a name that the caller has made. The client makes aliases with WebCrypto. */
+/**
+ * Does the same as `inDialect`, with a name that the caller has made. The client needs this, because it makes aliases with
+ * WebCrypto.
+ */
 export function inDialectAs<Tool extends object>(
   name: string,
   definition: ToolDefinition,

@@ -2,10 +2,10 @@ import { canonicalJson, isJsonArray, isJsonObject, type JsonObject, type JsonVal
 import { isAnnotation, mapSubschemas, referencedSchema, SchemaError } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 
-/** The largest number of JSON characters that inlining may add. A small schema can refer many times to a large one. */
+/** How many JSON characters may be added when references are replaced. A small schema can refer many times to a large one. */
 const ADDED_MAX = 128 * 1024
 
-/** Keywords that refuse the same values, independent of the other keywords in the schema. */
+/** Keywords that refuse the same values, whatever other keywords the schema has. */
 const INDEPENDENT = new Set(
   [
     ['type', 'enum', 'const', 'required', 'format', 'pattern', 'minLength', 'maxLength'],
@@ -15,9 +15,9 @@ const INDEPENDENT = new Set(
 )
 
 /**
- * Replaces each local `$ref` by the schema that it refers to, and removes the definitions. Returns the same object if the schema
- * has no `$ref` and no definitions. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined with the
- * referenced schema, and if the schema would become too large.
+ * Replaces each local `$ref` by the schema to which it refers, and removes the definitions. Returns the same object if there are
+ * neither. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined with the referenced schema, and
+ * if the schema would become too large.
  */
 export function inlineRefs(root: JsonObject): JsonObject {
   let added = 0
@@ -44,8 +44,8 @@ export function inlineRefs(root: JsonObject): JsonObject {
 }
 
 /**
- * Replaces only a `$ref` at the root, because some vendors need the properties at the root. Throws SchemaError for
- * recursion and for keywords that cannot be joined.
+ * Replaces a `$ref` only at the root of the schema, because some vendors need the properties there. Throws SchemaError for
+ * recursion, and for keywords that cannot be joined.
  */
 export function inlineRootRef(root: JsonObject): JsonObject {
   let schema = root

@@ -1,7 +1,10 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 
-/** False only if the schema certainly refuses null. Each `$ref` is resolved in `root`. References must not be recursive. */
+/**
+ * Whether a schema may allow null. False only if it certainly refuses null. `root` is the schema in which each `$ref` is looked
+ * up. References must not be recursive.
+ */
 export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   if (!isJsonObject(schema)) return schema !== false
   const { type, nullable, enum: values, const: value, anyOf, $ref: ref } = schema
@@ -14,7 +17,9 @@ export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   return target === undefined || target === schema || allowsNull(target, root)
 }
 
-/** Makes a schema allow null too: by its `type` if possible, else by `anyOf`. The description stays outside `anyOf`. */
+/**
+ * Makes a schema allow null as well: by its `type` if possible, otherwise by `anyOf`. The description stays outside of `anyOf`.
+ */
 export function withNull(schema: JsonObject): JsonObject {
   const { enum: values, const: value, anyOf } = schema
   const types = typesOf(schema)
@@ -29,11 +34,11 @@ export function withNull(schema: JsonObject): JsonObject {
 }
 
 /**
- * Removes each null argument that means "omitted" (see `CallFormat.nullMeansOmitted`). A null stays if its parameter is
- * required, is not declared, or allows null. Returns the same object if nothing is removed.
+ * Removes each argument that is null and means "omitted" (see `CallFormat.nullMeansOmitted`). Null stays if the argument is
+ * required, is not declared, or may be null. Returns the same object if nothing is removed.
  */
 export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
-  // Each part of the schema is read once, because a list can have many values with the same schema.
+  // Each part of the schema is read only once, because a list can have many values with the same schema.
   const mayBeNull = once((schema: JsonValue) => allowsNull(schema, parameters))
   const resolved = once((schema: JsonObject) => {
     const { $ref: ref } = schema

@@ -3,16 +3,16 @@ import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 
-/** Matches references to keywords of draft-07 that have another form in 2020-12. */
+/** Matches references to keywords of draft-07 that have changed in 2020-12. */
 const MOVED = /\/(?:items\/\d+|additionalItems|dependencies)(?:\/|$)/
 
 /** The keywords for which vendors accept the schema `true` or `false`. */
 const MAY_BE_BOOLEAN = new Set(['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'])
 
 /**
- * Converts a schema to the form that vendors read: JSON Schema 2020-12, without `$schema`, and with an object in place of
- * `true` or `false`. Returns the same object if it already has that form. Throws SchemaError if a reference refers to a
- * keyword that has another form in 2020-12.
+ * Converts a schema to what vendors read: JSON Schema 2020-12, without `$schema`, and with an object in place of `true` or
+ * `false`. Returns the same object if it is so already. Throws SchemaError if a reference refers to a keyword that has changed in
+ * 2020-12.
  */
 export function currentSchema(root: JsonObject): JsonObject {
   const { $schema: draft, ...schema } = root
@@ -55,8 +55,8 @@ function objectSchemas(schema: JsonObject): JsonObject {
 }
 
 /**
- * Converts a schema of draft-07 to 2020-12. Keywords beside a `$ref` remain in effect, as in the check of the arguments.
- * Draft-07 itself ignores such keywords.
+ * Converts a schema of draft-07 to 2020-12. Keywords beside a `$ref` stay in effect, because the check of the arguments uses them
+ * too. Draft-07 itself ignores them.
  */
 function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   const { $ref: ref } = schema
@@ -71,13 +71,13 @@ function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   return withDependencies(withPrefixItems(below))
 }
 
-/** Renames a list in `items` to `prefixItems`, and `additionalItems` to `items`. */
+/** Renames `items` to `prefixItems` if it is a list, and then `additionalItems` to `items`. */
 function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
   const { items, ...rest } = schema
   if (!isJsonArray(items)) return schema
   return {
     ...rest,
-    // JSON Schema 2020-12 does not allow an empty list.
+    // JSON Schema 2020-12 does not allow an empty `prefixItems`.
     ...(items.length > 0 && { prefixItems: items }),
     ...(additionalItems !== undefined && { items: additionalItems }),
   }

@@ -3,8 +3,8 @@ import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } fr
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**
- * The keywords that strict schemas may have: those that OpenAI documents, and those that OpenAI's SDK accepts. OpenAI also
- * documents the formats and limits below. If a schema has anything else, the API may refuse the whole request.
+ * The keywords that a strict schema may have: those that OpenAI documents, and those that OpenAI's SDK accepts. The formats and
+ * limits below are documented by OpenAI too. If a schema has anything else, the API may refuse the whole request.
  */
 const KEYWORDS = new Set(
   [
@@ -15,17 +15,17 @@ const KEYWORDS = new Set(
   ].flat(),
 )
 const FORMAT = /^(?:date|date-time|time|duration|email|hostname|ipv4|ipv6|uuid)$/
-/** Matches patterns that have no look-around, named groups, flags or back references. */
+/** Matches patterns without look-around, named groups, flags and back references. */
 const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
-/** The largest depth of nested schemas, as OpenAI documents it. The root is level 1. */
+/** The most levels of a schema, as OpenAI documents it. The root is level 1. */
 const LEVELS_MAX = 10
 /** The largest number of properties in all objects together, as OpenAI documents it. */
 const PROPERTIES_MAX = 5_000
-/** The largest number of characters of the whole schema as JSON. OpenAI's own limit counts only some of these characters. */
+/** The most characters of the whole schema as JSON. OpenAI's own limit counts only some of these characters. */
 const CHARACTERS_MAX = 120_000
 /** The largest number of values in all enums together, as OpenAI documents it. */
 const ENUM_VALUES_MAX = 1_000
-/** An enum of more than 250 values may have at most 15,000 characters. */
+/** If an enum has more than 250 values, they may have at most 15,000 characters together. */
 const LONG_ENUM = { values: 250, characters: 15_000 }
 
 /** Annotations that are moved into the description, because strict schemas do not have these keywords. */
@@ -141,7 +141,7 @@ function isRequired({ required }: JsonObject, name: string): boolean {
   return isJsonArray(required) && required.includes(name)
 }
 
-/** Removes the annotations that strict schemas do not have. Moves a default and examples into the description. */
+/** Removes the annotations that a strict schema may not have. A default and examples are moved into the description. */
 function describedInWords(schema: JsonObject): JsonObject {
   const words = Object.entries(DESCRIBED).flatMap(([keyword, word]) =>
     schema[keyword] === undefined ? [] : [`${word}: ${JSON.stringify(schema[keyword])}.`],

@@ -1,6 +1,6 @@
 import type { TextEdit } from './text-edit.ts'
 
-/** The kinds of arguments that rules treat differently. What each means for a rule is in docs/how-to/approve-and-forbid.md. */
+/** The kinds of arguments between which rules distinguish. docs/how-to/approve-and-forbid.md explains each of them. */
 export const ARGUMENT_KINDS = [
   'path',
   'command',
@@ -25,16 +25,16 @@ export type ArgumentKind = (typeof ARGUMENT_KINDS)[number]
 export type Reading = {
   readonly kind: ArgumentKind | 'value'
   readonly edit?: TextEdit
-  /** True if the argument counts as a path only because of its name. */
+  /** True if the argument is read as a path only because of its name. */
   readonly isByName?: true
 }
 
-/** The kind of a reading in answers and messages. */
+/** The kind that answers and messages show for a reading. */
 export function shownKind({ kind }: Reading): ArgumentKind {
   return kind === 'value' ? 'other' : kind
 }
 
-/** The kinds of an argument in answers and messages, the strictest first. An argument that takes no text is `other`. */
+/** The kinds that answers and messages show for an argument, the strictest first. An argument that takes no text is `other`. */
 export function shownKinds(readings: readonly Reading[]): readonly ArgumentKind[] {
   const kinds = new Set(readings.map(shownKind))
   const strictestFirst = ['other' as const, ...ARGUMENT_KINDS]

@@ -3,16 +3,16 @@ import { shownKind, type ArgumentKind, type Reading } from './argument-kind.ts'
 import { readText } from './read-text.ts'
 import type { ToolReadings } from './tool-readings.ts'
 
-/** An argument whose text has no canonical spelling, and the kind that the text should have. */
+/** The name of an argument whose text has no canonical spelling, and the kind that its text should have. */
 export type UnreadArgument = { readonly name: string; readonly kind: ArgumentKind }
 
-/** The kinds whose texts a handler always gets unchanged. */
+/** The kinds whose texts the handler always gets as they were sent. */
 const AS_THEY_COME: ReadonlySet<Reading['kind']> = new Set(['text', 'command', 'other', 'value'])
 
 /**
- * Gives each text its canonical spelling, so that the handler gets this spelling. `args` is the same object if no text changes. A
- * text stays unchanged if it may be read in several ways whose spellings differ. A text that does not fit any kind of its
- * argument also stays. `unread` names the argument of each such text.
+ * Replaces each text by its canonical spelling, so that the handler gets this spelling. If no text changes, `args` is the same
+ * object. A text stays if it may be read in several ways whose spellings differ. It also stays if it does not fit any kind of its
+ * argument. Then `unread` names the argument.
  */
 export function canonicalArguments(
   readings: ToolReadings,
@@ -35,15 +35,20 @@ function isAsItComes({ kind, edit }: Reading): boolean {
   return edit === undefined && AS_THEY_COME.has(kind)
 }
 
-/** How often a text may be read again. One case is a path without `..` that begins with white space, which is then cut off. */
+/**
+ * How often a text may be read. It is read again if its canonical spelling differs, for example because white space was cut off.
+ */
 const TURNS_MAX = 8
 
-/** Matches an address, such as `s3://bucket/key`. An argument with the name of a path may have an address too. */
+/**
+ * Matches an address, such as `s3://bucket/key`. If the name of an argument suggests a path, the text may be an address
+ * nevertheless.
+ */
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i
 
 /**
- * The canonical spelling of a text. Undefined if none of these ways can read the text, or no reading is certain. The same text if
- * the spellings differ.
+ * The canonical spelling of a text. Undefined if none of these readings can read the text, or no reading is certain. The
+ * unchanged text if the readings give different spellings.
  */
 function canonicalText(ways: readonly Reading[], text: string): string | undefined {
   if (ways.some(({ isByName }) => isByName) && ADDRESS.test(text)) return text
@@ -56,7 +61,7 @@ function canonicalText(ways: readonly Reading[], text: string): string | undefin
       !read.includes('unclear') && !ways.some(({ kind }) => kind === 'other' || kind === 'value')
     if (!isCertain || texts.size > 1) return text
     const [next = text] = texts
-    // A way that cannot read the text may be able to read its canonical spelling, with another result. So the text is read again.
+    // A reading that refuses the text may accept its canonical spelling, and give another result. So the text is read again.
     if (next === canonical) return canonical
     canonical = next
   }

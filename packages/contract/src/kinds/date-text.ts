@@ -11,11 +11,11 @@ export type CalendarTime = {
 }
 
 const DAY_SECONDS = 86_400
-/** Above this number of seconds since 1970, pydantic reads a number as milliseconds. */
+/** A number above this one counts as milliseconds, otherwise as seconds since 1970. This is the rule of pydantic. */
 const MILLIS_ABOVE = 20_000_000_000n
 
 /**
- * Spells a date as `YYYY-MM-DD`. Also reads a whole number of seconds or milliseconds since 1970, if it is the start of a day.
+ * Spells a date as `YYYY-MM-DD`. Also accepts a whole number of seconds or milliseconds since 1970 that is the start of a day.
  */
 export function canonicalDate(text: string): Canonical {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
@@ -30,7 +30,7 @@ export function canonicalDate(text: string): Canonical {
   return date === undefined ? 'none' : spelled(date.slice(0, 10))
 }
 
-/** The number of seconds in a count of seconds or milliseconds. Undefined for milliseconds that are not whole seconds. */
+/** Converts a number of seconds or milliseconds to seconds. Undefined for milliseconds that are not whole seconds. */
 function secondsIn(count: bigint): number | undefined {
   if (count <= MILLIS_ABOVE && count >= -MILLIS_ABOVE) return Number(count)
   return count % 1_000n === 0n ? Number(count / 1_000n) : undefined
@@ -41,7 +41,7 @@ export function epochSeconds(time: CalendarTime): number | undefined {
   const { year, month, day, hour, minute, second } = time
   if (year === 0 || hour > 23 || minute > 59 || second > 59) return undefined
   const date = new Date(0)
-  // Date.UTC would read years below 100 as years of the last century.
+  // `Date.UTC` would take a year below 100 for a year of the last century.
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
   return date.getTime() / 1_000 + hour * 3_600 + minute * 60 + second

@@ -10,17 +10,22 @@ const TEXT =
 /** Matches a number of seconds or milliseconds since 1970. */
 const COUNT = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)$/
 
-/** Matches texts that some readers accept too: a number of seconds with an exponent, and a text that begins like a date-time. */
+/**
+ * Matches other texts that some readers accept: a number of seconds with an exponent, and a text that begins like a date-time.
+ */
 const NEARLY = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)e[+-]?\d+$|\d{4}-\d\d-\d\d.)/i
 
-/** Above MILLIS_ABOVE, a number counts milliseconds. Above EXACT_BELOW, a float cannot represent a fraction exactly. */
+/**
+ * A number above MILLIS_ABOVE counts as milliseconds. A fraction of a number above EXACT_BELOW cannot be represented exactly by a
+ * float.
+ */
 const MILLIS_ABOVE = 20_000_000_000
 const EXACT_BELOW = 4_000_000_000
 
 /**
- * Spells a date-time as in RFC 3339 in UTC, with `Z`, and with at most six digits of a fraction without zeros at the end. A text
- * without a zone has another meaning than a text with a zone, so it stays without a zone. Also reads a number of seconds or
- * milliseconds since 1970.
+ * Spells a date-time as in RFC 3339: in UTC, with `Z`, and with at most six digits of a fraction without zeros at its end. A text
+ * without a time zone has another meaning, so it stays without a zone. Also accepts a number of seconds or milliseconds since
+ * 1970.
  */
 export function canonicalDateTime(text: string): Canonical {
   if (text.length > LENGTH_MAX) return /^[\d+.-]/.test(text) ? 'unclear' : 'none'

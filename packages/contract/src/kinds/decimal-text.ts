@@ -3,19 +3,19 @@ import { withoutEdges } from './text-edit.ts'
 
 /** The most digits of a canonical decimal. Without the limit, the text `1e999999999` would have a billion digits. */
 export const DECIMAL_DIGITS_MAX = 1_000
-/** The most characters of a number. The limit bounds the work. A longer text is refused. */
+/** The most characters of a number that is read. The limit bounds the work. Longer texts are refused. */
 const LENGTH_MAX = 4_096
 
-/** The white space that Python removes from the ends of a number. */
+/** Matches the white space that Python removes from both ends of a number. */
 // oxlint-disable-next-line no-control-regex -- Python takes some control characters for white space.
 const EDGE = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
-/** Matches a number. No two parts of the pattern can match the same character, so the time is linear in the text. */
+/** Matches a number. A character can belong to only one part of the pattern, so the time is linear in the text. */
 const NUMBER = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?$/i
 
 /**
- * Spells a decimal without exponent, plus sign and unnecessary zeros. Reads every spelling that Python reads, also with white
- * space around it, underscores, an exponent, or the digits of other scripts. Infinity and NaN have no canonical spelling.
+ * Spells a decimal without exponent, plus sign and unnecessary zeros. Accepts every spelling that Python accepts, also with white
+ * space at the ends, underscores, an exponent, or digits of other scripts. Infinity and NaN have no canonical spelling.
  */
 export function canonicalDecimal(text: string): Canonical {
   if (text.length > LENGTH_MAX) return 'unclear'
@@ -30,7 +30,7 @@ export function canonicalDecimal(text: string): Canonical {
   return spelled(sign === '-' && magnitude !== '0' ? `-${magnitude}` : magnitude)
 }
 
-/** The digits with the decimal point moved by `exponent`. Undefined if the number has too many digits. */
+/** Moves the decimal point of a number by `exponent` digits. Undefined if the result has too many digits. */
 function shifted(whole: string, fraction: string, exponent: number): string | undefined {
   const digits = whole + fraction
   const first = digits.search(/[1-9]/)
@@ -45,8 +45,7 @@ function shifted(whole: string, fraction: string, exponent: number): string | un
 }
 
 /**
- * Removes the zeros at the end with a loop. A pattern would search for the end of the text from each run of zeros, which takes
- * quadratic time.
+ * Removes zeros at the end. A pattern would search for the end of the text from each run of zeros, which takes quadratic time.
  */
 function withoutZerosAtEnd(digits: string): string {
   let end = digits.length
@@ -54,7 +53,7 @@ function withoutZerosAtEnd(digits: string): string {
   return digits.slice(0, end)
 }
 
-/** The ASCII digits of digits in other scripts, as far as they were needed. Unicode has fewer than 1,000 digits. */
+/** For digits of other scripts, the ASCII digit, as far as it was needed. Unicode has fewer than 1,000 digits. */
 const ASCII = new Map<string, string>()
 
 function asciiDigit(digit: string): string {
@@ -65,8 +64,8 @@ function asciiDigit(digit: string): string {
 }
 
 /**
- * The value of a digit in another script. The digits of each script are in a row from zero to nine, and several rows may follow
- * each other.
+ * The value of a digit of another script. In Unicode the digits of a script follow each other from zero to nine, and the digits
+ * of several scripts may follow each other.
  */
 function placeInRow(digit: string): string {
   const code = digit.codePointAt(0) ?? 0

@@ -1,6 +1,6 @@
 /**
- * Removes `.`, empty segments and `..` from a path, as POSIX reads a path without links: `src/../etc` becomes `etc`. A relative
- * path that leaves its folder keeps its leading `..`. The empty path becomes `.`.
+ * Removes `.`, `..` and empty segments from a path, as POSIX reads a path without links: `src/../etc` becomes `etc`. If a
+ * relative path leads out of its folder, the leading `..` stay. The empty path becomes `.`.
  */
 export function normalisedPath(path: string): string {
   const kept: string[] = []

@@ -21,7 +21,7 @@ const CANONICAL: Readonly<Record<Reading['kind'], (text: string) => Canonical>> 
   value: spelled,
 }
 
-/** The canonical spelling of a text, as a handler with this reading gets it. */
+/** The canonical spelling of a text that the handler reads in this way. */
 export function readText({ kind, edit }: Reading, text: string): Canonical {
   const cut = edit === undefined ? spelled(text) : edited(edit, text)
   return typeof cut === 'string' ? cut : CANONICAL[kind](cut.text)

@@ -2,21 +2,21 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../j
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 import type { ArgumentKind } from './argument-kind.ts'
 
-/** The facts about an argument's texts that a schema states. */
+/** What a schema says about the texts of an argument. */
 export type TextFacts = {
-  /** The kinds that the schema names by a `format`. */
+  /** The kinds that the schema names by keywords `format`. */
   readonly kinds: ReadonlySet<ArgumentKind>
-  /** True if the schema allows a text whose kind is not named by any `format`. */
+  /** True if the schema allows a text without naming its kind by a `format`. */
   readonly isPlain: boolean
-  /** True if the text may be one of a list (`enum` or `const`), in exactly the listed spelling. */
+  /** True if the text may be one of a list (`enum` or `const`), which must be spelled exactly as in the list. */
   readonly isListed: boolean
-  /** True if a plain text has a `format` that belongs to none of the kinds. */
+  /** True if a text without a kind has a `format` that stands for none of the kinds. */
   readonly hasOtherFormat: boolean
-  /** True if the schema was not read completely, because it is too large or a reference has an unknown target. */
+  /** True if the schema could not be read completely, because it is too large or a reference has an unknown target. */
   readonly isUnknown: boolean
 }
 
-/** The facts of a schema that states nothing about texts. */
+/** For a schema that says nothing about texts. */
 export const ANY_TEXT: TextFacts = facts({ isPlain: true })
 const NO_TEXT: TextFacts = facts({})
 const UNKNOWN: TextFacts = facts({ isPlain: true, isUnknown: true })
@@ -38,16 +38,16 @@ const FORMATS: ReadonlyMap<JsonValue | undefined, ArgumentKind> = new Map<JsonVa
 /** References that are not followed. */
 const UNKNOWN_TARGET = ['$dynamicRef', '$recursiveRef'] as const
 
-/** The most schemas that are read for all arguments of one tool. Facts that need more are unknown. */
+/** The most schemas that are read for all arguments of one tool. If there are more, the rest is unknown. */
 const VISITS_MAX = 20_000
 
 type Own = (schema: JsonObject) => TextFacts
 
-/** Reads from the schema of a tool's parameters the facts about the texts of each argument. */
+/** Finds out from the schema of a tool's parameters what it says about the texts of each argument. */
 export class SchemaReader {
   readonly #root: JsonObject
   readonly #names = new Set<string>()
-  /** The targets of references. They are kept, because reading a reference takes time that grows with its length. */
+  /** The schema to which each reference refers. They are kept, because the time to look up a reference grows with its length. */
   readonly #targets = new Map<JsonValue, JsonObject | undefined>()
   #visitsLeft = VISITS_MAX
 
@@ -60,7 +60,7 @@ export class SchemaReader {
     })
   }
 
-  /** All arguments that the schema names, even in a part that applies only sometimes. */
+  /** All arguments that the schema names, even in parts that apply only under a condition. */
   get names(): ReadonlySet<string> {
     return this.#names
   }
@@ -70,14 +70,14 @@ export class SchemaReader {
     return this.#followed(this.#root, (schema) => this.#property(schema, name)) ?? ANY_TEXT
   }
 
-  /** The facts about an argument that the schema does not name. */
+  /** What the schema says about an argument that it does not name. */
   get factsOfOthers(): TextFacts {
     return this.#followed(this.#root, (schema) => this.#unnamed(schema)) ?? ANY_TEXT
   }
 
   /**
-   * The facts of a schema and of all schemas that apply to the same value. Undefined if `inside` already contains the schema,
-   * which then adds nothing.
+   * What a schema says, with all schemas that apply to the same value. Undefined if `inside` already contains the schema, because
+   * it then adds nothing.
    */
   #followed(schema: JsonValue, own: Own, inside = new Set<JsonObject>()): TextFacts | undefined {
     if (schema === false) return NO_TEXT
@@ -95,7 +95,7 @@ export class SchemaReader {
     return isBack ? undefined : allOf(parts)
   }
 
-  /** The facts of the schemas in a schema that apply to the same value. */
+  /** What the schemas in a schema say, if they apply to the same value. */
   #applied(schema: JsonObject, follow: (below: JsonValue) => TextFacts | undefined) {
     const { $ref, allOf: all, if: condition, then = true, else: otherwise = true } = schema
     const found = listOf(all).map(follow)
@@ -122,7 +122,8 @@ export class SchemaReader {
     const { properties, patternProperties } = schema
     if (!isJsonObject(properties) || !Object.hasOwn(properties, name)) return this.#unnamed(schema)
     const own = this.#value(properties[name] ?? true)
-    // A pattern may match the name or not, because patterns run only in the RE2 engine. So both cases are allowed.
+    // The pattern may match the name or not. Patterns run only in the RE2 engine, which is not used here, so both cases are
+    // possible.
     const patterns = membersOf(patternProperties).map((below) => oneOf([ANY_TEXT, this.#value(below)]))
     return allOf([own, ...patterns]) ?? ANY_TEXT
   }
@@ -137,7 +138,7 @@ export class SchemaReader {
   }
 }
 
-/** The facts from the keywords of one schema, without the schemas in it. */
+/** What the keywords of one schema say, without the schemas in it. */
 function ofKeywords(schema: JsonObject): TextFacts {
   const types = typesOf(schema)
   if (types.length > 0 && !types.includes('string')) return NO_TEXT
@@ -154,7 +155,7 @@ function ofKeywords(schema: JsonObject): TextFacts {
   })
 }
 
-/** The facts about a text to which all of these facts apply. */
+/** What is known about a text to which all of these parts apply. */
 function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   if (known.some(isNoText)) return NO_TEXT
@@ -164,7 +165,7 @@ function allOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined
   )
 }
 
-/** The facts about a text to which one of these facts applies. */
+/** What is known about a text to which one of these parts applies. */
 function oneOf(parts: readonly (TextFacts | undefined)[]): TextFacts | undefined {
   const known = parts.filter((part) => part !== undefined)
   return joined(

@@ -1,10 +1,13 @@
 import { spelled, type Canonical } from './canonical.ts'
 
-/** The changes that a handler's type makes to a text before the handler gets it. No code of the module runs for them. */
+/**
+ * How the type of a handler's argument can change a text before the handler gets it. No code of the module runs for these
+ * changes.
+ */
 export const TEXT_EDITS = ['strip', 'lower', 'upper', 'strip-lower', 'strip-upper', 'base64'] as const
 export type TextEdit = (typeof TEXT_EDITS)[number]
 
-/** White space as Unicode defines it. pydantic strips this white space. */
+/** Matches white space as Unicode defines it, which pydantic removes from the ends of a text. */
 const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
 export function edited(edit: TextEdit, text: string): Canonical {
@@ -19,8 +22,8 @@ export function isSpace(character: string): boolean {
 }
 
 /**
- * Removes the characters that match a pattern from both ends of a text. A regular expression for the end would read each run of
- * these characters to its end, which takes quadratic time.
+ * Removes the characters that match `edge` from both ends of a text. A regular expression for the end of the text would read each
+ * run of these characters to its end, which takes quadratic time.
  */
 export function withoutEdges(text: string, edge: RegExp): string {
   let start = 0
@@ -31,7 +34,7 @@ export function withoutEdges(text: string, edge: RegExp): string {
 }
 
 /**
- * Spells base64 with the alphabet and the padding of RFC 4648, section 4. Also reads the alphabet for URLs, and texts without
+ * Spells base64 with the alphabet and padding of RFC 4648, section 4. Also accepts the alphabet for URLs, and texts without
  * padding.
  */
 function canonicalBase64(text: string): Canonical {

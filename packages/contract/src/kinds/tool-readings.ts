@@ -5,7 +5,7 @@ import { ARGUMENT_KINDS, type Reading } from './argument-kind.ts'
 import { ANY_TEXT, SchemaReader, type TextFacts } from './schema-readings.ts'
 import { TEXT_EDITS } from './text-edit.ts'
 
-/** The facts about a tool besides its name. `parameters` is its schema. */
+/** What must be known about a tool to read its arguments. `parameters` is the schema of its arguments. */
 export type ReadTool = {
   readonly classes: readonly ToolClass[]
   readonly parameters: JsonObject
@@ -13,14 +13,14 @@ export type ReadTool = {
 }
 
 /**
- * Tells how the handler of a tool may read a text in each of its arguments. An argument without a reading takes no text. The
- * readings of an argument are made from the schema once.
+ * Tells in which ways the handler of a tool may read the text of each argument (`Reading`). If an argument has none, it takes no
+ * text. The readings of each argument are made only once.
  */
 export class ToolReadings {
   readonly #known = new Map<string, readonly Reading[]>()
   readonly #reported: (name: string) => Reports
   readonly #runsCode: boolean
-  /** Reads the schema. Undefined after the whole schema has been read. */
+  /** Reads the schema. Undefined after the whole schema was read. */
   #schema: SchemaReader | undefined
   #others: TextFacts | undefined
 
@@ -65,12 +65,12 @@ export class ToolReadings {
   }
 }
 
-/** The name that stands for `**kwargs` in the runner's report. */
+/** The name in the runner's report that stands for `**kwargs`. */
 const REST = '**'
 
 /**
- * The runner's report on an argument. Undefined if there is none: then the handler gets the text unchanged. `unchecked` if the
- * module was stored by a version that did not read types.
+ * What the runner has reported about an argument. Undefined if it has reported nothing: then the handler gets the text unchanged.
+ * `unchecked` if the module was stored by a version that did not read types.
  */
 type Reports = readonly string[] | 'unchecked' | undefined
 
@@ -84,7 +84,7 @@ function reportOf(runner: ToolRunner | undefined): (name: string) => Reports {
   }
 }
 
-/** How a tool without known facts reads an argument with this name. */
+/** In which ways an argument with this name is read, if nothing else is known about the tool. */
 export function readingsOfName(name: string): readonly Reading[] {
   return readingsOfNamed(kindOfName(name, false))
 }
@@ -97,10 +97,10 @@ function readingsOfNamed(named: Named): readonly Reading[] {
 const COMMAND = /^(?:cmd|cmd_?line|command_?line|script|shell|bash|code)$|command$/i
 const PATH = /^(?:src|dst)$|path$/i
 
-/** Matches `xpath` and `json_path`. In a path inside a document, `//` and a slash at the end have a meaning. */
+/** Matches names such as `xpath` and `json_path`. In a path inside of a document, `//` and a slash at the end have a meaning. */
 const PATH_IN_DOCUMENT = /(?:x|json|j)_?path$/i
 
-/** The kind that the name of an argument suggests. It is used if the schema does not tell the kind. */
+/** What the name of an argument suggests. It is used if the schema does not name a kind. */
 type Named = 'path' | 'path in a document' | 'command' | 'text'
 
 function kindOfName(name: string, runsCode: boolean): Named {
@@ -126,8 +126,8 @@ function readingsOf(facts: TextFacts, named: Named, reports: Reports): readonly 
 }
 
 /**
- * The readings of an argument whose handler gets a text. The schema tells the kinds of the text. If the handler's type tells a
- * kind that the schema does not, plain `text` is added.
+ * The readings of an argument if its handler gets a text. The schema names the kinds of the text. If the handler's type names
+ * another kind, plain `text` is added.
  */
 function readAsText(
   written: readonly Reading[],
@@ -157,15 +157,15 @@ function readingsOfSchema(
 ): readonly Reading[] {
   const found: Reading[] = [...kinds].map((kind) => ({ kind }))
   if (isPlain || isListed) found.push(...readingsOfNamed(named))
-  // A text of a list must keep its listed spelling. A text with another format must keep its spelling too, because its meaning is
-  // not known.
+  // A text from a list must stay spelled as in the list. A text with another format must stay as it is too, because its meaning
+  // is not known.
   const keepsSpelling = isListed || (isPlain && hasOtherFormat)
   if (keepsSpelling && found.some(({ kind }) => kind !== 'command')) found.push(TEXT)
   if (found.length === 0) return []
   return withNamed(isUnknown ? [VALUE, ...found] : found, named)
 }
 
-/** If the argument is a path by its name, the reading as a path is added to all other readings. */
+/** If the name suggests that an argument is a path, adds the reading as a path to the other readings. */
 function withNamed(readings: readonly Reading[], named: Named): readonly Reading[] {
   const isNew =
     named.startsWith('path') && readings.length > 0 && !readings.some(({ kind }) => kind === 'path')

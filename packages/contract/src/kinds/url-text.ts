@@ -1,26 +1,26 @@
 import { spelled, type Canonical } from './canonical.ts'
 
 /**
- * The most UTF-16 code units of a host. A longer host is not valid in DNS, and the time to read a host grows with the square of
- * its length.
+ * The most UTF-16 code units of a host. DNS allows no longer host, and the time to read a host grows with the square of its
+ * length.
  */
 const HOST_LENGTH_MAX = 256
 
 /**
- * Matches the start of a URL whose scheme has a host, up to the end of the host. Tabs and line ends must be removed before. A
+ * Matches the beginning of a URL up to the end of its host, if its scheme has a host. Tabs and line ends must be removed first. A
  * host can also follow a `\\`.
  */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const WITH_HOST = /^[\u0000-\u0020]*(?:(?:https?|wss?|ftp):[/\\]*|file:[/\\]{2})([^/\\?#]*)/i
 
 /**
- * Spells a URL as in the WHATWG standard: the scheme and the host in lower case, without the usual port and without dot segments.
- * If the path of a file begins with several slashes, only one stays, because readers of URLs differ in this case.
+ * Spells a URL as in the WHATWG standard: with the scheme and the host in lower case, and without the usual port and dot
+ * segments. If the path of a `file` URL begins with several slashes, only one stays, because readers of URLs differ here.
  */
 export function canonicalUrl(text: string): Canonical {
   if (hasLongHost(text)) return 'unclear'
   if (URL.canParse(text)) return spelled(new URL(text).href.replace(/^(file:\/\/[^/]*)\/{2,}/, '$1/'))
-  // Readers of URLs drop all tabs and line ends. A text that then begins without a scheme is not a URL for any reader.
+  // Readers of URLs ignore all tabs and line ends. If the text then does not begin with a scheme, no reader takes it for a URL.
   // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
   return /^[\u0000-\u0020]*[a-z][\t\n\ra-z\d+.-]*:/i.test(text) ? 'unclear' : 'none'
 }

@@ -3,37 +3,37 @@ import type { GlobKind } from '../rules/glob.ts'
 import { PartSearch } from './part-search.ts'
 import { TextEnds } from './text-ends.ts'
 
-/** Whether a text matches a glob. `UNKNOWN`: finding out would take too many steps. */
+/** Whether a text matches a glob. `UNKNOWN` means that finding out would take too many steps. */
 export const NO = 0
 export const YES = 1
 export const UNKNOWN = 2
 export type Answer = typeof NO | typeof YES | typeof UNKNOWN
 
-/** The number of steps that automata may still take. */
+/** How many steps automata may still take. */
 export type StepsLeft = { left: number }
 
 /**
- * The most words of one automaton. More globs are divided among several automata, because an automaton keeps all its words for
- * each of its characters.
+ * The most 32-bit words of one automaton. If the globs need more, they are divided among several automata, because an automaton
+ * keeps all its words for each character that its globs name.
  */
 const AUTOMATON_WORDS_MAX = 16
 
-/** A glob with a wildcard, and its index in the set. */
+/** A glob with a wildcard. `place` is its index in the set. */
 type Open = { readonly glob: string; readonly place: number }
 type Group = { readonly automaton: GlobAutomaton; readonly places: readonly number[] }
 
 /**
- * A set of globs that are compared with a text together. The work is linear in the text and in the globs. Only globs of paths and
- * globs with `?` need an automaton, which takes a step for each character of the text and each 32 characters of the globs.
+ * A set of globs. A text is compared with all of them at once. The work is linear in the text and in the globs. Only globs of
+ * paths and globs with `?` need an automaton. It takes a step for each character of the text and each 32 characters of the globs.
  */
 export class GlobSet {
-  /** The answers for a text that matches no glob. */
+  /** The answers for a text that matches none of the globs. */
   readonly #none: readonly Answer[]
   readonly #whole = new Map<string, number[]>()
   readonly #open: readonly Open[]
-  /** The literal starts and ends of the globs with wildcards. Undefined if there are none. */
+  /** What each glob with wildcards has before its first and after its last wildcard. Undefined if there are no such globs. */
   readonly #ends: TextEnds | undefined
-  /** The index in `#open` of the first glob that an automaton compares. */
+  /** The index in `#open` from which on globs are compared by an automaton. */
   readonly #followedFrom: number
   readonly #firstLengths: readonly number[]
   readonly #parts: PartSearch | undefined
@@ -59,12 +59,12 @@ export class GlobSet {
     this.#groups = inGroups(followed, kind)
   }
 
-  /** The number of comparisons so far, for tests. */
+  /** The number of comparisons that were made, for tests. */
   get steps(): number {
     return this.#steps + (this.#ends?.steps ?? 0) + (this.#parts?.steps ?? 0)
   }
 
-  /** The answer for each glob, in the order of the globs. The automata take at most the steps that are left. */
+  /** The answer for each glob, in the order of the globs. Automata take no more steps than `steps` has left. */
   answers(text: string, steps: StepsLeft = { left: Infinity }): readonly Answer[] {
     const answers = this.#none.slice()
     for (const place of this.#whole.get(text) ?? []) answers[place] = YES
@@ -96,8 +96,8 @@ export class GlobSet {
 const FOLLOWED = { path: /[*?]/, text: /\?/, name: /[?\p{Cs}]/u } as const
 
 /**
- * True for a glob that needs an automaton. One of them is a glob of names with a lone half of a surrogate pair. A search for its
- * parts could find this half within another character.
+ * True for a glob that needs an automaton. This includes a glob of names with a lone half of a surrogate pair, because a search
+ * for its parts could find this half within another character.
  */
 function isFollowed(glob: string, kind: GlobKind): boolean {
   return FOLLOWED[kind].test(glob)
@@ -108,7 +108,7 @@ function endsOfParts(parts: readonly string[]) {
   return { first: parts[0] ?? '', last: parts.at(-1) ?? '', lengthMin }
 }
 
-/** The literal characters before the first wildcard and after the last one. */
+/** The literal characters of a glob before its first wildcard and after its last one. */
 function endsOf(glob: string, kind: GlobKind) {
   const parts = glob.split(/[*?]/)
   const [first = '', last = ''] = [parts[0], parts.at(-1)]

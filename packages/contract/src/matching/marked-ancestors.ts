@@ -1,12 +1,13 @@
 /**
- * Finds the nearest marked ancestor of a node in a forest. Marks can be added and removed. The nodes are divided into paths, and
- * the marks of a path are neighboring bits. A search from any node crosses at most log2(nodes) paths.
+ * Finds the nearest marked ancestor of a node in a forest. Nodes can be marked and unmarked. The nodes are divided into chains,
+ * in which each node is followed by one of its children. The marks of a chain are neighboring bits. A search crosses at most
+ * log2(nodes) chains.
  */
 export class MarkedAncestors {
-  /** The number of words of bits that were read so far. */
+  /** The number of words of bits that were read, for tests. */
   steps = 0
   readonly #parents: Int32Array
-  /** For each node, the uppermost node of its path. */
+  /** For each node, the uppermost node of its chain. */
   readonly #tops: Int32Array
   readonly #places: Int32Array
   readonly #nodes: Int32Array
@@ -45,7 +46,7 @@ export class MarkedAncestors {
     this.#marks[place >>> 5] = (this.#marks[place >>> 5] ?? 0) & ~(1 << (place & 31))
   }
 
-  /** The node itself if it is marked, otherwise its nearest marked ancestor. -1 if there is none. */
+  /** The node itself if it is marked, otherwise its nearest marked ancestor. If there is none, -1. */
   nearest(node: number): number {
     for (let at = node; at !== -1;) {
       const top = this.#tops[at] ?? 0
@@ -57,7 +58,7 @@ export class MarkedAncestors {
     return -1
   }
 
-  /** The nearest marked ancestor of the node, without the node itself. */
+  /** The nearest marked ancestor of the node, which is never the node itself. If there is none, -1. */
   above(node: number): number {
     return this.nearest(this.#parents[node] ?? -1)
   }
@@ -98,7 +99,7 @@ function parentsFirst(parents: Int32Array): Int32Array {
   return order
 }
 
-/** For each node the child with the most nodes below it, or -1. */
+/** For each node, the child that has the most nodes below it, or -1. */
 function largestChildren(parents: Int32Array, order: Int32Array): Int32Array {
   const sizes = new Int32Array(parents.length).fill(1)
   const largest = new Int32Array(parents.length).fill(-1)

@@ -1,26 +1,29 @@
-/** The state for `Needles.next` before the first code unit of a text. */
+/** The state that is passed to `Needles.next` with the first code unit of a text. */
 export const START = 0
 
-/** Flags of a node of the trie. Its first child is the next node in the arrays. Further children are in a map. */
+/**
+ * Flags of a node of the trie: it has a first child, which is the next node in the arrays, and it has other children, which are
+ * in a map.
+ */
 const HAS_FIRST = 1
 const HAS_OTHERS = 2
 
 /**
- * Searches for many literal texts (needles) in one pass (Aho-Corasick). The work is linear in the code units of the text and of
- * the needles, whatever they contain. The state of the pass is a number, so the text may arrive in parts.
+ * Searches a text for many literal texts (needles) in one pass (Aho-Corasick). The work is linear in the code units of the text
+ * and of the needles, whatever they contain. The state of the search is a number, so the text may arrive in parts.
  *
  * A state stands for the longest end of the text that is the beginning of a needle.
  */
 export class Needles {
-  /** The number of transitions so far. A test compares it with the lengths of the text and the needles. */
+  /** The number of transitions that were made. A test compares it with the lengths of the text and the needles. */
   steps = 0
   readonly #units: Uint16Array
   readonly #kinds: Uint8Array
   readonly #others = new Map<number, Map<number, number>>()
   readonly #depths: Int32Array
-  /** For each state, the state of its longest proper end that is also the beginning of a needle. */
+  /** For each state, the state of the next shorter end of the text that is also the beginning of a needle. */
   readonly #fails: Int32Array
-  /** For each state, the number of the longest needle with which it ends, or -1. */
+  /** For each state, the index of the longest needle with which it ends, or -1. */
   readonly #longest: Int32Array
   readonly #states: Int32Array
   readonly #lengths: Int32Array
@@ -53,22 +56,22 @@ export class Needles {
     }
   }
 
-  /** The number of the longest needle with which the text ends now, or -1. */
+  /** The index of the longest needle with which the text ends now, or -1. */
   endingAt(state: number): number {
     return this.#longest[state] ?? -1
   }
 
-  /** True if the state stands for a whole needle. */
+  /** True if the end of the text for which the state stands is a whole needle. */
   endsAt(state: number): boolean {
     return this.lengthOf(this.endingAt(state)) === this.open(state)
   }
 
-  /** The number of the longest other needle with which this needle ends, or -1. */
+  /** The index of the longest other needle with which this needle ends, or -1. */
   endingIn(needle: number): number {
     return this.endingAt(this.#fails[this.#states[needle] ?? START] ?? START)
   }
 
-  /** The number of code units at the end of the text that may be the beginning of a needle. */
+  /** How many code units at the end of the text may be the beginning of a needle. */
   open(state: number): number {
     return this.#depths[state] ?? 0
   }
@@ -77,7 +80,7 @@ export class Needles {
     return this.#lengths[needle] ?? 0
   }
 
-  /** Adds a needle to the trie. Returns the number of states that are used then. */
+  /** Adds a needle to the trie. Returns how many states are used then. */
   #insert(needle: string, number: number, used: number): number {
     let state = START
     let index = 0
@@ -112,14 +115,14 @@ export class Needles {
     this.#kinds[state] = kind | HAS_OTHERS
   }
 
-  /** The child of a state, or START if there is none. */
+  /** The child of a state for the next code unit, or START if there is none. */
   #child(state: number, unit: number): number {
     const kind = this.#kinds[state] ?? 0
     if ((kind & HAS_FIRST) !== 0 && this.#units[state + 1] === unit) return state + 1
     return (kind & HAS_OTHERS) === 0 ? START : (this.#others.get(state)?.get(unit) ?? START)
   }
 
-  /** Links each state with the state of its longest end. States with fewer code units are linked first. */
+  /** Links each state with the state of its next shorter end. States with fewer code units are linked first. */
   #join(used: number): void {
     const queue = new Int32Array(used)
     let length = 1

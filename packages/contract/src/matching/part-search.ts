@@ -2,28 +2,28 @@ import { MarkedAncestors } from './marked-ancestors.ts'
 import { Needles, START } from './needles.ts'
 
 /**
- * Parts of a text that must follow each other without overlapping. `after` is the number of code units at the end of the text
- * that belong to none of the parts.
+ * Parts that a text must contain one after the other, without overlapping. `after` is how many code units at the end of the text
+ * may not belong to a part.
  */
 type Sequence = { readonly parts: readonly number[]; readonly after: number }
 
 /**
- * Searches for many sequences of literal parts in one pass over a text. Each sequence waits for one part at a time, and takes the
- * part as early as possible. At each place only parts for which a sequence waits are compared, so the work is linear in the text
- * and in the parts.
+ * Searches a text for many sequences of literal parts in one pass. Each sequence waits for one part at a time, and takes the
+ * first occurrence of it. Only parts for which a sequence waits are compared at each place, so the work is linear in the text and
+ * in the parts.
  */
 export class PartSearch {
   readonly #sequences: readonly Sequence[]
   readonly #needles: Needles
   readonly #awaited: MarkedAncestors
   /**
-   * For each part, a linked list of the sequences that wait for it. `#first` has the first sequence of a part, and `#next` the
-   * sequence after each sequence.
+   * For each part, a linked list of the sequences that wait for it. `#first` is the first sequence of each part, and `#next` is
+   * the sequence after each sequence.
    */
   readonly #first: Int32Array
   readonly #next: Int32Array
   /**
-   * For each sequence, the index of the part for which it waits, and the first position in the text where this part may begin.
+   * For each sequence, the index of the part for which it waits, and the first position in the text at which this part may begin.
    */
   readonly #at: Int32Array
   readonly #from: Int32Array
@@ -52,7 +52,7 @@ export class PartSearch {
     return this.#steps + this.#needles.steps + this.#awaited.steps
   }
 
-  /** The given sequences that the text contains. No part begins before `from(sequence)`. */
+  /** Those of the given sequences that the text contains. The parts of a sequence may begin only at `from(sequence)` or later. */
   found(text: string, among: readonly number[], from: (sequence: number) => number): readonly number[] {
     const found: number[] = []
     for (const sequence of among) {
@@ -75,8 +75,8 @@ export class PartSearch {
   }
 
   /**
-   * Makes the sequence wait for its present part. Returns 1. Returns 0 if the sequence has no more parts, because then it is
-   * found.
+   * Makes the sequence wait for its current part, and returns 1. If the sequence has no more parts, it is found. Then the result
+   * is 0.
    */
   #await(sequence: number, found: number[]): number {
     const needle = this.#sequences[sequence]?.parts[this.#at[sequence] ?? 0]
@@ -91,7 +91,7 @@ export class PartSearch {
     return 1
   }
 
-  /** Handles a part that ends before `end`. Returns the number of sequences that no longer wait. */
+  /** Handles a part that was found and ends before `end`. Returns how many sequences no longer wait. */
   #take(needle: number, end: number, length: number, found: number[]): number {
     const start = end - this.#needles.lengthOf(needle)
     let gone = 0
@@ -102,11 +102,11 @@ export class PartSearch {
       this.#steps += 1
       const next = this.#next[sequence] ?? -1
       if (end > length - (this.#sequences[sequence]?.after ?? 0)) {
-        // All later ends of the part are too far to the right, so the sequence is never found.
+        // All later ends of this part are too close to the end of the text, so the sequence is never found.
         this.#at[sequence] = -1
         gone += 1
       } else {
-        // If the part overlaps the previous part, the sequence waits for it again.
+        // If the part overlaps the part before it, the sequence waits for another occurrence of it.
         if (start >= (this.#from[sequence] ?? 0)) {
           this.#at[sequence] = (this.#at[sequence] ?? 0) + 1
           this.#from[sequence] = end
@@ -118,7 +118,7 @@ export class PartSearch {
     return gone
   }
 
-  /** Removes a sequence that still waits at the end of the text. */
+  /** Removes a sequence that is still waiting at the end of the text. */
   #forget(sequence: number): void {
     const needle = this.#sequences[sequence]?.parts[this.#at[sequence] ?? 0]
     if (needle === undefined) return

@@ -1,19 +1,19 @@
 import { Needles, START } from './needles.ts'
 
-/** The start and the end that a text must have, and the fewest UTF-16 code units of the text. */
+/** What a text must start and end with, and how many UTF-16 code units it must have at least. */
 export type TextEnd = { readonly first: string; readonly last: string; readonly lengthMin: number }
 
-/** Many pairs of a start and an end. All starts are compared with a text together, and so are all ends. */
+/** Many pairs of a start and an end. A text is compared with all starts at once, and with all ends at once. */
 export class TextEnds {
   readonly #ends: readonly TextEnd[]
-  /** Undefined if no pair has a start or an end. This is the case in many sets. */
+  /** Undefined if no pair has a start, or no pair has an end. This is the case in many sets. */
   readonly #firsts: Needles | undefined
   readonly #lasts: Needles | undefined
-  /** The indices of the pairs, grouped by the number of their start. The last group has the pairs without a start. */
+  /** The indices of the pairs, grouped by the number of their start. The last group has the pairs that have no start. */
   readonly #byFirst: number[][]
-  /** For each pair the number of its end, or -1. */
+  /** For each pair, the number of its end, or -1 if it has none. */
   readonly #lastOf: readonly number[]
-  /** For each end, the number of the last text that ended with it. */
+  /** For each end, the number of the last text that had this end. */
   readonly #had: Int32Array
   #texts = 0
   #steps = 0
@@ -31,12 +31,12 @@ export class TextEnds {
     this.#had = new Int32Array(lasts.size)
   }
 
-  /** The number of comparisons so far, for tests. */
+  /** The number of comparisons that were made, for tests. */
   get steps(): number {
     return this.#steps + (this.#firsts?.steps ?? 0) + (this.#lasts?.steps ?? 0)
   }
 
-  /** The indices of the pairs that fit the text. They have no order. */
+  /** The indices of the pairs that fit the text, in no order. */
   fitting(text: string): readonly number[] {
     this.#texts = (this.#texts + 1) | 0
     const { length } = text
@@ -47,14 +47,14 @@ export class TextEnds {
     let state = START
     for (let at = 0; at < length; at += 1) {
       state = this.#firsts.next(state, text.charCodeAt(at))
-      // From here on, the text so far is not the beginning of any needle.
+      // From this position on, the beginning of the text can no longer be the beginning of a start.
       if (this.#firsts.open(state) <= at) break
       if (this.#firsts.endsAt(state)) this.#collect(this.#firsts.endingAt(state), length, found)
     }
     return found
   }
 
-  /** Notes the ends with which the text ends. The text is read backward from its end. */
+  /** Marks those ends with which the text ends. The text is read backward from its end. */
   #noteLasts(lasts: Needles, text: string): void {
     let state = START
     for (let at = 0; at < text.length; at += 1) {
@@ -74,7 +74,7 @@ export class TextEnds {
   }
 }
 
-/** Gives a number to each different text that is not empty. */
+/** Gives each different text a number, except the empty text. */
 function numbered(texts: readonly string[]): Map<string, number> {
   const numbers = new Map<string, number>()
   for (const text of texts) if (text !== '' && !numbers.has(text)) numbers.set(text, numbers.size)

@@ -3,19 +3,19 @@ import { matchedSets, matchesEachText, valuesOf, type Values, type Work } from '
 import { decideBy, readingsOfTool, rulesAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
-/** The most sets of rules that are computed for one tool, while its arguments are added one after the other. */
+/** The most sets of rules that are computed for one tool. Its arguments are added one after the other. */
 export const MATCHED_SETS_MAX = 2_000
 
 /**
  * The most steps of all comparisons for the same rules: with all tools together, and with one tool. A step is one word of a
- * glob's automaton with one character, or one rule in one set. The limits prevent that a user who writes rules delays the lists
- * of other users.
+ * glob's automaton with one character, or one rule in one set. With this limit, a user who writes rules cannot delay the lists of
+ * other users.
  */
 export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const
 
 /**
- * The decision that denies a tool with all arguments. Several rules, also of several owners, may deny a tool together. Undefined
- * if there may be arguments with which the tool is not denied: then lists show the tool. Also undefined if finding out would take
+ * The decision that denies a tool whatever its arguments are. Several rules may do so together, also of several owners. Undefined
+ * if there may be arguments with which the tool is not denied. Then lists show the tool. Also undefined if finding out would take
  * too long. Then each call is decided when it is made.
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
@@ -50,7 +50,7 @@ function deniesAll({ args }: Rule, readings: ToolReadings): boolean {
 
 type Rules = ReadonlySet<Rule>
 
-/** Every set of rules that match together for some arguments. Undefined if there are too many sets. */
+/** All sets of rules that match together for some arguments. Undefined if there are too many sets. */
 function matchedRules(
   owned: readonly OwnedRules[],
   rules: readonly Rule[],
@@ -71,22 +71,19 @@ function matchedRules(
   return sets
 }
 
-/** Results about arguments under these rules. They are kept, because they are the same for most tools. */
+/** What was computed about arguments under these rules. It is kept, because it is the same for most tools. */
 type Known = {
   readonly places: ReadonlyMap<Rule, number>
   readonly lost: Map<string, readonly Rules[] | undefined>
-  /** The decisions for a tool, by its rules and the values of its arguments. */
+  /** The decision about a tool, by the rules about it and the values that its arguments may have. */
   readonly decided: Map<string, RuleDecision | null>
   stepsLeft: number
 }
 const KNOWN = new WeakMap<readonly OwnedRules[], Known>()
-/** The most results of each kind that are kept. Few are needed, because the same rules apply to most tools. */
+/** The most computed results of each kind that are kept. Few are needed, because the same rules apply to most tools. */
 const KNOWN_MAX = 1_000
 
-/**
- * For each possible value of the argument, the rules that do not match because of this value. Undefined if there are too many
- * sets.
- */
+/** For each value that the argument may have, the rules that do not match because of it. Undefined if there are too many sets. */
 function lostRules(
   owned: readonly OwnedRules[],
   about: readonly Rule[],
@@ -138,8 +135,8 @@ function distinct(rules: readonly Rule[], sets: readonly Rules[]): readonly Rule
 }
 
 /**
- * The decision if the rules of every set deny. If the sets give several decisions, it is the first one, and its reason names all
- * of them. Otherwise undefined.
+ * The decision that denies with every one of these sets. If the sets lead to several decisions, it is the first one, and its
+ * reason names all of them. Undefined if a set does not deny.
  */
 function deniedTogether(
   owned: readonly OwnedRules[],
@@ -159,5 +156,5 @@ function deniedTogether(
   return { ...first, reason: `Every call is denied. ${reasons.join(' ')}` }
 }
 
-/** The most reasons that one decision repeats. A longer sentence is hard to read. */
+/** The most reasons in one decision. A longer sentence is hard to read. */
 const REASONS_MAX = 5

@@ -6,8 +6,8 @@ import { canonicalUrl } from '../kinds/url-text.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * The glob in the spelling of canonical texts of this reading. A glob without wildcards gets its canonical spelling. In a path or
- * a URL, the fixed parts get their canonical spelling. The result matches each canonical text that the glob matches. It is the
+ * Rewrites a glob in the canonical spelling of a reading. A glob without wildcards is rewritten as a whole. In a path or a URL
+ * with wildcards, only the fixed parts are rewritten. The result matches each canonical text that the glob matches. It is the
  * glob itself if no other spelling is known.
  */
 export function normalGlob(glob: string, { kind, edit }: Reading): string {
@@ -22,8 +22,9 @@ export function normalGlob(glob: string, { kind, edit }: Reading): string {
 }
 
 /**
- * The globs that are compared for a rule with this glob. A `deny` or an `ask` holds for the value, however its author has spelled
- * it. An `allow` only means its exact text. Other spellings would allow more than its author has stored.
+ * The globs with which a value is compared for a rule with this glob. A `deny` or an `ask` holds for the meaning of the glob,
+ * however its author has spelled it. An `allow` holds only for its exact text, because other spellings would allow more than its
+ * author has written.
  */
 export function globsFor(glob: string, reading: Reading, effect: RuleEffect): readonly string[] {
   if (effect === 'allow' || (reading.edit === undefined && !RESPELT.has(reading.kind))) return [glob]
@@ -41,7 +42,7 @@ export function globsFor(glob: string, reading: Reading, effect: RuleEffect): re
 
 const RESPELT: ReadonlySet<Reading['kind']> = new Set(['path', 'url', 'uuid', 'decimal', 'date', 'date-time'])
 
-/** The most globs whose forms are kept. The rules of several owners have fewer. */
+/** The most globs whose spellings (`globsFor`) are kept. The rules of several owners have fewer. */
 const KNOWN_MAX = 2_000
 const KNOWN = new Map<string, readonly string[]>()
 
@@ -50,7 +51,7 @@ function hasWildcard(glob: string): boolean {
 }
 
 /**
- * The canonical spelling of a path glob. Some parts have no other spelling with the same meaning, so they stay: `..` after a
+ * The canonical spelling of a glob of a path. Some parts stay, because no other spelling has the same meaning: `..` after a
  * wildcard, a slash after a wildcard, and `./` before `**`.
  */
 function normalPathGlob(glob: string): string {
@@ -66,17 +67,17 @@ function normalPathGlob(glob: string): string {
     else if (last !== undefined && last !== '..') kept.pop()
     else if (!isAbsolute) kept.push(segment)
   }
-  // The glob stays unchanged, because `**` also matches absolute paths, and `./**` does not.
+  // This glob stays unchanged. Without its `./`, it would begin with `**` and also match absolute paths.
   if (!isAbsolute && kept[0]?.startsWith('**') && !segments[0]?.startsWith('**')) return glob
   return `${isAbsolute ? '/' : ''}${kept.join('/')}`
 }
 
-/** Matches a scheme whose hosts have no capitals, a host, and the text after it. */
+/** Matches the scheme of a URL whose host has no capitals, then the host, and then the rest. */
 const START = /^((?:https?|wss?|ftp|file):\/\/)([^/]*)(\/.*)?$/is
 
 /**
- * The canonical spelling of a URL glob. Without wildcards, the whole URL gets it. With wildcards, only the scheme and the host
- * get it.
+ * The canonical spelling of a glob of a URL. Without wildcards, the whole URL is spelled canonically. With wildcards, only the
+ * scheme and the host are.
  */
 function normalUrlGlob(glob: string): string {
   if (!hasWildcard(glob)) {

@@ -9,20 +9,20 @@ import { comparedAlone, holds, type CompareGlob } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * The most UTF-16 code units of a text that rules compare. A longer text matches `deny` and `ask`, and never `allow`, like an
- * argument that is not a text. The limit bounds the work of a match.
+ * The most UTF-16 code units of a text that rules compare. A longer text matches `deny` and `ask`, and never `allow`. So does an
+ * argument that is not a text. The limit bounds the work.
  */
 export const RULED_TEXT_LENGTH_MAX = 65_536
 
-/** The same limit for paths, because comparing globs of paths takes longer. It is the longest path of macOS. */
+/** The same limit for paths. It is lower, because comparing globs of paths takes longer. macOS allows no longer path. */
 export const RULED_PATH_LENGTH_MAX = 1_024
 
-/** A text as one reading gets it. `text` is undefined if it is not known what the reading makes of the text. */
+/** A text that was `sent`, and the `text` that the handler gets by one reading. `text` is undefined if this is not known. */
 export type ReadText = { readonly reading: Reading; readonly sent: string; readonly text: string | undefined }
 
 /**
- * Reads the value of an argument in all ways in which the handler may read it. Undefined if the value is missing, is not a text,
- * or is a text that no reading accepts.
+ * Reads the value of an argument in all ways in which the handler may read it. Undefined if there is no value, if it is not a
+ * text, or if it is a text that none of these ways accepts.
  */
 export function readValue(
   value: JsonValue | undefined,
@@ -37,7 +37,7 @@ export function readValue(
     return [{ reading, sent: value, text: isLong ? undefined : text }]
   })
   if (read.length === 0) return undefined
-  // If several readings change the text, the handler may also get the text unchanged, so it is added.
+  // If the argument has several readings and all of them change the text, the handler may also get the text unchanged.
   const isKept = read.length > 1 && read.every(({ text }) => text !== value)
   return isKept ? [...read, { reading: AS_SENT, sent: value, text: value }] : read
 }
@@ -45,9 +45,9 @@ export function readValue(
 export const AS_SENT: Reading = { kind: 'text' }
 
 /**
- * True if an argument matches the glob of a rule. An argument that is missing or is not a text matches `deny` and `ask`, and
- * never `allow`. The same is true for a text if it is not certain what the tool makes of it. If a text can be read in several
- * ways, `deny` and `ask` match if one way matches, and `allow` matches only if all ways match.
+ * True if an argument matches the glob of a rule. If the argument is missing, is not a text, or is a text of which it is not
+ * certain how the tool reads it, it matches `deny` and `ask`, and never `allow`. If a text can be read in several ways, one
+ * matching way is enough for `deny` and `ask`. For `allow`, all ways must match.
  */
 export function matchesArgument(
   glob: string,
@@ -84,13 +84,13 @@ function isCaught(
     return globs.some((one) => texts.some((each) => matches(one, each, 'text')))
   }
   const paths = sent.includes('\\') ? [text, normalisedPath(sent.replaceAll('\\', '/'))] : [text]
-  // A glob for the content of a folder also matches the folder itself: `deny` of `secrets/**` also denies `secrets`.
+  // A glob for everything in a folder also matches the folder itself: `deny` of `secrets/**` also denies `secrets`.
   const isDenied = (one: string, path: string): boolean =>
     matches(one, path, 'path') || (isContentOfFolder(one) && matches(one, `${path}/`, 'path'))
   return globs.some((one) => paths.some((path) => isDenied(one, path)))
 }
 
-/** True for a date-time without a zone. Programs often read such a date-time as UTC. */
+/** True for a date-time without a time zone. Programs often read it as UTC. */
 function isZoneless({ kind }: Reading, text: string): boolean {
   return kind === 'date-time' && isWithoutZone(text)
 }
@@ -99,17 +99,18 @@ export function globKind(kind: Reading['kind']): GlobKind {
   return kind === 'path' ? 'path' : 'text'
 }
 
-/** The characters with which a shell joins, redirects or computes commands, and control characters. */
+/** Matches the characters with which a shell joins, redirects or computes commands, and control characters. */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const SHELL_SYNTAX = /[;&|<>$()[\]{}`\u0000-\u0008\u000a-\u001f\u007f]/
 
 /**
- * Matches a `\`, which some systems use as a separator, and control characters, such as NUL, which ends a path on some systems.
+ * Matches a `\`, which separates segments on some systems, and control characters, such as NUL, which ends a path on some
+ * systems.
  */
 // oxlint-disable-next-line no-control-regex -- Control characters are what the pattern looks for.
 const UNCLEAR_PATH = /[\\\u0000-\u001f\u007f]/
 
-/** True if a text with these characters never matches an `allow`. */
+/** True if the text has characters with which it never matches an `allow`. */
 export function hasDoubt(text: string, kind: Reading['kind']): boolean {
   if (kind === 'path') return UNCLEAR_PATH.test(text)
   return kind === 'command' && SHELL_SYNTAX.test(text)

@@ -15,21 +15,21 @@ import { GlobAutomaton, type Positions } from './glob-automaton.ts'
 import { comparedTogether } from './rule-globs.ts'
 import type { RuleEffect } from './rule-set.ts'
 
-/** The glob and the effect of one rule for one argument. */
+/** The glob of one rule for one argument, and the effect of the rule. */
 export type ArgumentGlob = { readonly glob: string; readonly effect: RuleEffect }
 
 /** The indices of the globs that a value matches. */
 type Matched = ReadonlySet<number>
 
-/** The most states of all globs of an argument together. Globs that need more are not compared with each other. */
+/** The most states of the automata of all globs of an argument together. With more, the comparison is given up. */
 export const GLOB_STATES_MAX = 500
 
-/** Counts the steps of a comparison. `take` returns false if fewer steps are left. Then the comparison is given up. */
+/** Counts the steps of a comparison. If fewer steps are left, `take` returns false, and the comparison is given up. */
 export type Work = { readonly take: (steps: number) => boolean }
 
 /**
- * Every set of globs that some value of the argument matches. Undefined if there are too many sets. The result may contain a few
- * sets that no value matches, but no set is missing.
+ * Finds all sets of globs such that a value of the argument matches exactly the globs of the set. Undefined if there are too
+ * many. The result may have a few sets that no value matches, but it lacks none.
  */
 export function matchedSets(
   { readings, listed, mayBeText, mayBeOther }: Values,
@@ -37,7 +37,7 @@ export function matchedSets(
   work: Work,
 ): readonly Matched[] | undefined {
   const characters = listed.reduce<number>((sum, value) => sum + lengthOf(value), 0)
-  // Globs of texts are compared together, but globs of paths one by one.
+  // A text is compared with all globs at once, but a path with one glob after the other.
   const isPath = readings.some(({ kind }) => kind === 'path')
   const compared = isPath ? characters * globs.length : characters
   if (!work.take(compared + listed.length * globs.length)) return undefined
@@ -55,12 +55,12 @@ function lengthOf(value: JsonValue): number {
   return typeof value === 'string' ? value.length : 0
 }
 
-/** The values that an argument may have. A call with another value is refused, because it does not match the schema. */
+/** The values that an argument may have. A call with another value is refused before, because it does not match the schema. */
 export type Values = {
   readonly readings: readonly Reading[]
   readonly listed: readonly JsonValue[]
   readonly mayBeText: boolean
-  /** True if the argument may be missing, or may have a value that rules do not read as a text, such as a number. */
+  /** True if the argument may be missing, or may be something that rules do not read as a text, such as a number. */
   readonly mayBeOther: boolean
 }
 
@@ -69,7 +69,7 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   const schema = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
   const others = { readings, listed: [], mayBeText: readings.length > 0, mayBeOther: true }
   if (schema === undefined && isClosed(parameters)) return { ...others, mayBeText: false }
-  // If the schema has a `$ref`, the keywords beside it are not used, because older drafts ignore them.
+  // If the schema has a `$ref`, its other keywords are not used, because older drafts ignore them.
   if (!isJsonObject(schema) || '$ref' in schema) return others
   const { const: only, enum: some = null, type } = schema
   const listed = only === undefined ? some : [only]
@@ -77,18 +77,18 @@ export function valuesOf(name: string, parameters: JsonObject, readings: readonl
   const isRequired = Array.isArray(required) && required.includes(name)
   if (isJsonArray(listed) && listed.length > 0)
     return { readings, listed, mayBeText: false, mayBeOther: !isRequired }
-  // Rules do not read a very long text as a text. So an argument that must be a text may still be another value for rules.
+  // Rules treat a very long text like a value that is not a text. So an argument that must be a text may still be such a value.
   return { ...others, mayBeOther: !isRequired || type !== 'string' || !readings.every(isShort) }
 }
 
-/** The kinds whose texts are always short enough for rules. A longer text is not a value of these kinds, so it is refused. */
+/** The kinds whose values are always short enough for rules. A longer text is not a value of these kinds, so it is refused. */
 const BOUNDED_KINDS: ReadonlySet<Reading['kind']> = new Set(['uuid', 'date', 'date-time'])
 
 function isShort({ kind, edit }: Reading): boolean {
   return edit === undefined && BOUNDED_KINDS.has(kind)
 }
 
-/** True if the schema allows only arguments that it declares. */
+/** True if the schema allows no arguments except those that it declares. */
 function isClosed({
   additionalProperties,
   patternProperties,
@@ -105,15 +105,15 @@ function matchedBy(globs: readonly ArgumentGlob[], matches: (one: ArgumentGlob) 
   return new Set(globs.flatMap((one, index) => (matches(one) ? [index] : [])))
 }
 
-/** The globs that match a value that rules do not read as a text. */
+/** The globs that match if rules do not read the value as a text. */
 function strictest(globs: readonly ArgumentGlob[]): Matched {
   return matchedBy(globs, ({ effect }) => effect !== 'allow')
 }
 
-/** The kinds for which not every text is a value. */
+/** The kinds of which not every text is a value. */
 const CHOOSY: ReadonlySet<Reading['kind']> = new Set(['url', 'date', 'date-time', 'decimal', 'uuid'])
 
-/** True if the glob matches every text with these readings. */
+/** True if the glob matches every text that is read in one of these ways. */
 export function matchesEachText(glob: string, readings: readonly Reading[]): boolean {
   const matching = readings.filter(
     (reading) => reading.kind === 'value' || matchesEveryText(glob, globKind(reading.kind)),
@@ -127,7 +127,7 @@ function textSets(
   work: Work,
 ): readonly Matched[] | undefined {
   if (readings.some(({ kind }) => kind === 'value')) return [strictest(globs)]
-  // At the start nothing is known, so every `allow` matches, and no other rule does.
+  // At the start no reading is known. Then every `allow` matches, and no other rule does.
   let joined: readonly (Matched | undefined)[] = [undefined]
   for (const reading of readings.length > 1 ? [...readings, AS_SENT] : readings) {
     const own = setsOfReading(globs, reading, work)
@@ -144,12 +144,12 @@ function textSets(
   return joined.filter((one) => one !== undefined)
 }
 
-/** The most sets that are joined. Several are joined if an argument can be read in several ways. */
+/** The most sets that are joined if an argument can be read in several ways. */
 const JOINED_MAX = 2_500
 
 /**
- * The globs that match a text with two readings. For `deny` and `ask`, one matching reading is enough. For `allow`, both readings
- * must match.
+ * The globs that match a text that has two readings. A `deny` or `ask` matches if one of the readings matches. An `allow` matches
+ * only if both do.
  */
 function bothOf(globs: readonly ArgumentGlob[], one: Matched | undefined, other: Matched | undefined) {
   if (!one || !other) return one ?? other
@@ -168,7 +168,7 @@ function setsOfReading(
 ): readonly Matched[] | undefined {
   const sets = new TextSets(globs, reading).all(work)
   if (!sets || reading.kind !== 'path' || !globs.some(({ effect }) => effect === 'ask')) return sets
-  // A path with backslashes has two readings. A `deny` or `ask` that matches one of them matches the path.
+  // A path with backslashes can be read in two ways. If a `deny` or `ask` matches one of them, it matches the path.
   const strict = sets.map((set) => new Set([...set].filter((index) => globs[index]?.effect !== 'allow')))
   const pairs =
     strict.length <= PAIRED_MAX
@@ -177,11 +177,11 @@ function setsOfReading(
   return pairs && distinct([...sets, ...pairs])
 }
 
-/** The most sets that are joined in pairs. Pairs are needed for paths with backslashes, which have two readings. */
+/** The most sets of which all pairs are joined. Pairs are needed for paths with backslashes, which can be read in two ways. */
 const PAIRED_MAX = 50
 
 /**
- * True if a canonical text of this reading may match the glob of a rule with this effect. Also true if finding out would take too
+ * True if a canonical text of this reading may match the glob of a rule with this effect. True too if finding out would take too
  * long.
  */
 export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): boolean {
@@ -190,21 +190,22 @@ export function mayMatch(glob: string, reading: Reading, effect: RuleEffect): bo
   return new TextSets([{ glob, effect }], reading).some({ take: (steps) => (left -= steps) >= 0 })
 }
 
-/** The most steps to find out whether a glob can match any text of its kind. A glob that needs more is accepted. */
+/** The most steps for finding out whether a glob can match any text of its kind. If more are needed, the glob is accepted. */
 const MAY_MATCH_STEPS_MAX = 60_000
 
 type State = {
   readonly positions: readonly Positions[]
-  /** The state of the automaton for canonical texts. */
+  /** The state of the automaton that accepts canonical texts (`Shape`). */
   readonly shape: number
   readonly isDoubtful: boolean
 }
 
-/** A glob of a rule. It has an automaton for each of the globs of `globsFor`. `first` is the index of the first automaton. */
+/** A glob of a rule. There is an automaton for each glob that `globsFor` returns. `first` is the index of the first of them. */
 type Matcher = ArgumentGlob & { readonly isFolder: readonly boolean[]; readonly first: number }
 
 /**
- * Follows all canonical texts through all globs at once. Texts that lead to the same state match the same globs from there on.
+ * Follows all canonical texts through all globs at once. If two texts lead to the same state, any continuation of them matches
+ * the same globs.
  */
 class TextSets {
   readonly #reading: Reading
@@ -212,7 +213,7 @@ class TextSets {
   readonly #matchers: readonly Matcher[]
   readonly #automata: readonly GlobAutomaton[]
   readonly #characters: readonly string[]
-  /** The number of steps for following one character. */
+  /** How many steps it takes to follow one character. */
   readonly #words: number
 
   constructor(globs: readonly ArgumentGlob[], reading: Reading) {
@@ -255,7 +256,7 @@ class TextSets {
       isDoubtful: false,
     }
     const states = new Map([[keyOf(start), start]])
-    // Iterating a map also yields the entries that are added during the iteration.
+    // Iterating over a map also yields entries that are added meanwhile.
     for (const state of states.values()) {
       yield state
       const isLeft = work.take(this.#characters.length * this.#words)
@@ -283,7 +284,7 @@ class TextSets {
   }
 
   /**
-   * The globs that the text of a state matches. Undefined if the text is not canonical, because such a text is compared in its
+   * The globs that match the text of a state. Undefined if the text is not canonical, because it would be compared in its
    * canonical spelling.
    */
   #matched({ positions, shape, isDoubtful }: State): Matched | undefined {
@@ -311,13 +312,13 @@ class TextSets {
 const NOWHERE: Positions = new Int32Array(0)
 
 /**
- * The characters that have to be tried: every character that a glob names, and one character of each group that the globs and the
- * shape treat in the same way.
+ * The characters that must be tried: every character that is in a glob, and of each group that the globs and the shape treat in
+ * the same way, one character.
  */
 function charactersFor({ alike, takesOthers }: Shape, automata: readonly GlobAutomaton[]): readonly string[] {
   const named = new Set(automata.flatMap(({ characters }) => characters))
   const ofGroups = alike.flatMap((group) => [...group].find((one) => !named.has(one)) ?? [])
-  // An ordinary character and a doubtful one represent all characters that no glob names.
+  // An ordinary and a doubtful character stand for all characters that are in no glob.
   const others = takesOthers ? [unnamed(named, 0xe000), unnamed(named, 1)] : []
   return [...new Set([...named, ...ofGroups, ...others])]
 }

@@ -2,15 +2,15 @@ import type { Reading } from '../kinds/argument-kind.ts'
 import { isSpace } from '../kinds/text-edit.ts'
 
 /**
- * An automaton for the canonical texts of a reading. It begins in the state `start`. Each character leads to another state or to
- * none. In the states of `isWhole`, the text so far is a complete text. The automaton may accept a few texts that are not
- * canonical, but it accepts all canonical ones.
+ * An automaton that accepts the canonical texts of a reading. It begins in the state `start`. Each character leads to another
+ * state or to none. If `isWhole` is true for a state, the text so far is accepted. The automaton may also accept a few texts that
+ * are not canonical.
  */
 export type Shape = {
   readonly start: number
   readonly after: (state: number, character: string) => number | undefined
   readonly isWhole: (state: number) => boolean
-  /** Groups of characters that the automaton treats in the same way. Only one character of each group is tried. */
+  /** Groups of characters that the automaton treats in the same way. So only one character of each group must be tried. */
   readonly alike: readonly string[]
   /** True if the automaton also accepts characters that are not in `alike`. */
   readonly takesOthers: boolean
@@ -25,9 +25,9 @@ export function shapeOf({ kind, edit }: Reading): Shape {
 
 const ANY: Shape = { start: 0, after: () => 0, isWhole: () => true, alike: [], takesOthers: true }
 
-/** Flags in the state of a path: it is absolute, all its segments are `..`, and the present segment is the first. */
+/** Flags in the state of a path: the path is absolute, all segments so far are `..`, and the present segment is the first one. */
 const [ABSOLUTE, UP, FIRST] = [1, 2, 4] as const
-/** The kind of the last segment, in the state of a path: empty, `.`, `..` or a name. */
+/** What the present segment of a path is so far: empty, `.`, `..` or a name. */
 const [EMPTY, DOT, DOTS, NAME] = [0, 8, 16, 24] as const
 
 const PATH: Shape = {
@@ -66,10 +66,13 @@ const UUID: Shape = {
 }
 
 const DATE_ALIKE = ['0', '1', '2', '3', '45', '6789', '-']
-/** For each position of `YYYY-MM-DDTHH:MM:SS`, the highest digit or the only character. */
+/** For each position of `YYYY-MM-DDTHH:MM:SS`, the highest digit that is allowed, or the only character. */
 const PLACES = ['9', '9', '9', '9', '-', '1', '9', '-', '3', '9', 'T', '2', '9', ':', '5', '9', ':', '5', '9']
 
-/** The state after one more character. A state is ten times the position, plus the last digit if the next digit depends on it. */
+/**
+ * The state after one more character of a date. A state is ten times the position, plus the last digit if the next one depends on
+ * it.
+ */
 function dateAfter(state: number, character: string): number | undefined {
   const at = Math.floor(state / 10)
   const place = PLACES[at]
@@ -81,7 +84,7 @@ function dateAfter(state: number, character: string): number | undefined {
   return (at + 1) * 10 + (BOUNDING.has(at) ? digit : 0)
 }
 
-/** The positions of the first digits of month, day and hour. The digit after each of them depends on it. */
+/** The positions of the first digits of month, day and hour. The digit that follows depends on them. */
 const BOUNDING = new Set([5, 8, 11])
 
 /** False if the second digit makes a month, a day or an hour that does not exist. */
@@ -99,7 +102,10 @@ const DATE: Shape = {
   takesOthers: false,
 }
 
-/** The states after the seconds: before the point, after the point, after six digits, and after the zone. */
+/**
+ * The states after the seconds of a date-time: at their end, after the point, after six digits of the fraction, and after the
+ * zone.
+ */
 const [SECONDS_END, POINT, DIGITS_END, ZONE_END] = [190, 200, 260, 270] as const
 
 const DATE_TIME: Shape = {
@@ -148,7 +154,7 @@ const DECIMAL: Shape = {
   takesOthers: false,
 }
 
-/** The groups of characters, in the order of the table. The third group is every other digit. */
+/** The groups of characters for the columns of the table above. The third group is every digit but 0. */
 const DECIMAL_SORTS = ['-', '0', '', '.']
 
 function decimalSort(character: string): number {
@@ -158,13 +164,16 @@ function decimalSort(character: string): number {
 
 /** The schemes of URLs that always have a host and a path. */
 const SPECIAL = ['http', 'https', 'ws', 'wss', 'ftp', 'file']
-/** The states before the colon: all beginnings of these schemes. */
+/** The states before the colon of a URL: every beginning of one of these schemes. */
 const STARTS = [
   ...new Set(SPECIAL.flatMap((scheme) => Array.from(scheme, (_, at) => scheme.slice(0, at + 1)))),
 ]
-/** The other states: another scheme, the text after it, the colon of a scheme with a host, the host, and the path. */
+/**
+ * The other states of a URL: in another scheme, in the text after it, after the colon of a scheme with a host, before the host,
+ * in the host, and in the path.
+ */
 const [OTHER_SCHEME, AFTER_OTHER, COLON, HOST_START, HOST, PATH_OF_URL] = [50, 51, 52, 56, 58, 60] as const
-/** Added to the states of a `file` URL before its path, because the host of a file may be empty. */
+/** Is added to the states of a `file` URL before its path, because only the host of a file may be empty. */
 const OF_FILE = 1
 
 const URL_SHAPE: Shape = {
@@ -200,7 +209,7 @@ function hostAfter(state: number, character: string): number | undefined {
   return state === HOST_START ? undefined : PATH_OF_URL
 }
 
-/** The states 0 to 3 count the digits of a group. 4 is after the first of two `=`, and 5 is the end. */
+/** The states 0 to 3 count the digits in a group of four. 4 is after the first of two `=`, and 5 is at the end. */
 const BASE64: Shape = {
   start: 0,
   after(state, character) {
@@ -221,7 +230,7 @@ const SHAPES: ReadonlyMap<Reading['kind'], Shape> = new Map([
   ['uuid', UUID],
 ])
 
-/** The automaton for texts without capitals, or for texts without small letters. */
+/** Makes an automaton that accepts no capitals, or no small letters. */
 function withCase(shape: Shape, isLower: boolean): Shape {
   return {
     ...shape,
@@ -233,8 +242,8 @@ function withCase(shape: Shape, isLower: boolean): Shape {
 }
 
 /**
- * The automaton for texts that do not begin or end with white space. In the two lowest bits of a state, 1 means that the last
- * character was white space, and 2 is the start.
+ * Makes an automaton for texts without white space at their ends. In the two lowest bits of a state, 1 means that the last
+ * character was white space, and 2 means that there was no character yet.
  */
 function stripped(shape: Shape): Shape {
   return {

@@ -11,7 +11,7 @@ import {
   type RuleSet,
 } from './rule-set.ts'
 
-/** The facts about a tool that rules need. `readings` are the readings of the tool, if they are known already. */
+/** What rules need to know about a tool. `readings` can be given if they are known already. */
 export type RuledTool = ReadTool & { readonly name: string; readonly readings?: ToolReadings }
 
 export function readingsOfTool(tool: RuledTool): ToolReadings {
@@ -19,8 +19,8 @@ export function readingsOfTool(tool: RuledTool): ToolReadings {
 }
 
 /**
- * The decision of the rules about a call. `rule` is the index of the rule in the set of its owner, or null for the owner's
- * default. `owner` is null if there are no rules. The reason is a sentence.
+ * What the rules decide about a call. `rule` is the index of the deciding rule among the rules of its owner, or null if the
+ * owner's default decided. `owner` is null if there are no rules. The reason is a sentence.
  */
 export type RuleDecision = {
   readonly effect: RuleEffect
@@ -30,9 +30,9 @@ export type RuleDecision = {
 }
 
 /**
- * Decides a call. Within one owner, a matching `deny` wins, then an `ask`, then an `allow`, then the default. If there are
- * several owners, the strictest decision wins. If decisions are equally strict, the first one wins. So the rules of a further
- * owner can only make a decision stricter.
+ * Decides about a call. Among the rules of one owner, a matching `deny` comes first, then an `ask`, then an `allow`, then the
+ * default. If there are several owners, the strictest decision counts, and of equally strict ones the first. So another owner can
+ * only make a decision stricter.
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
   const given = new GivenArguments(tool, args)
@@ -46,7 +46,7 @@ export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: 
   return { ...decision, reason: `${decision.reason}${whyWithout(owned, decision, given)}` }
 }
 
-/** A sentence that names the arguments which a denying rule names and the call does not have. Empty if there are none. */
+/** A sentence about the arguments that a denying rule names but the call does not have. Empty if there are none. */
 function whyWithout(
   owned: readonly OwnedRules[],
   { effect, owner, rule }: RuleDecision,
@@ -61,7 +61,7 @@ function whyWithout(
   return ` ${named}, which it names, is missing, and a missing argument matches every deny.`
 }
 
-/** Decides like `decideCall`, with `matches` telling which rules match. `matches` is called only for rules about the tool. */
+/** Decides like `decideCall`, but asks `matches` which rules match. It is asked only about rules that are for the tool. */
 export function decideBy(
   owned: readonly OwnedRules[],
   tool: RuledTool,
@@ -70,7 +70,7 @@ export function decideBy(
   return strictest(owned.map((one) => decideOfOwner(one, tool, matches)))
 }
 
-/** The arguments that a rule names and the tool does not declare. Empty for a tool that accepts any argument. */
+/** The arguments that a rule names but the tool does not declare. Empty if the tool accepts any argument. */
 export function undeclaredArguments(rule: Rule, tool: RuledTool): readonly string[] {
   const { parameters } = tool
   if (parameters['additionalProperties'] !== undefined && parameters['additionalProperties'] !== false)
@@ -120,14 +120,14 @@ function of({ kind, id }: RuleOwner): string {
   return kind === 'everybody' ? 'for everybody' : `of the ${kind} ${id}`
 }
 
-/** The rules of one owner that match a call. Each rule is compared once, even if several decisions use the result. */
+/** Those rules of one owner that match a call. Each rule is compared only once, even if several decisions use the result. */
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
   const given = new GivenArguments(tool, args)
   const compare = comparedGlobs(set, { left: FOLLOWED_STEPS_MAX.call })
   return new Set(rulesAbout(set, tool).filter((rule) => given.isMetBy(rule, compare)))
 }
 
-/** The rules of a set that match the tool with at least some arguments. */
+/** Those rules of a set that match calls of the tool with at least some arguments. */
 export function rulesAbout(set: RuleSet, tool: RuledTool): readonly Rule[] {
   const answers = toolAnswers(set, tool.name)
   return set.rules.filter((rule, index) => holds(answers[index], rule.effect) && hasClass(rule, tool))
@@ -137,7 +137,7 @@ function hasClass({ class: toolClass }: Rule, { classes }: RuledTool): boolean {
   return toolClass === undefined || classes.some((one) => one === toolClass)
 }
 
-/** The arguments of a call. Each argument is read once, even if many rules name it. */
+/** The arguments of a call. Each of them is read only once, even if many rules name it. */
 class GivenArguments {
   readonly #tool: RuledTool
   #readings: ToolReadings | undefined

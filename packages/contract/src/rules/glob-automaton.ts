@@ -1,34 +1,34 @@
 import type { GlobKind } from './glob.ts'
 
-/** A set of positions in globs. Position n is bit n % 32 of word n / 32. */
+/** A set of positions in globs, as bits. Position n is bit n % 32 of the word n / 32. */
 export type Positions = Int32Array
 
 const SLASH = 0x2f
 const ASCII_END = 0x80
 
 /**
- * Several globs as one automaton. It follows all possible positions at once, 32 in each operation, so that no glob and no text
- * takes long. A position is before a character that a glob names, or at the end of a glob. Wildcards have no position of their
- * own. A `*` means that the automaton can stay at the next position. The positions of the globs follow each other.
+ * Several globs as one automaton. It follows all possible positions at once, 32 in each operation. So no glob and no text takes
+ * long. A position is before a literal character or a `?` of a glob, or at the end of a glob. A wildcard `*` has no position of
+ * its own. It means that the automaton can stay at the next position. The positions of the globs follow each other.
  */
 export class GlobAutomaton {
-  /** The number of positions. Each glob has one position more than it has characters, for its end. */
+  /** The number of positions. For each glob they are its characters, and one more for its end. */
   readonly #length: number
   readonly #ends: readonly number[]
   /**
-   * For each named character, the positions before it. A `?` is in the positions of all characters and in `#others`. In a path it
-   * is not in the positions of the slash.
+   * For each character in a glob, the positions before this character. A `?` counts as every character, so it is in all entries
+   * and in `#others`. In a path it is not in the entry of the slash.
    */
   readonly #named = new Map<number, Positions>()
   readonly #others: Positions
-  /** The same positions for ASCII characters in an array, because most characters are ASCII. */
+  /** The entries of `#named` for ASCII characters, in an array, because most characters are ASCII. */
   readonly #ascii: Positions[] = []
-  /** The positions where the automaton can stay: when the character is a `/`, and when it is any other character. */
+  /** The positions at which the automaton can stay: if the character is a `/`, and if it is any other one. */
   readonly #staysAtSlash: Positions
   readonly #stays: Positions
   /**
-   * The positions where `**` and its slash may stand for no folder. A text that leads to such a position also leads to the
-   * position after the slash.
+   * The positions before a `**` whose slash belongs to it. It may stand for no folder. So a text that leads to such a position
+   * also leads to the position after the slash.
    */
   readonly #folders: Positions
   readonly start: Positions
@@ -49,7 +49,7 @@ export class GlobAutomaton {
     this.#folders = this.#nowhere()
     this.start = this.#nowhere()
     for (const [index, tokens] of each.entries()) this.#add(tokens, kind, starts[index] ?? 0)
-    // In a path, `?` does not match a slash. So the slash needs its own entry.
+    // In a path, `?` does not match a slash. So the slash must have its own entry.
     if (kind === 'path' && !this.#named.has(SLASH)) this.#named.set(SLASH, this.#nowhere())
     for (const [code, positions] of this.#named)
       for (const [word, singles] of this.#others.entries())
@@ -57,17 +57,17 @@ export class GlobAutomaton {
     for (const [code, positions] of this.#named) if (code < ASCII_END) this.#ascii[code] = positions
   }
 
-  /** The number of words for a set of positions. Following one character takes as many steps. */
+  /** The number of 32-bit words for a set of positions. Following one character takes as many steps. */
   get words(): number {
     return this.start.length
   }
 
-  /** All characters that a glob names. The automaton treats all other characters in the same way. */
+  /** All characters that are in a glob. The automaton treats all other characters in the same way. */
   get characters(): readonly string[] {
     return Array.from(this.#named.keys(), (code) => String.fromCodePoint(code))
   }
 
-  /** True if the characters so far match the whole glob. */
+  /** True if the characters so far match the whole glob with this index. */
   isEnd(positions: Positions, glob = 0): boolean {
     const end = this.#ends[glob] ?? 0
     return (((positions[end >>> 5] ?? 0) >>> (end & 31)) & 1) === 1
@@ -77,7 +77,7 @@ export class GlobAutomaton {
     return this.isEnd(this.after(this.start, text))
   }
 
-  /** The positions that are reached from `from` with a text. */
+  /** The positions to which a text leads from the positions `from`. */
   after(from: Positions, text: string): Positions {
     let positions = from
     let [next, spare] = [this.#nowhere(), this.#nowhere()]
@@ -93,12 +93,12 @@ export class GlobAutomaton {
     return positions
   }
 
-  /** Writes the positions that a character reaches from `positions` to `reached`. Returns false if it reaches none. */
+  /** Writes to `reached` the positions to which a character leads from `positions`. Returns false if there are none. */
   #follow(positions: Positions, code: number, reached: Positions): boolean {
     const leads = (code < ASCII_END ? this.#ascii[code] : this.#named.get(code)) ?? this.#others
     const stays = code === SLASH ? this.#staysAtSlash : this.#stays
     let isSomewhere = 0
-    // The highest bit of a word moves into the next word.
+    // When the bits are shifted, the highest bit of a word moves into the next word.
     let moved = 0
     let skipped = 0
     for (let word = 0; word < reached.length; word += 1) {
@@ -145,8 +145,8 @@ export class GlobAutomaton {
 }
 
 /**
- * Splits a glob into characters, runs of `*`, and in paths also folders. A folder is a run of `*` with its slash. Several folders
- * in a row count as one.
+ * Splits a glob into characters and runs of `*`. In a path, a run of `*` and its slash are one token, which stands for folders.
+ * Several such tokens in a row count as one.
  */
 function tokensOf(glob: string, kind: GlobKind): readonly string[] {
   return glob.match(kind === 'path' ? /(?<=^|\/)(?:\*{2,}\/)+|\*+|[^*]/gsu : /\*+|[^*]/gsu) ?? []

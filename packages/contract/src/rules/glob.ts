@@ -1,5 +1,6 @@
 /**
- * The most characters of a glob. For a glob of a path or with `?`, each 32 characters cost a step for each character of the text.
+ * The most characters of a glob. If it is for paths or has a `?`, each 32 of its characters cost a step for each character of the
+ * text.
  */
 export const GLOB_LENGTH_MAX = 256
 

@@ -1,7 +1,7 @@
 import { GlobSet, YES } from '../matching/glob-set.ts'
 import type { GlobKind } from './glob.ts'
 
-/** The most globs of each kind that stay compiled. The rules of several owners have fewer. */
+/** The most compiled globs of each kind that are kept. The rules of several owners have fewer. */
 const COMPILED_MAX = 2_000
 
 /** The compiled globs. They are kept, because lists and calls compare the same globs with many texts. */

@@ -8,21 +8,23 @@ import type { Rule, RuleEffect, RuleSet } from './rule-set.ts'
 export type CompareGlob = (glob: string, text: string, kind: GlobKind) => Answer
 
 /**
- * The most steps of automata: for the name of one tool, and for the arguments of one call. Comparisons that would need more steps
- * are `UNKNOWN`.
+ * The most steps of automata: for the name of one tool, and for the arguments of one call. If a comparison would need more, its
+ * answer is `UNKNOWN`.
  */
 export const FOLLOWED_STEPS_MAX = { name: 4_096, call: 4_194_304 } as const
 
-/** True if a rule with this effect counts as matching. An unknown answer matches `deny` and `ask`, and never `allow`. */
+/**
+ * True if a rule with this effect matches according to the answer. An unknown answer matches `deny` and `ask`, and never `allow`.
+ */
 export function holds(answer: Answer | undefined, effect: RuleEffect): boolean {
   return answer === YES || (answer === UNKNOWN && effect !== 'allow')
 }
 
-/** The globs of one rule set. All of them are compared with a text at once. */
+/** The globs of one rule set. A text is compared with all of them at once. */
 class RuleGlobs {
   readonly #rules: readonly Rule[]
   readonly #tools: GlobSet
-  /** The last name and its answers. They are kept, because several questions about one tool follow each other. */
+  /** The last tool name and the answers for it. They are kept, because several questions about a tool follow each other. */
   #last: { readonly name: string; readonly answers: readonly Answer[] } | undefined
   #texts: PlacedGlobs | undefined
 
@@ -34,7 +36,7 @@ class RuleGlobs {
     )
   }
 
-  /** The characters of all globs, plus SET_LENGTH for the other data of the set. */
+  /** The size of this object: the characters of all globs, plus SET_LENGTH for other data. */
   get length(): number {
     const lengths = this.#rules.flatMap(({ tool, args }) => [tool, ...Object.values(args ?? {})])
     return lengths.reduce((sum, { length }) => sum + length + 1, SET_LENGTH)
@@ -47,7 +49,7 @@ class RuleGlobs {
     return this.#last.answers
   }
 
-  /** The globs of all arguments, as globs of texts. They include the other spellings that a denial is compared with. */
+  /** The globs for all arguments, compared as texts. They include the other spellings that `deny` and `ask` also match. */
   get texts(): PlacedGlobs {
     return (this.#texts ??= placed(
       this.#rules.flatMap(({ args }) => Object.values(args ?? {}).flatMap(spelt)),
@@ -56,14 +58,14 @@ class RuleGlobs {
 }
 
 /**
- * All spellings of a glob that long values are compared with: texts and URLs. Values of other kinds with a canonical spelling are
+ * The spellings of a glob that are compared with long values, which are texts and URLs. Canonical values of other kinds are
  * short.
  */
 function spelt(glob: string): readonly string[] {
   return [glob, ...globsFor(glob, { kind: 'url' }, 'deny')]
 }
 
-/** A set of globs of texts, and the index of each glob in the set. */
+/** A set of globs for texts, and for each glob its index in the set. */
 type PlacedGlobs = { readonly set: GlobSet; readonly places: ReadonlyMap<string, number> }
 
 function placed(globs: readonly string[]): PlacedGlobs {
@@ -74,16 +76,16 @@ function placed(globs: readonly string[]): PlacedGlobs {
   }
 }
 
-/** The memory of a compiled set besides its globs, in characters. */
+/** What a compiled set counts in addition to its globs, in characters. */
 const SET_LENGTH = 256
 
-/** The most characters of all globs that stay compiled. A character takes up to 64 bytes. */
+/** The most characters of all globs that are kept compiled. A character takes up to 64 bytes. */
 const COMPILED_LENGTH_MAX = 1_048_576
 
 /** The compiled rule sets, the most recently used one at the end. */
 const KNOWN = new Map<RuleSet, RuleGlobs>()
 let knownLength = 0
-/** The most recently used rule set. Most questions are about the same set as the previous question. */
+/** The rule set that was used last. Most questions are about the same set as the question before. */
 let newest: { readonly set: RuleSet; readonly globs: RuleGlobs } | undefined
 
 function globsOf(set: RuleSet): RuleGlobs {
@@ -103,20 +105,20 @@ function globsOf(set: RuleSet): RuleGlobs {
   return globs
 }
 
-/** For each rule of the set, in the order of the rules, whether its glob matches the name of a tool. */
+/** For each rule of the set, in order, whether the glob for the tool matches this name. */
 export function toolAnswers(set: RuleSet, name: string): readonly Answer[] {
   return globsOf(set).toolAnswers(name)
 }
 
 /**
- * Makes a function that compares the globs of a rule set with the arguments of one call. Each text is compared only once, with
+ * Makes a function that compares the globs of a rule set with the arguments of one call. It compares each text only once, with
  * all globs.
  */
 export function comparedGlobs(set: RuleSet, steps: StepsLeft): CompareGlob {
   return comparing(() => globsOf(set).texts, steps)
 }
 
-/** Makes a function that compares these globs with several texts. */
+/** Makes a function that compares all of these globs with each text at once. */
 export function comparedTogether(globs: readonly string[]): CompareGlob {
   const all = placed(globs)
   return comparing(() => all, { left: Infinity })
@@ -127,7 +129,7 @@ function comparing(globs: () => PlacedGlobs, steps: StepsLeft): CompareGlob {
   return (glob, text, kind) => {
     const { set, places } = globs()
     const place = kind === 'path' ? undefined : places.get(glob)
-    // A denial is also compared in spellings that the set does not contain.
+    // For `deny` and `ask`, other spellings are compared too, which may not be in the set.
     if (place === undefined) return compiledGlob(glob, kind).answers(text, steps)[0] ?? NO
     let answers = compared.get(text)
     if (!answers) compared.set(text, (answers = set.answers(text, steps)))

@@ -6,7 +6,7 @@ import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
 export const RULE_EFFECTS = ['deny', 'ask', 'allow'] as const
 export type RuleEffect = (typeof RULE_EFFECTS)[number]
 
-/** One rule. It applies to a call if the tool's name, its class and all the named arguments match. */
+/** One rule. It applies to a call if the tool's name, its class, and all arguments that the rule names match. */
 export type Rule = {
   readonly effect: RuleEffect
   /** A glob over names of tools. */
@@ -14,7 +14,7 @@ export type Rule = {
   readonly class?: ToolClass
   /** A glob for each argument. */
   readonly args?: Readonly<Record<string, string>>
-  /** True if the rule may be stored before a tool exists to which it applies. */
+  /** True if the rule may be stored although there is no tool yet to which it applies. */
   readonly future?: boolean
 }
 
@@ -22,22 +22,19 @@ export type Rule = {
 export type RuleSet = { readonly default: RuleEffect; readonly rules: readonly Rule[] }
 
 /**
- * The owners of rules. The rules for everybody have the id `all`. Other rules have the id of a user, workflow, session or agent.
+ * Who can own rules. The rules for everybody have the id `all`. Other rules have the id of a user, workflow, session or agent.
  */
 export const OWNER_KINDS = ['everybody', 'user', 'workflow', 'session', 'agent'] as const
 export type RuleOwner = { readonly kind: (typeof OWNER_KINDS)[number]; readonly id: string }
 
 export type OwnedRules = { readonly owner: RuleOwner; readonly set: RuleSet }
 
-/**
- * A fault of a rule set. `pointer` is the JSON Pointer of the place. The message is written after the pointer, and never repeats
- * a value.
- */
+/** A fault of a rule set. `pointer` is the JSON Pointer to it. The message can follow the pointer, and never repeats a value. */
 export type RuleFault = { readonly pointer: string; readonly message: string }
 
-/** The most rules of one owner. Each call is compared with every rule that applies to it. */
+/** The most rules of one owner. Each call is compared with every rule about its tool. */
 export const RULES_MAX = 200
-/** The most arguments of one rule. Each costs one comparison for each call. */
+/** The most arguments that one rule may name. Each of them costs a comparison in each call. */
 export const RULE_ARGUMENTS_MAX = 16
 /** The most characters of an argument's name. A longer text is not a name. */
 const ARGUMENT_NAME_LENGTH_MAX = 128

@@ -1,6 +1,6 @@
 import type { Layer, ToolAnnotations } from '../tool-definition.ts'
 
-/** The actions for which a tool needs a permission. */
+/** What a tool may need a permission for. */
 export const PERMISSION_CLASSES = [
   'file_read',
   'file_write',
@@ -23,8 +23,8 @@ export function isToolClass(value: unknown): value is ToolClass {
 }
 
 /**
- * The classes of a tool: `annotations.classes`, or the class that its hints mean. A tool of the user layer is always `opaque`,
- * because the user to whom the rules apply may have written its annotations.
+ * The classes of a tool. They are in `annotations.classes` or, without it, follow from the tool's hints. A tool of the user layer
+ * is always `opaque`, because the user to whom the rules apply may have written its annotations.
  */
 export function classesOf(annotations: ToolAnnotations | undefined, layer: Layer): readonly ToolClass[] {
   if (layer === 'user') return ['opaque']
@@ -35,7 +35,7 @@ export function classesOf(annotations: ToolAnnotations | undefined, layer: Layer
   return annotations?.destructiveHint === true ? ['delete'] : ['opaque']
 }
 
-/** The effects of a tool, for people who decide about a call. A tool whose classes name no effect is `opaque`. */
+/** The effects of a tool, for people who decide about a call. If its classes name no effect, it is `opaque`. */
 export function effectsOf(classes: readonly ToolClass[]): readonly ToolClass[] {
   const effects = classes.filter((one) => (EFFECT_CLASSES as readonly ToolClass[]).includes(one))
   return effects.length > 0 ? effects : ['opaque']

@@ -4,15 +4,15 @@ import { mayMatch } from './argument-values.ts'
 import type { RuleEffect } from './rule-set.ts'
 
 /**
- * The glob of a rule in its stored form, or the reason why it cannot match anything. The reason is a sentence that follows the
- * place of the glob.
+ * The glob of a rule as it is stored, or the reason why it can match nothing. The reason is a sentence that follows the place of
+ * the glob.
  */
 export type WrittenGlob = { readonly glob: string } | { readonly never: string }
 
 /**
- * Finds the stored form of a glob for an argument. `readings` tell how the tools of the rule read the argument. If the normal
- * form of the glob is the same for all readings, the glob is stored in that form. Otherwise each comparison uses the form for its
- * kind.
+ * Finds the spelling in which a glob for an argument is stored. `readings` tell how the tools of the rule read the argument. If
+ * all readings have the same canonical spelling of the glob, this spelling is stored. Otherwise each comparison uses the spelling
+ * for its kind.
  */
 export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly Reading[]): WrittenGlob {
   const forms = readings.map((reading) => normalGlob(glob, reading))
@@ -27,8 +27,8 @@ export function writtenGlob(glob: string, effect: RuleEffect, readings: readonly
 }
 
 /**
- * True for a glob with a segment that no canonical path has, such as `./**`. Such a glob could match only the folder itself, and
- * its author does not mean that.
+ * True for a glob with a segment that no canonical path has, such as `./**`. It could match only the folder itself, which its
+ * author does not mean.
  */
 function isNoPath(glob: string): boolean {
   if (glob === '.' || glob === '/') return false

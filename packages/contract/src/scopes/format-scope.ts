@@ -3,8 +3,8 @@ import type { Scope, ScopeItem } from './parse-scope.ts'
 const PREFIX = { name: '', group: '@', tag: 'tag:' } as const
 
 /**
- * The canonical text of a scope. Scopes with the same items have the same text, in whatever order they were written. Blanks and
- * repeated items are left out. Items that exclude come last.
+ * The canonical text of a scope. It is the same for scopes with the same items, in whatever order they were written. Blanks and
+ * repeated items are left out. Items that exclude tools come last.
  */
 export function formatScope(scope: Scope): string {
   if (scope.kind !== 'items') return scope.kind
@@ -16,7 +16,10 @@ export function formatScopeItem({ excludes, by, text }: ScopeItem): string {
   return `${excludes ? '!' : ''}${PREFIX[by]}${text}`
 }
 
-/** Orders items: items that include come before items that exclude, and equal ones are ordered by code unit. */
+/**
+ * Orders items. Items that include tools come before items that exclude tools. Otherwise they are ordered by the code units of
+ * their texts.
+ */
 function byText(a: ScopeItem, b: ScopeItem): number {
   if (a.excludes !== b.excludes) return a.excludes ? 1 : -1
   const [first, second] = [formatScopeItem(a), formatScopeItem(b)]

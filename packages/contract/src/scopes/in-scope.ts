@@ -1,10 +1,7 @@
 import { NameGlobs } from './name-globs.ts'
 import type { Scope, ScopeItem } from './parse-scope.ts'
 
-/**
- * The facts about a tool that a scope compares. `internal` is true if the service runs the tool itself (`runner.kind` is
- * `builtin`).
- */
+/** What a scope compares of a tool. `internal` is true if the service runs the tool itself (`runner.kind` is `builtin`). */
 export type ToolInScope = {
   readonly name: string
   readonly category?: string | undefined
@@ -16,14 +13,14 @@ export type ToolInScope = {
 export const INTERNAL_GROUP = 'internal'
 
 /**
- * True if the tool is in the scope. If one item excludes the tool and another one includes it, the tool is excluded. A scope with
- * only excluding items contains all other tools.
+ * True if the tool is in the scope. If one item excludes the tool and another one includes it, it is excluded. A scope whose
+ * items only exclude contains all other tools.
  */
 export function inScope(scope: Scope, tool: ToolInScope): boolean {
   return scopeTest(scope)(tool)
 }
 
-/** Does the same as `inScope`, for a scope that is compared with many tools. */
+/** Makes a function that does the same as `inScope`, to compare one scope with many tools. */
 export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
   if (scope.kind !== 'items') return () => scope.kind === 'all'
   const { items } = scope
@@ -36,8 +33,8 @@ export function scopeTest(scope: Scope): (tool: ToolInScope) => boolean {
 }
 
 /**
- * Returns a function that finds the items which name a tool, whether they include or exclude it. The indices of these items have
- * no order.
+ * Returns a function that finds the items that name a tool, whether they include or exclude it. It returns the indices of these
+ * items, in no order.
  */
 export function itemsNaming(items: readonly ScopeItem[]): (tool: ToolInScope) => readonly number[] {
   // An empty text matches no tool, because no tool has an empty name.

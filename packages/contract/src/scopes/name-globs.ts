@@ -1,13 +1,15 @@
 /**
- * Many globs over names as one automaton. `*` matches any characters, and `?` matches one character. The automaton follows all
- * possible positions at once, 32 in each operation. A name takes a step for each of its characters and each 32 characters of the
+ * Many globs for names, as one automaton. `*` matches any characters, and `?` matches one character. The automaton follows all
+ * possible positions at once, 32 in each operation. It takes a step for each character of a name and each 32 characters of the
  * globs. The client contains this class too, so it has only what scopes need.
  */
 export class NameGlobs {
-  /** The positions where the automaton begins, and those where it can stay at any character. */
+  /** The positions at which the automaton begins, and those at which it can stay whatever the character is. */
   readonly #start: Int32Array
   readonly #stays: Int32Array
-  /** For each character that a glob names, the positions before it. `#others` has the positions before all other characters. */
+  /**
+   * For each character in a glob, the positions before it. `#others` has the positions before a `?`, for all other characters.
+   */
   readonly #leads = new Map<string, Int32Array>()
   readonly #others: Int32Array
   readonly #ends: readonly number[]

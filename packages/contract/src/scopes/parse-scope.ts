@@ -8,17 +8,17 @@ export type ScopeItem = {
   readonly text: string
 }
 
-/** The tools of a list: all, none, or the tools that `inScope` finds by the items. */
+/** Which tools a list has: all, none, or those that `inScope` finds by the items. */
 export type Scope =
   { readonly kind: 'all' | 'none' } | { readonly kind: 'items'; readonly items: readonly ScopeItem[] }
 
 /**
- * Why a text is not a scope. `position` counts UTF-16 code units from 0. `fault` is written after the name of the thing, for
- * example `has an empty item`, and never repeats the sent text. The hint is a sentence.
+ * Why a text is not a scope. `position` is where the fault is, in UTF-16 code units from 0. `fault` can follow the name of the
+ * parameter, for example `has an empty item`. It never repeats the text. The hint is a sentence.
  */
 export type ScopeFault = { readonly fault: string; readonly position: number; readonly hint?: string }
 
-/** The most characters of a scope. A scope is part of an address, which must be much shorter than the headers. */
+/** The most characters of a scope. A scope is part of an address, which must leave room for other headers. */
 export const SCOPE_LENGTH_MAX = 1_000
 /** The most items of a scope. Each item is compared with every tool of a list. */
 export const SCOPE_ITEMS_MAX = 50
@@ -58,12 +58,12 @@ export function parseScope(text: string): Scope | ScopeFault {
 
 const FEWER = 'Did you mean a glob (git_*), a group (@web) or a tag (tag:safe)?'
 
-/** The fault as a text with its place, counted from 1, and its hint. */
+/** The fault as a text, with its position, counted from 1, and its hint. */
 export function scopeFaultText({ fault: text, position, hint }: ScopeFault): string {
   return `${text}, at character ${position + 1}.${hint === undefined ? '' : ` ${hint}`}`
 }
 
-/** The scope of one group, the same as that of the text `@group`. */
+/** The scope of one group. It is the same as that of the text `@group`. */
 export function groupScope(group: string): Scope | ScopeFault {
   const item = labelItem({ excludes: false, by: 'group' }, group, 0)
   return 'fault' in item ? item : { kind: 'items', items: [item] }
@@ -83,7 +83,7 @@ function parseItem(item: string, position: number): ScopeItem | ScopeFault {
   return globItem(excludes, body, at)
 }
 
-/** An item for a category or a tag. They are compared as a whole, without wildcards. */
+/** Makes an item for a category or a tag. Categories and tags are compared as a whole, without wildcards. */
 function labelItem(kind: Omit<ScopeItem, 'text'>, body: string, position: number): ScopeItem | ScopeFault {
   const text = body.trim()
   const [what, example] = kind.by === 'group' ? ['group', '@web'] : ['tag', 'tag:safe']

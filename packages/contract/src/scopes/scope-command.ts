@@ -1,7 +1,7 @@
 import { INTERNAL_GROUP } from './in-scope.ts'
 import { groupScope, type Scope, type ScopeFault } from './parse-scope.ts'
 
-/** The meaning of a `/tools` command: to show the tools, or to set the scope. */
+/** What a `/tools` command means: to show the tools, or to set the scope. */
 export type ScopeCommand = { readonly does: 'show' } | { readonly does: 'set'; readonly scope: Scope }
 
 const COMMAND = /^\s*\/tools(?:\s+|$)/i

@@ -8,17 +8,17 @@ export const aiSdkCalls: CallFormat<'ai-sdk'> = {
   name: 'ai-sdk',
   itemsKey: 'content',
   isCall: (item) => item['type'] === 'tool-call' && item['providerExecuted'] !== true,
-  // A call of this type that is not for the service: the vendor runs it itself.
+  // The vendor runs such a call itself, if `isCall` does not accept it. So it is not for the service.
   isOther: ({ type }) => type === 'tool-call',
   id: ({ toolCallId }) => toolCallId,
   idFault: 'must have a toolCallId',
   read: ({ toolName, input }) => {
     if (typeof toolName !== 'string') return 'must have a toolName'
-    // Version 4 of the SDK sends `args` instead, and needs other answers.
+    // Version 4 of the SDK sends `args` in place of `input`, and needs other answers.
     if (input === undefined) return 'must have an input, as version 5 of the AI SDK sends it'
     return { name: toolName, arguments: typeof input === 'string' ? { text: input } : { value: input } }
   },
-  // The model may be one of OpenAI in strict mode.
+  // The model may be one of OpenAI in strict mode, which writes null for an omitted argument.
   nullMeansOmitted: true,
   messages: (answered) => {
     if (answered.length === 0) return []

@@ -6,7 +6,7 @@ import { currentSchema, refuseAtRoot, refuseParameterNames } from '../dialects/s
 /** A tool of Anthropic's Messages API. */
 export type AnthropicTool = Pick<ToolParts, 'name' | 'description'> & { readonly input_schema: ObjectSchema }
 
-/** Matches the parameter names that Anthropic documents. The rule applies to parameters at the root. */
+/** Matches the parameter names that Anthropic documents. They apply only to parameters at the root of the schema. */
 const PARAMETER_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 export const anthropicDialect: DialectRules<AnthropicTool> = {

@@ -12,10 +12,10 @@ export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {
 /** The only tool in Gemini's `tools` field. It declares all functions. */
 export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
 
-/** Matches the parameter names that Gemini documents. The rule applies to parameters at the root. */
+/** Matches the parameter names that Gemini documents. They apply only to parameters at the root of the schema. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
-/** A part with one of these keys is not a call. Gemini's parts have no `type`. */
+/** The keys of parts that are not calls. Parts of Gemini have no `type`, so the keys distinguish them. */
 const OTHER_PARTS = ['text', 'thought', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult']
 
 export const geminiDialect: DialectRules<GeminiDeclaration> = {
@@ -59,7 +59,7 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObj
 }
 
 /**
- * The output of a call in an answer to Gemini. Usually it is the returned value. It is the text of the result if the tool
+ * What is sent to Gemini as the output of a call. Usually it is the returned value. It is the text of the result if the tool has
  * returned a string or null, or if JavaScript would round an integer in the value.
  */
 function outputOf(data: unknown, text: string): JsonValue {

@@ -2,10 +2,10 @@ import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-diale
 import { currentSchema } from '../dialects/schema-rules.ts'
 import type { ToolAnnotations } from '../tool-definition.ts'
 
-/** The hints that MCP defines. A tool definition may have other hints, which are not sent. */
+/** The hints that MCP defines. Other hints in a definition are not sent. */
 const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
 
-/** A tool of MCP's `tools/list`. `_meta` has the canonical name if the alias is another name. */
+/** A tool as MCP's `tools/list` returns it. `_meta` has the canonical name, if it is not the same as the alias. */
 export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly title?: string
   readonly inputSchema: ObjectSchema
@@ -13,7 +13,7 @@ export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly _meta?: { readonly 'toolrack/name': string }
 }
 
-/** MCP accepts every schema. MCP hosts get aliases, because they pass the names of tools on to models. */
+/** MCP accepts every schema. It gets aliases nevertheless, because MCP hosts pass the names of tools on to models. */
 export const mcpDialect: DialectRules<McpTool> = {
   name: 'mcp',
   usesAliases: true,

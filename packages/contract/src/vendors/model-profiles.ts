@@ -1,14 +1,13 @@
 import type { Dialect } from './registry.ts'
 
-/** The abilities of a model to use tools. */
+/** How a model can use tools. */
 export type ModelProfile = {
   /** The dialect for the `tools` field of the model's vendor. */
   readonly dialect: Dialect
   /** The most tools that the model should get. */
   readonly toolsMax: number
   /**
-   * True if tools may be listed by name only. False for a small model, because it calls such a tool without arguments and does
-   * not load it first.
+   * True if a list may have tools by name only. A small model would call such a tool without arguments, and not load it first.
    */
   readonly defers: boolean
 }
@@ -19,12 +18,12 @@ export type ModelProfile = {
  */
 const VENDOR_TOOLS_MAX = 128
 /**
- * The most tools for a small model. Models choose worse if there are more than 30 to 50 tools. Which models count as small is an
- * estimate. `maxTools` of a request has priority.
+ * The most tools for a small model. Models choose worse among more than 30 to 50 tools. Which models count as small is an
+ * estimate. `maxTools` in a request has priority.
  */
 const SMALL_TOOLS_MAX = 30
 
-/** Profiles by the beginning of a model's name. The longest beginning that fits is used. */
+/** The profiles by the beginning of a model's name. The longest beginning that fits is used. */
 const PROFILES: Readonly<Record<string, ModelProfile>> = {
   'gpt-': { dialect: 'openai', toolsMax: VENDOR_TOOLS_MAX, defers: true },
   'gpt-3.5': { dialect: 'openai', toolsMax: SMALL_TOOLS_MAX, defers: false },
@@ -43,8 +42,8 @@ const PROFILES: Readonly<Record<string, ModelProfile>> = {
 }
 
 /**
- * The profile of a model. Upper and lower case do not matter. A gateway may put the vendor before the name, as in
- * `openai/gpt-4o`. Undefined if no beginning fits.
+ * The profile of a model. Upper and lower case are the same. A gateway may put the vendor before the name, as in `openai/gpt-4o`.
+ * Undefined if no beginning fits.
  */
 export function modelProfile(model: string): ModelProfile | undefined {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)

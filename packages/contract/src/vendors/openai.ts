@@ -14,7 +14,7 @@ export type OpenaiTool = {
   readonly function: Described & { readonly strict?: boolean }
 }
 
-/** A tool of the Responses API. It always has `strict`, because without the field the API tries strict mode. */
+/** A tool of the Responses API. The field `strict` is always sent, because without it the API tries strict mode. */
 export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
 
 /** Keywords that OpenAI refuses beside `type: object` at the root, with or without strict mode. */
@@ -43,13 +43,13 @@ export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
   deferral: { searchTool: { type: 'tool_search' }, mark: { defer_loading: true } },
 }
 
-/** Chat Completions with Structured Outputs. A tool that strict mode does not allow is sent without strict mode. */
+/** Chat Completions with Structured Outputs. If strict mode does not allow a tool, it is sent without strict mode. */
 export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   name: 'openai-strict',
   usesAliases: true,
   allowsItems: true,
   parameters: (written) => {
-    // References are replaced first, because the strict rules depend on the place of a value in the schema.
+    // References are replaced first, because the rules of strict mode depend on where a value is in the schema.
     const inlined = inlineRefs(currentSchema(written))
     const complete = completeParameters(inlined)
     refuseAtRoot(complete, NOT_AT_ROOT)
@@ -131,7 +131,7 @@ export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
     })),
 }
 
-/** True for a call that OpenAI runs itself, such as a shell in OpenAI's container, and for the answer to a call. */
+/** True for a call that OpenAI runs itself, such as a shell in OpenAI's container. Also true for the answer to a call. */
 function isRunByOpenai({ type, environment }: JsonObject): boolean {
   if (type === 'shell_call') return isJsonObject(environment) && environment['type'] !== 'local'
   return typeof type === 'string' && /^mcp_|^program$|_output$/.test(type)

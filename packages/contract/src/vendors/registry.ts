@@ -30,7 +30,7 @@ export type DialectTools = {
   readonly mcp: McpTool
 }
 
-/** An element of a list in a dialect, or of a list without one. A Gemini list has one element with all declarations. */
+/** One element of a list in a dialect, or of a list without one. A list for Gemini has one element with all declarations. */
 export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
   ? GeminiTool
   : D extends Dialect
@@ -63,14 +63,14 @@ export function dialectRules<D extends Dialect>(dialect: D): DialectRules<Dialec
   return RULES[dialect]
 }
 
-/** True if the elements of a list have the shape of a ListedTool. `undefined` means a list without a dialect. */
+/** True if the elements of a list have the shape of a ListedTool. `undefined` stands for a list without a dialect. */
 export function hasListedShape(dialect: Dialect | undefined): boolean {
   return dialect === undefined || dialect === 'openai'
 }
 
 /**
- * Writes a call of any vendor in a format that every service reads. The format is OpenAI's if the arguments are a text or if null
- * means "omitted", and otherwise Anthropic's. So the service gets the arguments exactly as the model wrote them.
+ * Writes a call of any vendor in a format that every service reads. If the arguments are a text, or if null means "omitted", it
+ * is OpenAI's format, otherwise Anthropic's. So the service gets the arguments exactly as the model has written them.
  */
 export function writeCall({ name, arguments: sent, nullMeansOmitted }: ToolCall, id: string): JsonObject {
   if (!('text' in sent) && !nullMeansOmitted) return { id, type: 'tool_use', name, input: sent.value }

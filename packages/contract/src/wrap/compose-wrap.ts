@@ -1,30 +1,32 @@
 import { cutText, type CountTokens } from './cut-text.ts'
 
-/** A part of a prompt's text. Layers with lower priorities come first and are shortened last. */
+/** A part of a prompt's text. Layers with a lower `priority` come first and are shortened last. */
 export type WrapLayer = { readonly name: string; readonly text: string; readonly priority: number }
 
 /**
- * How much of a layer is in the prompt. `cut`: only the beginning of the text, or not all tools with their full definitions.
- * `dropped`: nothing.
+ * How much of a layer is in the prompt. `cut` means only the beginning of a text, or tools of which not all have their full
+ * definitions. `dropped` means nothing.
  */
 export type LayerOutcome = 'whole' | 'cut' | 'dropped'
 
 export type BilledLayer = {
   readonly name: string
-  /** The tokens of the layer, including the blank line before it. */
+  /** The tokens of the layer, with the blank line before it. */
   readonly tokens: number
   readonly outcome: LayerOutcome
 }
 
-/** The tokens of a prompt. `total` is the sum of the layers. It equals the tokens of `text` and of the JSON of `tools`. */
+/**
+ * How many tokens a prompt takes. `total` is the sum of its layers. It equals the tokens of `text` and of the JSON of `tools`.
+ */
 export type WrapBill = { readonly total: number; readonly layers: readonly BilledLayer[] }
 
-/** Tools that take at most the given number of tokens. An empty list takes no tokens, because it is not sent to a vendor. */
+/** Tools that take at most the given number of tokens. An empty list takes none, because it is not sent to a vendor. */
 export type FittedTools<Tools> = {
   readonly tools: Tools
   readonly tokens: number
   readonly outcome: LayerOutcome
-  /** The guide to these tools, if the prompt's text should contain it. */
+  /** The guide to these tools, if the text of the prompt should contain one. */
   readonly guide?: string | undefined
 }
 
@@ -38,8 +40,8 @@ export type WrapParts<Tools> = {
 }
 
 /**
- * A composed prompt. `system` is the part of `text` from the layer `system`. `context` is the part from all other layers, in
- * their order. Each of them may be empty.
+ * A composed prompt. `system` is the text of the layer `system`. `context` is the text of all other layers, in their order. Both
+ * may be empty.
  */
 export type Wrap<Tools> = {
   readonly text: string
@@ -49,18 +51,18 @@ export type Wrap<Tools> = {
   readonly bill: WrapBill
 }
 
-/** The names of the layers that a prompt has besides the given layers, and their priority. */
+/** The names of the layers that a prompt can have in addition to those that the caller gives, and their priority. */
 export const WRAP_LAYERS = ['tools', 'guide'] as const
 export const TOOLS_PRIORITY = 50
 export const SYSTEM_LAYER: Pick<WrapLayer, 'name' | 'priority'> = { name: 'system', priority: 0 }
 
-/** Tools may take one of this many tokens: a quarter. */
+/** The share of the tokens that tools may take, as a divisor: a quarter. */
 const TOOLS_SHARE = 4
 
 /**
- * Composes a prompt that takes at most `targetTokens`. The layers take their tokens in the order of their priorities. The first
- * layer that does not fit is cut after a sentence or a line, and all layers after it are dropped. Tools are different: `fitTools`
- * fits them into their share. Throws only if `fitTools` or `count` throws.
+ * Composes a prompt of at most `targetTokens` tokens. The layers take their tokens in the order of their priorities. The first
+ * layer that does not fit is cut after a sentence or a line, and all layers after it are dropped. Only for tools it is different:
+ * `fitTools` fits them into their share. Throws only if `fitTools` or `count` throws.
  */
 export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<Tools>> {
   const { targetTokens, toolsTokens = Math.floor(targetTokens / TOOLS_SHARE), layers, count } = parts
@@ -81,7 +83,7 @@ export async function composeWrap<Tools>(parts: WrapParts<Tools>): Promise<Wrap<
   }
 }
 
-/** The text of a layer in the prompt. `joint` is the text before it. */
+/** The text of a layer in the prompt. `joint` is the white space before it. */
 type KeptLayer = { readonly name: string; readonly joint: string; readonly text: string }
 
 function joined([first, ...others]: readonly KeptLayer[]): string {
@@ -141,9 +143,9 @@ class PromptText {
 
   /**
    * The blank line before a layer. OpenAI's encoders split a text before they join characters to tokens. They split after each
-   * line end, with one exception: a slash after marks and a line end. A blank before the line end prevents this exception. So the
-   * tokens of a prompt are the sum of the tokens of its parts. The blank is also used if the plain joint would save a token,
-   * because parts that are sent separately do not save it.
+   * line end, except before a slash if punctuation stands before the line end. A blank before the line end prevents this
+   * exception. So the tokens of a prompt are the sum of the tokens of its parts. The blank is also used if the plain joint would
+   * save a token, because parts that are sent separately do not save it.
    */
   async #jointBefore(text: string): Promise<{ readonly joint: string; readonly tokens: number }> {
     if (this.#text === '') return { joint: '', tokens: 0 }
@@ -156,14 +158,14 @@ class PromptText {
 const PLAIN_JOINT = '\n\n'
 const SAFE_JOINT = ' \n\n'
 
-/** Matches the marks at the end of a text. Encoders join them with the line end that follows, and split before them. */
+/** Matches the punctuation at the end of a text. Encoders join it with the line end that follows, and split before it. */
 const LAST_MARKS = /(?:^|[A-Za-z0-9])([^\p{L}\p{N}\p{M}\s'’]*)$/u
 const TAIL_LENGTH = 64
 
-/** The number of tokens that a joint adds to the text before it. */
+/** How many tokens a joint adds after this text. */
 async function jointTokens(before: string, joint: string, count: CountTokens): Promise<number> {
   const marks = LAST_MARKS.exec(before.slice(-TAIL_LENGTH))?.[1]
-  // If the marks fill the whole tail, they may begin before it. Then the whole text is counted.
+  // If the punctuation fills the whole tail, it may begin before the tail. Then the whole text is counted.
   const tail = marks === undefined || marks.length === TAIL_LENGTH ? before : marks
   return (await count(tail + joint)) - (tail === '' ? 0 : await count(tail))
 }

@@ -9,7 +9,8 @@ const NOTHING: CountedText = { text: '', tokens: 0 }
 
 /**
  * Cuts a text after as many whole sentences and lines as `room` tokens allow. `tokens` is the number of tokens of the whole text,
- * which is more than `room`. The first guess assumes an even text, so that few beginnings of a long text have to be counted.
+ * which is more than `room`. The first guess assumes that tokens are spread evenly over the text. So only few beginnings of a
+ * long text have to be counted.
  */
 export async function cutText(
   { text, tokens }: CountedText,
@@ -25,7 +26,7 @@ export async function cutText(
   for (let turn = 0; high - low > 1; turn += 1) {
     const share = (room - best.tokens) / Math.max(1, tooLong.tokens - best.tokens)
     const wanted = best.text.length + share * (tooLong.length - best.text.length)
-    // Every third turn halves the remaining range, because a text may be very uneven.
+    // Every third turn halves the remaining range, because tokens may be spread very unevenly over a text.
     const guess = turn % 3 === 2 ? (low + high) >>> 1 : lastUpTo(ends, wanted)
     const at = Math.min(high - 1, Math.max(low + 1, guess))
     const tried = text.slice(0, ends[at])

@@ -9,8 +9,8 @@ export type GuidedTool = {
 }
 
 /**
- * A section of a prompt with a line for each tool: its name, its arguments, and the first sentence of its description. Undefined
- * if there are no tools.
+ * A section of a prompt that has a line for each tool: its name, its arguments, and the first sentence of its description.
+ * Undefined if there are no tools.
  */
 export function guideText(tools: readonly GuidedTool[]): string | undefined {
   if (tools.length === 0) return undefined

@@ -1,13 +1,13 @@
 /**
- * Matches the end of a sentence: a mark before white space, or the end of a line. After the white space no small letter may
- * follow, so `e.g. this` does not match.
+ * Matches the end of a sentence: a full stop, exclamation mark or question mark before white space, or the end of a line. After
+ * the white space no small letter may follow, so `e.g. this` does not match.
  */
 const SENTENCE_END = /[.!?](?=\s+[^\s\p{Ll}])|[。！？]|\s*[\r\n]/u
 
-/** Matches the ends of all sentences of a text. The time is linear, even for a text of a million blanks. */
+/** Matches the ends of all sentences in a text. The time is linear, even for a text of a million blanks. */
 const SENTENCE_ENDS = /[.!?](?=\s+[^\s\p{Ll}])|[。！？]|[\r\n]/gu
 
-/** The first sentence of a text. If the text has only one sentence, the whole text. */
+/** The first sentence of a text. It is the whole text if there is no other sentence. */
 export function firstSentence(text: string): string {
   const begin = text.trimStart()
   const end = SENTENCE_END.exec(begin)
@@ -15,8 +15,8 @@ export function firstSentence(text: string): string {
 }
 
 /**
- * The positions after the sentences and lines of a text, in UTF-16 code units, without the end of the text. No position is inside
- * a code point.
+ * Where the sentences and lines of a text end, as positions in UTF-16 code units. The end of the text itself is left out. No
+ * position is inside of a code point.
  */
 export function sentenceEnds(text: string): readonly number[] {
   const ends: number[] = []

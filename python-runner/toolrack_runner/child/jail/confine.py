@@ -1,7 +1,7 @@
-"""The jail of one child: its layers, in the order that the kernel requires.
+"""The jail of one child: all of its layers, in the order that the kernel requires.
 
-The zygote prepares all layers once, so that a child only makes a few dozen system calls. If a layer that is reported
-as on fails in a child, the child ends. So user code never runs in a weaker jail than `/health` shows.
+The zygote prepares the layers once, so that a child only makes a few dozen system calls. If a layer that is reported as on
+fails in a child, the child ends. So user code never runs in a weaker jail than `/health` shows.
 """
 
 import os
@@ -19,11 +19,11 @@ from toolrack_runner.child_bounds import THREADS_MAX
 from toolrack_runner.remove_contents import remove_contents
 from toolrack_runner.wire.zygote_messages import Limits, Opening
 
-#: The uid of slot 0. Linux distributions do not assign the uids from 60000 to 64999.
+#: The uid of the child in slot 0. Linux distributions do not assign the uids from 60000 to 64999.
 FIRST_UID = 60_000
 #: How many bytes of /proc/self/status are read. The file has about 1,500.
 STATUS_BYTES = 1 << 14
-#: How many different planned limits are cached. Callers choose the limits, so there may be many.
+#: How many sets of planned limits are cached. Callers choose the limits, so there may be many.
 PLANS_MAX = 64
 
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
@@ -33,7 +33,7 @@ _plan_limits = lru_cache(PLANS_MAX)(plan_limits)
 
 @dataclass(slots=True)
 class Confinement:
-    """The layers that are on, with the data that is prepared once for all children."""
+    """The layers that are on, and what is prepared once for all children."""
 
     base: str
     first_uid: int | Unavailable
@@ -47,7 +47,7 @@ class Confinement:
 
     @property
     def missing(self) -> dict[str, str]:
-        """The reason for each layer that is off, by the name of the layer."""
+        """The reason why each missing layer is off, by the name of the layer."""
         layers: dict[str, object] = {
             "rlimits": True if self.rlimits else SWITCHED_OFF,
             "identity": self.first_uid,
@@ -59,11 +59,14 @@ class Confinement:
 
     @property
     def is_home_at_one_path(self) -> bool:
-        """Whether every child, and the zygote during the import of packages, has its home at the same path."""
+        """Whether all children have their homes at the same path.
+
+        The zygote has its home there too while it imports packages.
+        """
         return not isinstance(self.namespaces, Unavailable)
 
     def make_home(self) -> str:
-        """Makes a home like that of a child, for packages that the zygote imports. Enters it, and returns its path."""
+        """Makes a home like that of a child, for the packages that the zygote imports. Goes there, and returns its path."""
         if isinstance(self.namespaces, Unavailable):
             path = f"{self.base}/{os.urandom(8).hex()}"
             os.mkdir(path, 0o700)
@@ -84,7 +87,7 @@ class Confinement:
         os.rmdir(path)
 
     def settle(self) -> None:
-        """Finishes the preparation, after the zygote has imported all modules that its children share."""
+        """Ends the preparation. Called after the zygote has imported all modules that its children share."""
         if self._has_uid:
             identity.drop_bounding_set()
         if not isinstance(self.namespaces, Unavailable):
@@ -97,7 +100,10 @@ class Confinement:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
-        """The workplace of the next child of a slot. Makes the directory, unless the child mounts it (namespaces)."""
+        """Describes the workplace of the next child of a slot.
+
+        With namespaces the child mounts its directory, else this makes it.
+        """
         uid, gid = self._user_of(slot)
         processes = THREADS_MAX if self._has_uid else None
         planned = _plan_limits(limits, processes=processes, in_use=self.in_use)
@@ -106,9 +112,10 @@ class Confinement:
         return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
 
     def clear_workplace(self, slot: int) -> int | None:
-        """Starts a process that removes the files of a slot's reaped child, and returns the pid of this process.
+        """Starts a process that removes the files that a slot's last child has left, and returns the pid of this process.
 
-        The slot must not be used before the process ends. With namespaces, the kernel removes the files: returns None.
+        The slot must not be used before the process ends. With namespaces, the kernel removes the files, and the result is
+        None.
         """
         if not isinstance(self.namespaces, Unavailable):
             return None
@@ -121,7 +128,10 @@ class Confinement:
         return self.first_uid + slot, self.first_uid + slot
 
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
-        """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
+        """Confines this process, which is a child of the zygote, permanently.
+
+        Only `keep` and the standard streams stay open.
+        """
         hygiene.separate_from_zygote()
         if ON_LINUX:
             hygiene.come_after_the_runner()
@@ -140,8 +150,8 @@ class Confinement:
         if not isinstance(self.landlock, Unavailable):
             self.landlock.apply(writable=workplace.path)
         hygiene.close_all_except((0, 1, 2, *keep))
-        # The limits come after `close_all_except`. Before it, this child also has descriptors of other children, inherited
-        # from the zygote. Together they can be more than its limit of open files (RLIMIT_NOFILE) allows.
+        # The limits are set after `close_all_except`. Before, this child also has the descriptors of other children that it
+        # has inherited from the zygote. They can be more than the limit of open files (RLIMIT_NOFILE) allows.
         if self.rlimits:
             set_limits(workplace.limits)
         if not isinstance(self.seccomp, Unavailable):
@@ -153,9 +163,9 @@ class Confinement:
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Prepares the layers that can be on. Runs in the zygote.
+    """Prepares the layers that this system can have. Runs in the zygote.
 
-    If namespaces are on, the function returns in a new process (`enter_namespaces`).
+    With namespaces, the function returns in a new process (`enter_namespaces`).
     """
     without = opening.without
     namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
@@ -182,7 +192,7 @@ def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:
         return SWITCHED_OFF
     if os.geteuid() != 0:
         return Unavailable("only root can give each child a user of its own")
-    # With namespaces the zygote makes the folders of its root itself, and every user may enter them.
+    # With namespaces, the zygote itself makes the folders of its root. Every user may enter them.
     closed = None if has_own_root else identity.closed_to_others(opening.needed)
     if closed is not None:
         return Unavailable(

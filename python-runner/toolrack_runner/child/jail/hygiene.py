@@ -1,6 +1,6 @@
 """The part of the jail that works on any Linux and for any user: own session, no inherited files, no new privileges.
 
-The numbers come from `linux/prctl.h`. Each function raises OSError if the kernel refuses.
+The numbers are from `linux/prctl.h`. Each function raises OSError if the kernel refuses.
 """
 
 import errno
@@ -21,31 +21,33 @@ LAST: Final = 2**32 - 1
 
 
 def separate_from_zygote() -> None:
-    """Gives the child its own session and process group without a terminal, an empty stdin, and private files."""
+    """Gives the child its own session and process group without a terminal, and an empty stdin. Makes its files private."""
     os.setsid()
-    # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
+    # Each child opens /dev/null itself, because processes with the same open file share its flags and its position.
     os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
     os.umask(0o077)
 
 
 def come_after_the_runner() -> None:
-    """Lets the runner and the service run before this child if all processors are busy.
+    """Lets the runner and the service run before this child when all processors are busy.
 
     Every call waits for the runner and the service, and each of them has only one thread. If the kernel divides processor
-    time between sessions, the server process sets the niceness of the session. It does so through a file in /proc, which
-    the child cannot see.
+    time between sessions, the server process sets the niceness of the child's session. It does so through a file in /proc,
+    which the child cannot see.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        # The server process may set a higher niceness between `getpriority` and `setpriority`. Only root may lower it again.
+        # Between `getpriority` and `setpriority`, the server process may set a higher niceness, which only root may lower
+        # again.
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
 
 def die_with(zygote: int) -> None:
-    """Has the kernel kill this process when the thread that forked it ends.
+    """Makes the kernel kill this process when the thread that forked it ends.
 
     `zygote` is the value that `os.getppid()` must return (0 in the first process of a PID namespace). If the zygote has
-    already ended, the child ends here. A change of uid or capabilities clears this setting, so call it after such a change.
+    ended already, the child ends here. The kernel clears this setting when the uid or the capabilities change, so call it
+    after such a change.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != zygote:
@@ -61,7 +63,7 @@ def hide_memory() -> None:
 
 
 def forbid_new_privileges() -> None:
-    """Makes set-uid bits and file capabilities have no effect for this process. Landlock and seccomp require this."""
+    """From now on, set-uid bits and file capabilities have no effect for this process. Landlock and seccomp require this."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -78,7 +80,7 @@ def close_all_except(kept: Collection[int]) -> None:
 
 
 def gaps(kept: Collection[int]) -> Iterator[tuple[int, int]]:
-    """The ranges of descriptors that are not kept: the first and the last descriptor of each."""
+    """The ranges of descriptors that are not in `kept`: for each, the first and the last descriptor."""
     first = 0
     for descriptor in sorted(set(kept)):
         if descriptor > first:

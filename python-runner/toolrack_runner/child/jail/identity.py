@@ -1,6 +1,6 @@
-"""Changes the user and removes the groups and the capabilities of a process. Finds folders that other users cannot enter.
+"""Changes the user of a process, and removes its groups and capabilities. Finds folders that other users cannot enter.
 
-The numbers come from `linux/prctl.h` and `linux/capability.h`.
+The numbers are from `linux/prctl.h` and `linux/capability.h`.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from toolrack_runner.child.jail.linux import prctl, syscall
 PR_CAPBSET_DROP: Final = 24
 LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 
-#: The highest possible number of capabilities: a set has 64 bits. Linux 6.18 has 41 capabilities.
+#: More than the highest number of a capability. A set of capabilities has 64 bits, and Linux 6.18 has 41 capabilities.
 CAPABILITIES: Final = 64
 
 #: `__user_cap_header_struct` of version 3 for this process, and two empty `__user_cap_data_struct`.
@@ -37,7 +37,7 @@ def drop_bounding_set() -> None:
         try:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError as error:
-            # This is the first number that this kernel does not know.
+            # The kernel does not know this number, so there are no further capabilities.
             if error.errno == errno.EINVAL and capability:
                 return
             raise
@@ -49,9 +49,9 @@ def drop_capabilities() -> None:
 
 
 def closed_to_others(paths: Iterable[str]) -> str | None:
-    """Finds the first folder on the way to these paths that other users cannot enter. None if there is none.
+    """The first folder on the way to these paths that other users cannot enter. None if there is none.
 
-    The user of a slot is another user than the user of the runner.
+    The user of a slot is not the user of the runner.
     """
     for path in paths:
         real = Path(os.path.realpath(path))

@@ -1,8 +1,8 @@
-"""The files that a child may read and write, enforced by the kernel (Landlock).
+"""Decides which files a child may read and write. The kernel enforces it (Landlock).
 
-If the kernel's Landlock ABI supports it, a child may also not execute a file, or bind or connect a TCP port. It may not
-connect to an abstract unix socket, or send a signal to a process outside. The numbers come from `linux/landlock.h` of
-Linux 6.18.
+If the kernel's version of Landlock (its ABI) supports it, a child also must not execute a file, bind or connect a TCP port,
+connect to an abstract unix socket, or send a signal to a process outside. The numbers are from `linux/landlock.h` of Linux
+6.18.
 
 Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets. Seccomp does.
 """
@@ -27,17 +27,18 @@ MAKE_REG: Final = 1 << 8
 REFER: Final = 1 << 13
 TRUNCATE: Final = 1 << 14
 
-#: The number of file rights that each ABI knows. Every one of them is denied unless a rule grants it.
+#: How many rights about files each ABI knows. Each of them is denied unless a rule grants it.
 FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 FILE_RIGHTS_LATEST: Final = 16
 
-#: The rights to bind and to connect TCP sockets, from ABI 4 on.
+#: The rights to bind and to connect TCP sockets, which exist from ABI 4 on.
 TCP_RIGHTS: Final = 0b11
-#: With these scopes, from ABI 6 on, abstract unix sockets and signals reach only processes with the same Landlock rules.
+#: Restrictions that exist from ABI 6 on: abstract unix sockets and signals reach only processes with the same Landlock
+#: rules.
 SCOPES: Final = 0b11
 
-#: The rights that a child may have. It never has the right to execute, to make a device, FIFO, socket or symbolic link, or
-#: to use ioctl on a device.
+#: The rights that rules grant to a child. It never has the right to execute, to make a device, FIFO, socket or symbolic
+#: link, or to use ioctl on a device.
 READ: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 
@@ -52,7 +53,10 @@ PATH_RULE: Final = struct.Struct("=Qi")
 
 
 class LandlockRules:
-    """The rules for every child of a zygote. `descriptors` are the open paths. In a child, `apply` closes them."""
+    """The rules for every child of a zygote. `descriptors` are the opened paths of the rules.
+
+    In a child, `apply` closes them.
+    """
 
     def __init__(self, abi: int, rules: Sequence[tuple[int, int]]) -> None:
         self.abi = abi
@@ -83,7 +87,10 @@ class LandlockRules:
         return cls(abi, rules)
 
     def apply(self, *, writable: str | int) -> None:
-        """Confines this thread and its later threads permanently. `writable` is the call's directory. Needs no_new_privs."""
+        """Confines this thread, and threads that it starts, permanently. `writable` is the call's directory.
+
+        Needs no_new_privs.
+        """
         own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
         PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
         ruleset = syscall(

@@ -1,7 +1,7 @@
-"""System calls of Linux that Python has no function for.
+"""System calls of Linux for which Python has no function.
 
-All functions are bound at import, so that a forked child only has to call them. Other systems can import this module too,
-but every call raises OSError(ENOSYS) there.
+All functions are looked up at import, so that a forked child only has to call them. Other systems can import this module
+too, but there every call raises OSError(ENOSYS).
 """
 
 import ctypes
@@ -34,13 +34,16 @@ _ZEROS: Final = (0,) * 6
 
 @dataclass(frozen=True)
 class Unavailable:
-    """The reason why a layer of the jail is off, as a sentence. `/health` shows the reason of each layer that is off."""
+    """The reason why a layer of the jail is off, as a sentence. `/health` shows it."""
 
     reason: str
 
 
 def syscall(name: str, *arguments: int) -> int:
-    """Makes a system call. Pointers are addresses (`ctypes.addressof`), which the caller keeps alive. Raises OSError."""
+    """Makes a system call. A pointer is given as an address (`ctypes.addressof`), which the caller keeps valid.
+
+    Raises OSError.
+    """
     number = SYSCALLS.get(name)
     if number is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)

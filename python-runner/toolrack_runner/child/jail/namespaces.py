@@ -1,12 +1,12 @@
-"""Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
+"""Namespaces: a zygote gets its own processes, network and file tree, and each child its own file tree and IPC.
 
-The zygote does the expensive part once. It makes a network without interfaces, and a root directory with only the files
-that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its workplace.
-The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
+The zygote does the expensive part once. It makes a network without interfaces, and a root directory with only the files that
+children may read. Each child then makes a mount namespace and an IPC namespace, with a small tmpfs as its workplace. The
+size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
 
 A user other than root can do all this in a user namespace (`user_namespace.py`).
 
-The numbers come from `linux/sched.h` and `linux/mount.h`.
+The numbers are from `linux/sched.h` and `linux/mount.h`.
 """
 
 import ctypes
@@ -41,30 +41,31 @@ AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 
-#: The directory at which the new root is mounted. Every Linux has it, and it contains nothing that children may read. The
-#: mount exists only in the zygote's own mount namespace, so nothing can remain in the real /proc.
+#: The directory on which the new root is mounted. Every Linux has it, and children may read nothing that is in it. The mount
+#: exists only in the zygote's own mount namespace, so nothing can be left in the real /proc.
 NEW_ROOT: Final = "/proc"
 #: The mount options of the child's file system. The user and the group are filled in for each child.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
-#: The size of the buffer for a mount's options. It is made before the fork, so that a child writes to few memory pages.
+#: The size of the buffer for the options of a mount. The buffer is made before the fork, so that a child writes to few
+#: memory pages.
 OPTIONS_BYTES_MAX: Final = 128
 #: The devices of a child. They store nothing. /dev/zero is not one of them, because a shared mapping of it is anonymous
-#: memory that no limit counts.
+#: memory, which no limit counts.
 DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Namespaces:
-    """The namespaces of this process, which is the first process in them.
+    """The namespaces of this process. It is the first process in them.
 
-    `status` is a descriptor of /proc/self/status, opened while this process had the old root: the new root has no /proc.
-    `workplace` is the path at which each child has a file system of its own.
+    `status` is a descriptor of /proc/self/status. It was opened while this process had the old root, because the new root
+    has no /proc. `workplace` is the path at which each child has a file system of its own.
     """
 
     def __init__(self, status: int, workplace: str) -> None:
         self.status = status
         self.workplace = workplace
-        # The arguments of the mount are prepared here, except for the child's user. A child should write to few pages,
-        # because it copies each page that it writes to.
+        # The arguments of the mount are prepared here, except for the child's user. A child should write to few memory
+        # pages, because it gets its own copy of each page that it writes to.
         self._texts = [ctypes.create_string_buffer(text) for text in (b"tmpfs", os.fsencode(workplace))]
         self._options = ctypes.create_string_buffer(OPTIONS_BYTES_MAX)
         source, target = map(ctypes.addressof, self._texts)
@@ -72,24 +73,24 @@ class Namespaces:
         self._mount = (source, target, source, flags, ctypes.addressof(self._options))
 
     def enter_own(self, uid: int, gid: int) -> None:
-        """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities. Raises OSError."""
+        """Gives the child its own file tree, with a small, empty workplace. Needs capabilities. Raises OSError."""
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
         self.mount_workplace(uid, gid)
 
     def mount_workplace(self, uid: int, gid: int) -> None:
-        """Mounts an empty, small file system at the workplace, and goes there. Raises OSError."""
+        """Mounts a small, empty file system at the workplace, and makes it the current directory. Raises OSError."""
         self._options.value = OPTIONS % (uid, gid)
         syscall("mount", *self._mount)
         os.chdir(self.workplace)
 
     def unmount_workplace(self) -> None:
-        """Removes the file system with its files. Raises OSError (EBUSY) while one of them is in use."""
+        """Removes this file system with its files. Raises OSError (EBUSY) as long as one of them is in use."""
         os.chdir("/")
         _call("umount2", self.workplace, 0)
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
-    """Forks, and makes the new process the first one of new namespaces with a root directory of its own.
+    """Forks. Makes the new process the first one in new namespaces, and gives it its own root directory.
 
     Returns only in the new process. The old process waits for the new one, and ends with the same exit code or signal. If
     the kernel refuses the namespaces, the function returns Unavailable in the calling process, and nothing has changed.
@@ -109,7 +110,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
 
 
 def _unshare() -> None:
-    """Moves this process into new namespaces. An ordinary user also needs a user namespace, if it is not in one already."""
+    """Moves this process into new namespaces. An ordinary user who is not in a user namespace yet needs one of these too."""
     uid, gid = os.geteuid(), os.getegid()
     try:
         syscall("unshare", OF_A_ZYGOTE)
@@ -121,7 +122,7 @@ def _unshare() -> None:
 
 
 def _try_in_a_child() -> str | None:
-    """Returns the reason why this process cannot have namespaces, or None. A child tries, because unshare is permanent."""
+    """The reason why this process cannot have namespaces, or None. A child tries it, because unshare cannot be undone."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -143,9 +144,9 @@ def _try_in_a_child() -> str | None:
 
 
 def _wait_and_end_as(pid: int) -> NoReturn:
-    """Waits for the new process, and ends in the same way. Runs in the old process, outside of the namespaces.
+    """Waits for the new process, and then ends in the same way. Runs in the old process, outside of the namespaces.
 
-    So the server process sees how the new process ended.
+    So the server process learns how the new process has ended.
     """
     os.closerange(3, 1 << 16)
     _, status = os.waitpid(pid, 0)
@@ -176,7 +177,7 @@ def _build_root(read_only: Sequence[str], workplace: str) -> None:
 
 
 def _show(path: str) -> None:
-    """Makes a path of the old root readable at the same path of the new root. A symbolic link stays a symbolic link."""
+    """Makes a path of the old root readable at the same path of the new root. A symbolic link is made again as a link."""
     shown = NEW_ROOT + path
     if not os.path.lexists(path) or os.path.lexists(shown):
         return
@@ -206,7 +207,7 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
 
 
 def _call(name: str, *arguments: int | str) -> None:
-    """Like `syscall`, but an argument can be a string. The kernel gets the address of its C string."""
+    """Like `syscall`, but an argument can be a string. Then the kernel gets the address of a C string."""
     buffers = [
         ctypes.create_string_buffer(os.fsencode(each)) if isinstance(each, str) else each
         for each in arguments

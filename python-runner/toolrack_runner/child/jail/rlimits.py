@@ -10,14 +10,15 @@ from toolrack_runner.wire.zygote_messages import Limits
 MIB: Final = 1024 * 1024
 
 #: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not
-#: count them. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote imported before the fork do not count.
+#: count such files. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote has imported before the fork do not
+#: need it.
 MAPPED_FILES_BYTES: Final = 72 * MIB
 
-#: How many signals may wait for the processes of one user. The kernel keeps 160 bytes for each. Signals below SIGRTMIN
-#: arrive even above this limit. Linux systems usually allow a hundred thousand.
+#: How many signals may wait for the processes of one user. Each takes 160 bytes in the kernel. Signals below SIGRTMIN arrive
+#: even above this limit. Linux systems usually allow a hundred thousand.
 SIGNALS_MAX: Final = 64
 
-#: The limits that a system may refuse. gVisor accepts only AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and
+#: The limits that a system need not know. gVisor knows only AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and
 #: STACK, and does not enforce NPROC. Seccomp denies the message queues that MSGQUEUE would limit.
 OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})
 
@@ -26,14 +27,14 @@ PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 
 class MemoryInUse(NamedTuple):
-    """The bytes of memory that a process already uses when its limits are set. They are added to its limits."""
+    """How many bytes of memory a process already uses when its limits are set. They are added to the limits."""
 
     data_bytes: int = 0
     """The memory that RLIMIT_DATA counts (VmData)."""
     mapped_bytes: int = 0
     """The memory that RLIMIT_AS counts (VmSize)."""
     anonymous_bytes: int = 0
-    """Resident memory that is not part of a file (RssAnon). A child shares it with the zygote until it writes to it."""
+    """Memory that is present and not part of a file (RssAnon). A child shares it with the zygote until it writes to it."""
 
 
 def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -> PlannedLimits:
@@ -76,7 +77,10 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
 
 
 def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
-    """Sets the limits permanently, and returns the accepted names. Raises if Linux refuses a limit that it must know."""
+    """Sets the limits permanently, and returns the names of those that were accepted.
+
+    Raises if Linux refuses one that it must know.
+    """
     in_force = []
     for name, number, both in planned:
         try:

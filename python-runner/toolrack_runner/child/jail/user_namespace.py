@@ -32,7 +32,7 @@ def start_again_in_own_user_namespace(root: str) -> None:
     """
     if os.geteuid() == 0 or AGAIN in sys.argv:
         return
-    # A child tries first, because a process cannot leave its namespace if a later step is refused.
+    # A child process tries it first. A process could not leave its namespace again if a later step were refused.
     pid = os.fork()
     if pid == 0:
         os._exit(0 if _enter() else 1)
@@ -41,7 +41,7 @@ def start_again_in_own_user_namespace(root: str) -> None:
 
 
 def _enter() -> bool:
-    """Enters the namespace, and keeps its capabilities for the next program; False if the kernel refuses."""
+    """Enters the namespace, and keeps its capabilities for the program that is started next. False if the kernel refuses."""
     libc = ctypes.CDLL(None)
     uid, gid = os.geteuid(), os.getegid()
     if libc.unshare(CLONE_NEWUSER) != 0:
@@ -51,7 +51,7 @@ def _enter() -> bool:
     except OSError:
         return False
     header = (ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0)
-    # The effective, permitted and inheritable sets, first the lower half of each and then the upper half.
+    # The effective, permitted and inheritable sets: first the lower half of each, and then the upper half of each.
     sets = (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) != 0:
         return False

@@ -1,7 +1,8 @@
 """The workplace of one child: its user, its directory, and its limits.
 
-Without namespaces, each slot has a directory. After each child, a process with the child's own identity empties the
-directory. Even if a symbolic link changes meanwhile, this process can remove only files that the child could have removed.
+Without namespaces, each slot has a directory. After each child, a process with the child's own identity empties this
+directory. Even if a symbolic link changes meanwhile, this process can only remove files that the child could have removed
+too.
 """
 
 import os
@@ -32,9 +33,9 @@ def name_workplace(path: str) -> None:
 
 
 def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
-    """Makes the directory of a slot, if it does not exist, and returns its path. Its mode is 0700, its owner `uid`.
+    """Makes the directory of a slot if there is none, and returns its path. It has the mode 0700, and belongs to `uid`.
 
-    Does not make `base`: a runner that ends removes `base`, and nothing may remain after that.
+    Does not make `base`. A runner that ends removes `base`, and nothing may be left after that.
     """
     path = f"{base}/{slot}"
     try:

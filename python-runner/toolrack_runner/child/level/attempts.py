@@ -1,4 +1,4 @@
-"""The attacks that children try as probes. `server/level/probes.py` says which layers prevent each attack."""
+"""The list of attacks that children try as probes. `server/level/probes.py` says which layers prevent each of them."""
 
 import errno
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from toolrack_runner.wire.sight import ESCAPED, UNCHANGED
 Attempt = Callable[[Canaries], None]
 """Tries the attack that its docstring describes. If the attack succeeds, undoes it and returns. If not, raises OSError."""
 
-#: Attacks that leave their process unchanged, even if they succeed. So one child can try several of them, in any order.
+#: Attacks that do not change their own process, even if they succeed. So one child can try several of them, in any order.
 COMBINABLE: Final[tuple[Attempt, ...]] = (
     files.read_environment,
     files.read_open_file,
@@ -56,7 +56,7 @@ COMBINABLE: Final[tuple[Attempt, ...]] = (
     resources.unshare_descriptors,
     resources.enlarge_pipe,
 )
-#: Attacks that change their process if they succeed. So each has its own child.
+#: Attacks that change their own process if they succeed. So each is tried in a child of its own.
 ALONE: Final[tuple[Attempt, ...]] = (
     processes.trace_victim,
     processes.make_user_namespace,
@@ -69,7 +69,7 @@ ATTEMPTS: Final = {attempt.__name__: attempt for attempt in (*COMBINABLE, *ALONE
 
 
 def try_it(attempt: Attempt, canaries: Canaries) -> str:
-    """Runs in the confined child. Returns ESCAPED, UNCHANGED, the name of an errno, or the text of another exception.
+    """Tries an attack. Runs in the confined child. Returns ESCAPED, UNCHANGED, an errno by its name, or an exception's text.
 
     If the child ends without an answer, the attack counts as successful.
     """

@@ -9,7 +9,7 @@ from typing import Any
 from toolrack_runner.child.module.facts import class_name
 from toolrack_runner.child.module.handler import DescribedHandler, Handler
 
-#: The key of the annotation of `**kwargs` in the result of `annotated`. No argument can have this name.
+#: The key for the annotation of `**kwargs` in the result of `annotated`. No argument can have this name.
 REST = ""
 _PLAIN = (str, int, float, bool, list, dict, object, Any, None, NoneType)
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
@@ -18,7 +18,10 @@ _UNIONS = (typing.Union, UnionType)
 
 
 def annotated(handler: Handler) -> dict[str, Any]:
-    """The annotation of each argument that has one, and of `**kwargs` as `REST`. May run code of the module, and raise."""
+    """The annotation of each argument that has one. That of `**kwargs` is under `REST`.
+
+    May run code of the module, and raise.
+    """
     hints = typing.get_type_hints(_function(handler), include_extras=True)
     found = {name: hints[name] for name in handler.names if name in hints}
     rest = _rest_name(handler)
@@ -36,7 +39,7 @@ def to_convert(handler: Handler) -> dict[str, Any]:
 
 
 def has_json_form(hint: Any) -> bool:
-    """True if an argument that fits the annotation is the same value in JSON and in Python."""
+    """True if each argument that fits the annotation is the same value in JSON and in Python."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return has_json_form(arguments[0])
@@ -52,7 +55,7 @@ def has_json_form(hint: Any) -> bool:
 
 
 def shown(hint: Any) -> str:
-    """Writes an annotation for a sentence, in at most 64 characters."""
+    """The text of an annotation for a message, in at most 64 characters."""
     return class_name(hint) if type(hint) is type or isinstance(hint, type) else str(hint)[:64]
 
 
@@ -61,7 +64,7 @@ def _function(handler: Handler) -> Any:
 
 
 def _is_plain(hint: Any) -> bool:
-    """True if pydantic would change nothing: JSON has the value in this form, and the schema has checked it."""
+    """True if pydantic would change nothing, because JSON has the value in this form and the schema has checked it."""
     if any(hint is each for each in _PLAIN):
         return True
     if isinstance(hint, str | type) and typing.get_origin(hint) is None:

@@ -33,9 +33,9 @@ VALUE: Readings = frozenset({"value"})
 
 #: Core schemas of pydantic that read a text as one of these kinds.
 _KINDS = {"uuid": "uuid", "date": "date", "datetime": "date-time", "decimal": "decimal"}
-#: Core schemas that read a text and make a value of no kind.
+#: Core schemas of pydantic that read a text and make another value, such as a time. The report says `value`.
 _VALUES = ("time", "timedelta", "json", "complex", "fraction", "multi-host-url")
-#: Core schemas that take no text in strict JSON.
+#: Core schemas of pydantic that accept no text in strict JSON.
 _NO_TEXT = (
     *("none", "bool", "int", "float", "list", "tuple", "set", "frozenset", "dict", "generator", "typed-dict"),
     *(
@@ -48,7 +48,7 @@ _NO_TEXT = (
         "callable",
     ),
 )
-#: Core schemas that contain another schema, with the key of the inner schema that reads the value in strict JSON.
+#: Core schemas that contain another schema. The value is the key of the inner schema, which reads the value in strict JSON.
 _AROUND = {
     "nullable": "schema",
     "custom-error": "schema",
@@ -57,7 +57,7 @@ _AROUND = {
     "call": "arguments_schema",
 }
 _FUNCTIONS = ("function-before", "function-after", "function-wrap", "function-plain")
-#: Functions of pydantic that return the value as it is.
+#: Functions of pydantic that check a value and return it unchanged.
 _CHECKS = frozenset(
     [
         *(
@@ -77,17 +77,15 @@ _CHECKS = frozenset(
 )
 _TO_PATH = "pydantic._internal._generate_schema.GenerateSchema._path_schema.<locals>.path_validator"
 _TO_PATTERN = ("pattern_either_validator", "pattern_str_validator")
-#: A function of pydantic that runs a function of the module's author.
+#: The function of pydantic that calls a function of the module's author.
 _PREDICATE = "pydantic._internal._known_annotated_metadata.apply_known_metadata.<locals>.val_func"
 
 
 def argument_kinds(handler: DescribedHandler, *, converts: bool) -> dict[str, list[str]]:
-    """How a text is read in each argument. Arguments that get the text as it is sent are left out.
+    """How a text is read in each argument. Arguments that get the text unchanged are left out.
 
-    May run code of the module, and raise.
-
-    Without a conversion the handler gets each text as it is sent. If the annotation names another kind, `text` and this kind
-    are reported, because the handler will treat the text as this kind.
+    May run code of the module, and raise. Without a conversion the handler gets each text unchanged. If the annotation names
+    another kind, `text` and this kind are reported, because the handler will treat the text as this kind.
     """
     hints = to_convert(handler) if converts else annotated(handler)
     found: dict[str, list[str]] = {}
@@ -114,7 +112,7 @@ class _Reader:
     """Reads the core schema of an argument. Reports `other` for a schema that it does not know."""
 
     def __init__(self) -> None:
-        #: The schema of each definition, and the configuration that applies to it.
+        #: The schema of each definition, and the configuration that applies to the definition.
         self._targets: dict[str, tuple[Any, Any]] = {}
         self._inside: set[str] = set()
         self._readers: dict[str, Callable[[Any, Any], Readings]] = {
@@ -147,7 +145,7 @@ class _Reader:
         return self._targets[schema["schema_ref"]][0] if schema["type"] == "definition-ref" else schema
 
     def read(self, schema: Any, config: Any) -> Readings:
-        """How this schema reads a text. `config` is the configuration of the model around the schema."""
+        """How this schema reads a text. `config` is the configuration of the model that contains the schema."""
         kind: str = schema["type"]
         if kind in _KINDS:
             return frozenset({_KINDS[kind]})
@@ -176,7 +174,7 @@ class _Reader:
         return {"utf8": TEXT, "base64": frozenset({"text:base64"})}.get(encoding, VALUE)
 
     def _url(self, schema: Any, _config: Any) -> Readings:
-        # A default host, port or path of the type changes the URL.
+        # If the type has a default host, port or path, the URL is changed by it.
         is_as_sent = not any(schema.get(f"default_{part}") for part in ("host", "port", "path"))
         return frozenset({"url"}) if is_as_sent else VALUE
 
@@ -245,9 +243,9 @@ class _Reader:
 
 
 def _listed(values: Any) -> Readings:
-    """How a text is read if it must be one of these values.
+    """How a text is read that must be one of these values.
 
-    An Enum with values of other types may compare them by code of the module.
+    If an Enum has values that are not texts, code of the module may compare them.
     """
     if any(isinstance(each, Enum) and not is_plain_enum(type(each)) for each in values):
         return OTHER

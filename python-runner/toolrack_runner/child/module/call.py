@@ -36,12 +36,11 @@ def call_tool(
     output_bytes_max: int,
     send_value: SendValue | None = None,
 ) -> JsonObject:
-    """Calls a handler, and collects the values of a generator. Never raises, whatever the handler does.
+    """Calls a handler. If it returns a generator, collects its values. Never raises, whatever the handler does.
 
-    `send_value` gets the JSON text of each value as soon as the generator yields the value.
-
-    The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
-    `{"outcome": "failure", "code", "error"}`. It is plain JSON.
+    `send_value` gets the JSON text of each value as soon as the generator has yielded it. The outcome is `{"outcome":
+    "success", "text"}`, with `value` if the result was not a string, or `{"outcome": "failure", "code", "error"}`. It is
+    plain JSON.
     """
     try:
         handler = module.find(tool)
@@ -76,7 +75,7 @@ def failure(code: str, error: str) -> JsonObject:
 
 
 def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
-    """A sentence about names of arguments that are missing or unexpected; None if the handler takes them."""
+    """A sentence about arguments that are missing, or that the handler does not have. None if there are none."""
     if handler.takes_context and CONTEXT in arguments:
         return f"{handler.title}() gets '{CONTEXT}' from the runner; it is no argument. Leave it out."
     missing = [name for name in handler.required if name not in arguments]
@@ -97,13 +96,13 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
 
 
 class _TypesError(Exception):
-    """The module's own code failed while an argument was converted. `args` has an error code and a text."""
+    """Code of the module failed while an argument was converted. `args` has an error code and a text."""
 
 
 def _converted(
     module: LoadedModule, tool: str, handler: Handler, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A copy of the arguments, with the types that the annotations name. Raises ArgumentsError, ModuleError, _TypesError."""
+    """A copy of the arguments, converted to the annotated types. Raises ArgumentsError, ModuleError, or _TypesError."""
     converter = module.converter(tool, handler)
     if converter is None:
         return dict(arguments)
@@ -144,14 +143,14 @@ def _called(
     size = len(text.encode())
     bytes_max = values.bytes_max
     if size > bytes_max:
-        # The server process and the service use the same sentence. It is written for the model that made the call.
+        # The server process and the service use the same sentence. It is for the model that has made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
         return failure("RESULT_TOO_LARGE", sentence)
     return {"outcome": "success", **result}
 
 
 def _await(returned: Any, values: Values) -> object:
-    """Runs an awaitable or an async generator in an event loop. Returns its value, or `values` with its values."""
+    """Runs an awaitable or an async generator in an event loop. Returns its value or, for a generator, `values`."""
     import asyncio  # The first import of asyncio costs 70 ms, and most tools do not need it.
 
     async def awaited() -> object:
@@ -162,7 +161,7 @@ def _await(returned: Any, values: Values) -> object:
 
 
 def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """Makes a call, and flushes stdout and stderr. The module may have replaced them, so their errors are ignored."""
+    """Makes a call, and flushes stdout and stderr. Errors of them are ignored, because the module may have replaced them."""
     try:
         return call(**given)
     finally:

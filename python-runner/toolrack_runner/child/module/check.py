@@ -1,4 +1,4 @@
-"""The check of one module. Sends a report after reading the module, after importing it, and after running its examples."""
+"""The check of one module. Sends a report after each of three stages: reading it, importing it, and running its examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -23,12 +23,12 @@ from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
 
 #: The most bytes of an example's result. The service has the same limit for the result of a call.
 _OUTPUT_BYTES_MAX = 256 * 1024
-#: The most characters of an example's text or error in a report. The middle of a longer text is left out.
+#: The most characters of a text or an error in the report of an example. The middle of a longer one is left out.
 _SHOWN_CHARS_MAX = 4_000
-#: How many levels an example's arguments and context may have. They are copied level by level.
+#: The most levels of an example's arguments and context, which are copied level by level.
 _DEPTH_MAX = 64
 
-#: Takes a report, or the message before each example: `{"stage": "running", "tool", "example", "line"}`.
+#: Takes a report. Also takes the message before each example: `{"stage": "running", "tool", "example", "line"}`.
 Send = Callable[[Mapping[str, object]], None]
 
 
@@ -39,7 +39,7 @@ def check_module(name: str, source: Source, *, send: Send, this_machine: bool = 
     end. Before each example, the message `running` is sent, so that the server process can name the example if it has to end
     the check. `this_machine` says whether a spec may name the machine of the runner in its `network`.
     """
-    # These libraries are imported before the module, because the module can replace names that their import uses.
+    # These libraries are imported first. The module could replace names that they need at their import.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):
         import_module(library)
     parsed = parse_module(name, source)
@@ -118,7 +118,10 @@ def _run_examples(module: LoadedModule, tool: Tool, parameters: JsonObject, send
 
 
 def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Example) -> JsonObject:
-    """Calls the handler as the example says. `matched` is null if the example expects no result. Never raises."""
+    """Calls the handler with an example. `matched` is null if the example does not say which result it expects.
+
+    Never raises.
+    """
     if tool.secrets or tool.network:
         return {"outcome": "skipped", "reason": "a check has neither secrets nor a network", "matched": None}
     mismatch = arguments_mismatch(parameters, example.arguments)
@@ -126,7 +129,7 @@ def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Exam
         sentence = f"the example's arguments break the tool's own parameters: {mismatch}"
         outcome = failure("ARGUMENTS_INVALID", sentence)
     else:
-        # The handler gets copies, because it can change its arguments, and the report shows the original arguments.
+        # The handler gets copies, because it may change its arguments, and the report must show the original ones.
         arguments = plain_object(example.arguments, "arguments", depth_max=_DEPTH_MAX)
         caller = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
         context = example_context(tool.name, tool.timeout_seconds, caller)
@@ -149,7 +152,7 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
 
 
 def _secret_notes(tool: Tool) -> list[NoteJson]:
-    """A note if the spec has `secrets`, so that the author knows that they have no effect yet."""
+    """A note for the author if the spec has `secrets`, because they have no effect yet."""
     if not tool.secrets:
         return []
     sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."

@@ -1,4 +1,4 @@
-"""Completes an accepted spec: a missing description or missing parameters are derived from the handler."""
+"""Completes an accepted spec: if it has no description or no parameters, they are derived from the handler."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from toolrack_runner.wire.fault import FaultJson, ModuleError, NoteJson, SpecErr
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import SpecReport
 
-#: How many characters of the annotations a note repeats. Longer annotations are cut.
+#: How many characters of the annotations a note shows. The rest is cut.
 _SHOWN_CHARS_MAX = 200
 _error = partial(SpecError, "parameters_underivable")
 
@@ -53,7 +53,7 @@ def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
 
 
 def _completed(module: LoadedModule, tool: Tool) -> tuple[str, JsonObject, list[str]]:
-    """The description, the parameters, and which of the two fields were derived. Raises SpecError."""
+    """The description, the parameters, and the names of those of the two that were derived. Raises SpecError."""
     description = _derived_description(tool) if tool.description is None else tool.description
     parameters = _derived_parameters(module, tool) if tool.parameters is None else tool.parameters
     derived = [key for key in ("description", "parameters") if getattr(tool, key) is None]
@@ -88,7 +88,7 @@ def _derived_parameters(module: LoadedModule, tool: Tool) -> JsonObject:
 
 
 def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
-    """How a text is read in each argument. If the annotations raise, code of the module may read it, which is `other`."""
+    """How the text of each argument is read. If reading the annotations raises, code of the module may read it (`other`)."""
     converts = tool.parameters is None
     try:
         return module.trusted.keep(lambda: argument_kinds(tool.handler, converts=converts))
@@ -97,7 +97,7 @@ def _kinds(module: LoadedModule, tool: Tool) -> dict[str, list[str]]:
 
 
 def _not_converted(module: LoadedModule, tool: Tool) -> list[NoteJson]:
-    """A note if the spec states parameters, and annotations name types that JSON does not have: nothing is converted."""
+    """A note if the spec states parameters, so nothing is converted, although annotations name types that JSON lacks."""
     if tool.parameters is None:
         return []
     try:

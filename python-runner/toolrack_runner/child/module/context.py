@@ -1,4 +1,4 @@
-"""The context of a call: a dict with facts about the call, and the method with which the tool reports its progress."""
+"""The context of a call: a dict with facts about the call, and a method by which the tool reports its progress."""
 
 import time
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from toolrack_runner.rfc3339 import rfc3339
 from toolrack_runner.wire.child_messages import PROGRESS_CHARACTERS_MAX
 from toolrack_runner.wire.frames import JsonObject
 
-#: The user of the calls that a check makes.
+#: The user in the context of calls that a check makes.
 EXAMPLE_USER = "example"
-#: The seconds until the `deadline` in the context of an example whose spec has no `timeoutSeconds`. They are as for a call.
+#: If a spec has no `timeoutSeconds`, the seconds until the `deadline` in the context of its examples. They are as for a
+#: call.
 EXAMPLE_SECONDS = 30.0
 
 #: Takes a fraction from 0 to 1 and a text.
@@ -20,20 +21,20 @@ TellProgress = Callable[[float, str], None]
 
 
 def _nobody(fraction: float, text: str) -> None:
-    """Drops the progress. The examples of a check have no listener."""
+    """Drops the progress, because nobody listens to the examples of a check."""
 
 
 class Context(dict[str, Any]):
-    """The value of a handler's parameter `context`. It is a dict for everything that takes dicts."""
+    """What a handler gets as its parameter `context`. It is a dict for everything that accepts a dict."""
 
-    #: Sends the progress. It is an attribute of the class, so a context can be copied and pickled like any dict. This is
-    #: possible because a process runs only one call.
+    #: Sends the progress. It belongs to the class, so that a context can be copied and pickled like any dict. This works
+    #: because a process runs only one call.
     tell: ClassVar[TellProgress] = staticmethod(_nobody)
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """Tells the caller how much of the call is done. Any thread may call this method, as often as it likes.
+        """Tells the caller how much of the call is done. May be called in any thread and as often as the tool likes.
 
-        `fraction` is a number from 0 to 1. Raises TypeError or ValueError for another fraction or a text that is too long.
+        `fraction` is a number from 0 to 1. Raises TypeError or ValueError for another fraction, or if the text is too long.
         """
         said = as_text(text)
         if said is None:
@@ -46,7 +47,7 @@ class Context(dict[str, Any]):
 
 
 def example_context(tool: str, timeout_seconds: float | None, caller: JsonObject) -> JsonObject:
-    """The context that an example of a check gets. `caller` is the context that the example states."""
+    """The context for an example of a check. `caller` is the context that the example states."""
     return {
         "user": EXAMPLE_USER,
         "invocationId": EXAMPLE_USER,

@@ -1,8 +1,8 @@
-"""Converts the arguments of a call from JSON to the types that the handler's annotations name.
+"""Converts the arguments of a call from JSON to the types of the handler's annotations.
 
-Pydantic reads each argument as strict JSON, as the derived schema describes it. Building a converter is slow, so a child
-builds each converter once, before its call. A conversion runs code of the module: validators, `__post_init__`, types with
-methods for pydantic. So every function here may raise any exception, which ends only a call of this module.
+Pydantic reads each argument as strict JSON, as the derived schema describes it. Making a converter is slow, so a child makes
+each converter only once, before its call. A conversion runs code of the module: validators, `__post_init__`, and methods of
+types for pydantic. So every function here may raise any exception. It ends only a call of this module.
 """
 
 import collections.abc
@@ -19,10 +19,10 @@ from toolrack_runner.child.module.facts import is_a
 from toolrack_runner.child.module.handler import Handler
 from toolrack_runner.child.module.user_traceback import cut_middle, exception_line
 
-#: Bytes are base64 text in arguments and in results. An unknown key of a dataclass or a TypedDict is refused, like an
+#: In arguments and results, bytes are a text in base64. An unknown key of a dataclass or a TypedDict is refused, like an
 #: unknown argument. Pydantic models keep their own configuration.
 CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
-#: How many problems of an argument a failure names. It counts the others, so it stays short.
+#: How many problems of an argument a failure names. It says how many others there are, so it stays short.
 _ERRORS_MAX = 3
 #: How many characters of one problem a failure shows. A validator of the module may write any text.
 _TEXT_CHARS_MAX = 500
@@ -35,7 +35,7 @@ _MISSING = (
 )
 _UNEXPECTED = ("extra_forbidden", "unexpected_keyword_argument")
 _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Generator)
-#: Exceptions that show a mistake in the module's code. Any other exception of this code is about the argument.
+#: Exceptions that show a mistake in the module's code. Any other exception that this code raises is about the argument.
 _FAULTS_OF_THE_MODULE = (MemoryError, OSError, NameError, AttributeError, ImportError, RecursionError)
 
 
@@ -49,12 +49,12 @@ class Converter:
 
     _title: str
     _names: tuple[str, ...]
-    #: The arguments that are converted, and `REST` if `**kwargs` is.
+    #: The names of the arguments that are converted. `REST` is one of them if `**kwargs` is converted.
     _converted: frozenset[str]
     _validate: Any
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of the arguments with Python values. Raises ArgumentsError, or what the module's code raises."""
+        """A copy of the arguments with Python values. Raises ArgumentsError, or whatever code of the module raises."""
         given = dict(arguments)
         for name, value in arguments.items():
             key = name if name in self._names else REST
@@ -75,7 +75,7 @@ class Converter:
 
 
 def converter_of(handler: Handler) -> Converter | None:
-    """The converter of a handler; None if its arguments stay as JSON has them. May run code of the module, and raise."""
+    """The converter of a handler. None if its arguments stay as they are in JSON. May run code of the module, and raise."""
     hints = to_convert(handler)
     if not hints:
         return None
@@ -83,12 +83,12 @@ def converter_of(handler: Handler) -> Converter | None:
 
 
 def _validator(hints: dict[str, Any]) -> Any:
-    """A function that reads the JSON of a dict with any of these keys."""
+    """A function that reads the JSON of a dict with any of these arguments."""
     return arguments_adapter(hints).validator.validate_json
 
 
 def arguments_adapter(hints: dict[str, Any]) -> Any:
-    """Makes pydantic's adapter, which converts a dict with any of these arguments. May run code of the module."""
+    """Makes the adapter of pydantic that converts a dict with any of these arguments. May run code of the module."""
     from pydantic import TypeAdapter
     from typing_extensions import TypedDict
 
@@ -102,14 +102,14 @@ def arguments_adapter(hints: dict[str, Any]) -> Any:
 
 
 def _eager(hint: Any) -> Any:
-    """Replaces an iterable by a list, because pydantic converts elements of an iterable only when the handler reads them."""
+    """Replaces an iterable by a list. Otherwise pydantic converts each element only when the handler reads it."""
     if typing.get_origin(hint) in _LAZY:
         return list[typing.get_args(hint)[0]]  # type: ignore[misc]
     return hint
 
 
 def _said(error: Exception, name: str, value: object) -> str:
-    """A sentence about what is wrong with the value, without a full stop. Never raises."""
+    """A sentence that says what is wrong with the value, without a full stop. Never raises."""
     from pydantic_core import ValidationError
 
     try:
@@ -142,9 +142,9 @@ def _problem(problem: Any, name: str, value: object) -> str:
 
 
 def _place(location: tuple[object, ...], name: str, value: object, *, is_missing: bool) -> str:
-    """The place inside the argument, such as `rows[2]['at']`, or `it`.
+    """Where the problem is in the argument, such as `rows[2]['at']`. It is `it` for the argument itself.
 
-    Pydantic also names branches of unions; these are left out.
+    Pydantic also names branches of unions, which are left out.
     """
     place = ""
     for position, step in enumerate(location):

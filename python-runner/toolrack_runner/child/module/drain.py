@@ -1,4 +1,4 @@
-"""Collects the values of a generator: texts become one text, any other values a list."""
+"""Collects the values of a generator. If all are texts, they become one text, otherwise a list."""
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import suppress
@@ -16,17 +16,17 @@ from toolrack_runner.wire.json_depth import VALUES_MAX
 SendValue = Callable[[str], None]
 
 _in_quotes = JSONEncoder(ensure_ascii=False).encode
-# A module may replace `next` and `anext`.
+# The original functions are kept, because a module may replace `next` and `anext`.
 _next, _close = GeneratorType.__next__, GeneratorType.close
 _anext, _aclose = AsyncGeneratorType.__anext__, AsyncGeneratorType.aclose
 
 
 class TooManyValuesError(Exception):
-    """The values of a generator together exceed the limit of a result. The text is the limit."""
+    """All values of a generator together exceed the limit of a result. The text says what the limit is."""
 
 
 class Values:
-    """The values that a generator has yielded so far, each in its JSON form."""
+    """The values that a generator has yielded so far, as JSON data."""
 
     def __init__(self, bytes_max: int, send: SendValue | None) -> None:
         self.bytes_max = bytes_max
@@ -49,7 +49,7 @@ class Values:
             )
             raise ResultError(said) from None
         text: Any = form["text"]
-        # The JSON text of all values as a list has at least as many bytes as these texts together.
+        # The JSON text of the list of all values has at least as many bytes as these texts together.
         self._bytes += len(text.encode())
         if self._bytes > self.bytes_max:
             raise TooManyValuesError(f"{self.bytes_max} bytes")
@@ -61,7 +61,7 @@ class Values:
             self._send(json)
 
     def result(self) -> JsonObject:
-        """The result of the call, in the form of `result_of`. No values make an empty list."""
+        """The result of the call, with the same keys as from `result_of`. If there are no values, it is an empty list."""
         if self._is_text and self._texts:
             return {"text": "".join(self._texts)}
         return result_of(self._values)
@@ -76,7 +76,7 @@ def is_async_generator(value: object) -> TypeGuard[AsyncGenerator[object, None]]
 
 
 def drain(generator: Any, values: Values, names: Names) -> Values:
-    """Adds every value of a generator. If a value cannot be added, closes the generator, which runs its `finally` blocks."""
+    """Adds every value of a generator. If one cannot be added, closes the generator, which runs its `finally` blocks."""
     try:
         while True:
             try:
@@ -91,7 +91,7 @@ def drain(generator: Any, values: Values, names: Names) -> Values:
 
 
 async def drain_async(generator: Any, values: Values) -> Values:
-    """Like `drain`, for an async generator. Does not restore the names of the runner between the values."""
+    """Like `drain`, but for an async generator. The names of the runner are not restored between the values."""
     try:
         while True:
             try:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Container
 from types import TracebackType
 from typing import Any
 
-#: How many exceptions of a chain are read. In a chain, each exception has caused the next.
+#: How many exceptions are read of a chain, in which each exception has caused the next.
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _module: Callable[[type], object] = type.__dict__["__module__"].__get__
-#: Returns the attributes that a class itself defines, by name.
+#: Returns the attributes that a class defines itself, by name.
 namespace_of = type.__dict__["__dict__"].__get__
 _of_exceptions = BaseException.__dict__
 _suppresses_context = _of_exceptions["__suppress_context__"].__get__
@@ -31,7 +31,7 @@ def class_name(kind: type) -> str:
 
 
 def module_name(kind: type) -> str:
-    """The top-level package that a class says it is from. A class of the module may say anything."""
+    """The package that a class says it is from, without subpackages. A class of the module may say anything."""
     name = _module(kind)
     return name.partition(".")[0] if type(name) is str else ""
 
@@ -68,17 +68,17 @@ def as_list(value: object) -> list[object] | None:
 
 
 def is_a(error: BaseException, kind: type[BaseException]) -> bool:
-    """As `isinstance`, but a class that overrides `__class__` cannot deceive it."""
+    """Like `isinstance`, but a class that overrides `__class__` cannot deceive it."""
     return issubclass(type(error), kind)
 
 
 def _read(error: BaseException, kind: type[BaseException], name: str) -> Any:
-    """An attribute that the built-in exception `kind` has; None for any other exception."""
+    """An attribute that exceptions of the built-in class `kind` have. None for any other exception."""
     return kind.__dict__[name].__get__(error) if is_a(error, kind) else None
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """The exception and at most four that led to it, the oldest last."""
+    """The exception and up to four that led to it, the first cause last."""
     found = [error]
     while len(found) < _CHAIN_MAX:
         before = cause_of(found[-1])
@@ -113,25 +113,25 @@ def missing_name(error: BaseException) -> str | None:
 
 
 def undefined_name(error: BaseException) -> str | None:
-    """The name that Python did not find, if this is exactly a NameError, and no subclass; else None."""
+    """The name that Python did not find. None unless the exception is a NameError itself, and not of a subclass."""
     name = _read(error, NameError, "name") if type(error) is NameError else None
     return name if type(name) is str else None
 
 
 def missing_attribute(error: BaseException) -> tuple[str, object] | None:
-    """The missing name and the object, if this is exactly an AttributeError, and no subclass; else None."""
+    """The missing name and the object. None unless the exception is an AttributeError itself, and not of a subclass."""
     name = _read(error, AttributeError, "name") if type(error) is AttributeError else None
     return (name, _read(error, AttributeError, "obj")) if type(name) is str else None
 
 
 def own_text(error: BaseException, kind: type[BaseException]) -> str:
-    """The text that Python gave an exception of exactly this built-in class; empty for any other exception."""
+    """The text of an exception that Python itself has raised, of exactly this class. Empty for any other exception."""
     arguments = _read(error, BaseException, "args") if type(error) is kind else None
     first = arguments[0] if type(arguments) is tuple and arguments else None
     return first if type(first) is str else ""
 
 
 def syntax_place(error: BaseException, files: Container[str]) -> tuple[str, int] | None:
-    """The file and the line that Python could not parse, if the file is one of `files`; else None."""
+    """The file and the line that Python could not parse. None if the file is not one of `files`."""
     name, line = _read(error, SyntaxError, "filename"), _read(error, SyntaxError, "lineno")
     return (name, line) if type(name) is str and name in files and type(line) is int else None

@@ -1,4 +1,4 @@
-"""The texts of a module's files, by the file names that faults and tracebacks show. Nothing here executes the files."""
+"""The texts of a module's files, by the names that faults and tracebacks show. No file is executed here."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class ModuleFiles:
 
     @property
     def is_package(self) -> bool:
-        """True if the module was sent as files with paths, even if there is only one file."""
+        """True if the module was sent as several files with paths, even if there is only one of them."""
         return "/" in self.main
 
     def line(self, file: str, number: int | None) -> str:
@@ -37,7 +37,7 @@ class ModuleFiles:
 
     @property
     def siblings(self) -> Mapping[str, str]:
-        """The path of each file or folder that an import in this module can find, by its dotted name (`module_paths`)."""
+        """What imports inside this module can find: the path of each file or folder, by its dotted name (`module_paths`)."""
         return module_paths(file.partition("/")[2] for file in self.texts) if self.is_package else {}
 
     @property
@@ -50,14 +50,14 @@ class ModuleFiles:
 
 
 def known_files(name: str, source: str | Mapping[str, str]) -> ModuleFiles:
-    """The files of a module whose texts were decoded and checked before."""
+    """The files of a module. Their texts were decoded and checked before."""
     if isinstance(source, str):
         return ModuleFiles(name, f"{name}.py", {f"{name}.py": source})
     return ModuleFiles(name, f"{name}/{INIT}", {f"{name}/{path}": text for path, text in source.items()})
 
 
 def read_files(name: str, source: Source) -> ModuleFiles:
-    """The files of a module. Raises ModuleError with the first fault."""
+    """The files of a module. Raises ModuleError if there is a fault, with the first one."""
     files, faults = readable_files(name, source)
     for found in faults:
         raise ModuleError(found)
@@ -65,7 +65,7 @@ def read_files(name: str, source: Source) -> ModuleFiles:
 
 
 def readable_files(name: str, source: Source) -> tuple[ModuleFiles, list[Fault]]:
-    """The files of a module that can be read, and a fault for each that cannot."""
+    """Those files of a module that can be read, and a fault for each other one."""
     if not isinstance(source, Mapping):
         return _readable(name, f"{name}.py", {f"{name}.py": source})
     main = f"{name}/{INIT}"

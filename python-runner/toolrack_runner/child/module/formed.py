@@ -1,4 +1,4 @@
-"""Copies a result to plain JSON data: replaces every part by its JSON form, and names the first part that has no form."""
+"""Copies a result to plain JSON data. Replaces each part by its JSON form, and names the first part that has none."""
 
 import sys
 from collections.abc import Callable
@@ -25,7 +25,7 @@ RETURN_PLAIN = "return text, or dicts, lists, strings, numbers, True, False and 
 TOO_DEEP = f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
 
 _LIST = "return list(value)"
-#: `to_dict` and `tolist` of pandas make a plain NaN of each missing value.
+#: pandas makes a plain NaN of each missing value, in `to_dict` and `tolist`.
 _WITHOUT_NAN = "value.replace({float('nan'): None})"
 _ITERABLES = ("generator", "dict_keys", "dict_values", "dict_items", "map", "filter", "zip", "range", "deque")
 _CURES = {
@@ -42,14 +42,15 @@ _METHOD_CURES = (
     ("item", "return value.item()"),
     ("__next__", _LIST),
 )
-#: The most bits of a whole number that Python converts to text. Such a number has at most 4,300 digits.
+#: The most bits of a whole number that Python converts to a text. It has at most 4,300 digits.
 _BITS_MAX = 14_284
-#: How many values may be nested. A dataclass counts as two, itself and its dict. The levels of the JSON are counted later.
+#: How deeply values may be nested. A dataclass counts as two levels: itself and its dict. The levels of the JSON are counted
+#: later.
 _STEPS_MAX = 2 * RESULT_DEPTH_MAX + 2
 
 
 class ResultError(Exception):
-    """JSON has no form for a result. The text names the place and the cure, without a full stop."""
+    """A result cannot be JSON. The text says which part and what to do, without a full stop."""
 
 
 class _PartError(Exception):
@@ -65,7 +66,7 @@ class _PartError(Exception):
 
 
 def formed(returned: object) -> JsonValue:
-    """Copies a result. May run code of the module, and raises what that code raises. Raises ResultError."""
+    """Copies a result. Runs methods of the module, and raises what they raise. Raises ResultError if it cannot be JSON."""
     try:
         return _Copy().of(returned, 0)
     except _PartError as error:
@@ -76,11 +77,11 @@ def formed(returned: object) -> JsonValue:
 
 
 class _Copy:
-    """Makes one copy. Its size is limited, because the form of a value may contain new values without end."""
+    """Makes one copy. The number of values is limited, because making a value's JSON form may add values endlessly."""
 
     def __init__(self) -> None:
         self._values = 0
-        #: The ids of the values that contain the current value.
+        #: The ids of the values in which the current value is.
         self._around: set[int] = set()
 
     def of(self, value: object, steps: int) -> JsonValue:
@@ -114,7 +115,8 @@ class _Copy:
         form = json_form(value)
         if form is NO_FORM:
             if type(value) is CoroutineType and getcoroutinestate(value) == CORO_CREATED:
-                # Python would warn in the log of the call that the coroutine was never awaited, with a path of the runner.
+                # Closes the coroutine. Otherwise Python would warn in the log of the call that it was never awaited, with a
+                # path of the runner.
                 value.close()
             raise _PartError(
                 lambda where: f"{where} is {type_name(value)}, which JSON has no form for; {_cure(value)}"
@@ -130,7 +132,7 @@ class _Copy:
 
 
 _CYCLE = "holds itself, so its JSON would never end; return a copy without the cycle"
-#: The place of an element of a set.
+#: Stands for the place of an element in a set.
 _ELEMENT = object()
 
 
@@ -152,7 +154,7 @@ def _number(value: object) -> int | float | None:
 
 
 def _key(key: object) -> str | int | float | None:
-    """A key that the encoder can write: text, or a number, a bool or None, which become text."""
+    """A key as the encoder can write it: a text, or a number, a bool or None, which the encoder makes a text."""
     if key is None or issubclass(type(key), str | int | float):
         text = as_text(key)
         if text is not None or key is None or type(key) is bool:

@@ -1,4 +1,4 @@
-"""The handler of a tool: the function, and its arguments. Refuses a callable that cannot be a handler."""
+"""The handler of a tool: its function and its arguments. A callable that cannot be a handler is refused."""
 
 import inspect
 from collections.abc import Callable, Container
@@ -11,9 +11,9 @@ from toolrack_runner.child.module.facts import class_name, type_name
 from toolrack_runner.wire.fault import SpecError
 
 CONTEXT = "context"
-#: How many decorators, partials and methods around a function are removed. A handler may wrap itself without end.
+#: How many decorators, partials and methods are removed to find the function. A handler may wrap itself endlessly.
 _LAYERS_MAX = 32
-#: The kinds of parameters that a call can give by name.
+#: The kinds of parameters for which a call can give an argument by name.
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -33,22 +33,22 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class DescribedHandler(Handler):
-    """A handler, with the parts from which the definition of its tool is derived."""
+    """A handler, with what is needed to derive the definition of its tool."""
 
-    #: The function behind `call`, without partials, methods and decorators.
+    #: The function that `call` finally calls, without partials, methods and decorators.
     function: Any
     #: The file of the function, and its first line; None if it is in no file of the module.
     file: str | None
     line: int | None
     doc: str | None
     signature: inspect.Signature
-    #: A sentence about the decorator that hides the function behind (*args, **kwargs), without a full stop; None if there is
-    #: none.
+    #: A sentence about a decorator that hides the signature of the function behind (*args, **kwargs), without a full stop.
+    #: None if there is no such decorator.
     hidden_by: str | None
 
 
 def plain_handler(value: object) -> Handler | None:
-    """The handler of a plain function, read from its code; None for any other callable."""
+    """The handler for a plain function, which is read from its code. None for any other callable."""
     if type(value) is not FunctionType or value.__dict__:
         return None
     code = value.__code__
@@ -111,7 +111,7 @@ def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
 
 
 def handler_place(value: object, files: Container[str]) -> tuple[str, int] | tuple[None, None]:
-    """The file and the line of a function, a decorated function or a method. Runs no code of the module."""
+    """The file and the line of a function, a decorated function or a method. No code of the module runs for this."""
     for _ in range(_LAYERS_MAX):
         if type(value) is MethodType:
             value = value.__func__
@@ -138,7 +138,7 @@ def _refuse_positional(title: str, signature: inspect.Signature) -> None:
 
 
 def _function_of(value: Any) -> Any:
-    """The function behind a partial, a method, a callable object or a decorated function."""
+    """The function that a partial, a method, a callable object or a decorated function finally calls."""
     for _ in range(_LAYERS_MAX):
         if isinstance(value, partial):
             value = value.func

@@ -9,7 +9,7 @@ from toolrack_runner.wire.fault import Fault, FaultKind, fault
 
 
 def import_fault(files: ModuleFiles, error: BaseException) -> Fault:
-    """The fault for what an import raised. Names the innermost line of the module. Never raises."""
+    """The fault for an exception that an import raised. It names the innermost line that is in the module. Never raises."""
     kind, sentence = _said(files, error)
     file, line = user_place(error, files)
     found = fault(kind, file, line, sentence)

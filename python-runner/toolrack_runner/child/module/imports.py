@@ -7,9 +7,9 @@ from dis import EXTENDED_ARG, opmap
 from types import CodeType
 from typing import Final
 
-#: How many packages a report names. No module needs more, and the report stays small.
+#: How many packages a report names. No module needs more, and the limit keeps the report small.
 PACKAGES_MAX = 200
-#: The most characters of the name of a package. Packages with longer names are left out, so that the report stays small.
+#: The most characters of a package's name. Packages with longer names are left out, to keep the report small.
 NAME_CHARS_MAX = 128
 
 _IMPORT_NAME: Final = opmap["IMPORT_NAME"]
@@ -19,7 +19,7 @@ _FORGIVING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"
 
 @dataclass(frozen=True, slots=True)
 class ImportedPackage:
-    """A top-level package. It is `optional` if every import of it handles an ImportError, or is for type checkers only."""
+    """A top-level package. It is `optional` if each of its imports handles an ImportError, or is only for type checkers."""
 
     name: str
     line: int
@@ -29,7 +29,7 @@ class ImportedPackage:
 
 
 def imported_packages(tree: ast.Module, file: str) -> tuple[ImportedPackage, ...]:
-    """Each package once, in the order of the source, including the imports inside functions."""
+    """Each imported package once, in the order of the source. Imports inside of functions count too."""
     found: dict[str, ImportedPackage] = {}
     optional_lines = _optional_lines(tree)
     for node in sorted(_imports(tree), key=lambda node: (node.lineno, node.col_offset)):
@@ -44,10 +44,10 @@ def imported_packages(tree: ast.Module, file: str) -> tuple[ImportedPackage, ...
 
 
 def imported_siblings(tree: ast.Module, file: str) -> Iterator[tuple[str, int]]:
-    """Finds the imports of a file such as `weather/sub/a.py` that name other files of its module.
+    """Finds the imports by which a file such as `weather/sub/a.py` imports other files of its module.
 
-    Yields the dotted name within the module, and the line. Leaves out imports that may fail. Leaves out `from . import x`,
-    because x may also be a name in the folder's `__init__.py`.
+    Yields the dotted name within the module, and the line. Leaves out imports that may fail. Leaves out `from . import x`
+    too, because x may be a name in the folder's `__init__.py`.
     """
     optional_lines = _optional_lines(tree)
     module, *folders = file.split("/")[:-1]
@@ -66,9 +66,9 @@ def imported_siblings(tree: ast.Module, file: str) -> Iterator[tuple[str, int]]:
 
 
 def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
-    """The top-level packages that compiled code and its functions import, each once. `from .` imports are left out.
+    """The top-level packages that compiled code and its functions import, each once. Leaves out `from .` imports.
 
-    Reading the instructions takes a tenth of the time of walking the syntax tree.
+    Reading the instructions takes a tenth of the time of reading the syntax tree.
     """
     found: dict[str, None] = {}
     pending = list(codes)
@@ -85,7 +85,7 @@ def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
 
 
 def _is_relative(code: CodeType, at: int) -> bool:
-    """Whether the import at this instruction is relative. The instruction two places before it loads the import's level."""
+    """Whether the import at this instruction is relative. The import's level is loaded two instructions before."""
     instructions = code.co_code
     for _ in range(2):
         at -= 2
@@ -110,7 +110,7 @@ def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _optional_lines(tree: ast.Module) -> set[int]:
-    """The lines of imports that may fail: under `try … except ImportError`, or for type checkers only."""
+    """The lines of imports that may fail, because they are in a `try … except ImportError` or only for type checkers."""
     lines: set[int] = set()
     for node in ast.walk(tree):
         if (isinstance(node, ast.Try) and any(_forgives(handler) for handler in node.handlers)) or (

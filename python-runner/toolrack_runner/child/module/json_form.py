@@ -1,9 +1,8 @@
-"""The JSON form of a value that a handler returned, if its type has one: dates, enums, dataclasses, models, sets and more.
+"""The JSON form of a value that a handler has returned, if its type has one: dates, enums, dataclasses, models, and more.
 
-Scalars of numpy and missing values of pandas have one too (`package_scalars.py`).
-
-The form of a standard type is read with the methods of that type, never with methods of a subclass in the module. Only
-dataclasses, models and the order of sets run code of the module; the limits of the call bound it.
+Scalars of numpy and missing values of pandas have one too (`package_scalars.py`). The form of a standard type is made with
+methods of that type, and never with methods of a subclass in the module. Only for dataclasses, models and the order of sets,
+code of the module runs. The limits of the call bound it.
 """
 
 from binascii import b2a_base64
@@ -16,7 +15,7 @@ from typing import Any
 from toolrack_runner.child.module.facts import class_name, has_method
 from toolrack_runner.child.module.package_scalars import form_of_scalar, is_missing, scalar_of_numpy
 
-#: The types whose sets are sorted before they become text, because their texts have another order.
+#: A set of these types is sorted before its elements become texts, because the texts would be in another order.
 _ORDERED = {"Decimal", "timedelta", "date", "datetime", "time"}
 NO_FORM = object()
 
@@ -49,7 +48,7 @@ def as_set(value: object) -> list[object] | None:
 
 
 def in_order(members: list[object], form: Callable[[object], Any]) -> list[Any]:
-    """The JSON forms of the members of a set, sorted. Decimals and times are sorted by value, all others by their form."""
+    """The JSON forms of a set's elements, sorted. Decimals and times are sorted by value, all others by their JSON form."""
     kinds = {class_name(type(each)) for each in members}
     is_sorted = False
     if len(kinds) == 1 and kinds <= _ORDERED:
@@ -64,9 +63,9 @@ def in_order(members: list[object], form: Callable[[object], Any]) -> list[Any]:
 
 @cache
 def _forms() -> tuple[tuple[type, Callable[[Any], object]], ...]:
-    """The standard types, each with the function that makes its form. A subclass comes before its base.
+    """The standard types, each with the function that makes its JSON form. A subclass comes before its base.
 
-    The types are imported when a result first needs them.
+    The types are only imported when a result needs them.
     """
     from datetime import date, datetime, time, timedelta
     from decimal import Decimal
@@ -94,7 +93,10 @@ def _base64(value: bytes) -> str:
 
 
 def _duration(value: Any) -> str:
-    """ISO 8601, with days as the largest unit, because years and months have no fixed length: `P400DT2H0.5S`, `-PT1S`."""
+    """A duration in ISO 8601.
+
+    The largest unit is days, because years and months have no fixed length: `P400DT2H0.5S`, `-PT1S`.
+    """
     from datetime import timedelta
 
     sign = "-" if timedelta.__lt__(value, timedelta()) else ""

@@ -1,8 +1,9 @@
 """Imports a module, and reads all its specs or only the handler that a call needs.
 
-Compiling a module and reading every spec take half of the time that a child needs for a module. So the first child sends the
-compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). Later children use
-both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
+Compiling a module and reading every spec take half of the time that a child needs for a module. So the first child sends two
+things for later children: the compiled code, before any of it runs (`portable_code`), and afterwards the index of each spec
+in TOOL_SPECS (`places`). Later children use both (`load_known`). The module may have forged the indexes, so they are used
+only in the module's own calls.
 """
 
 import marshal
@@ -28,9 +29,9 @@ from toolrack_runner.child.module.trusted_names import Names, NamesLeftAlone, Tr
 from toolrack_runner.child.module.user_traceback import exception_line
 from toolrack_runner.wire.fault import ModuleError, module_error
 
-#: If the compiled code of a module is larger than this, each child compiles the module again.
+#: If the compiled code of a module is larger, it is not sent, and each child compiles the module again.
 CODE_BYTES_MAX = 512 << 10
-#: More bytes than the name of a file takes in marshalled code: a module name, a path, and a few bytes around them.
+#: More bytes than the name of a file needs in marshalled code. It has a module name, a path, and a few other bytes.
 NAME_BYTES = 300
 
 
@@ -46,7 +47,7 @@ class LoadedModule:
     trusted: Names
     _namespace: dict[str, Any]
     _declared: DeclaredSpecs
-    #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
+    #: For each tool whose spec is already known, the index of the spec in TOOL_SPECS.
     places: Mapping[str, int]
     _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
     _converters: dict[str, Converter | None] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class LoadedModule:
         return self._read_specs()[1]
 
     def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
+        """The handler of a tool. None if no spec with this name was accepted. Raises ModuleError like `tools`."""
         place = self.places.get(tool)
         handler = None if place is None else self._handler_at(place, tool)
         if handler is None and (found := self.tools.get(tool)) is not None:
@@ -74,7 +75,7 @@ class LoadedModule:
         return handler
 
     def converter(self, tool: str, handler: Handler) -> Converter | None:
-        """Converts the arguments of a tool; None if they stay as JSON has them. Built once. Raises ModuleError."""
+        """Converts the arguments of a tool. None if they stay as they are in JSON. It is made once. Raises ModuleError."""
         if tool not in self._converters:
             self._converters[tool] = None if self._states_parameters(tool) else self._converter_of(handler)
         return self._converters[tool]
@@ -142,7 +143,7 @@ def load_known(
 ) -> LoadedModule:
     """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError.
 
-    Its specs are read only if `places` does not lead to the handler of the call.
+    All specs are read only if `places` does not have the index of the spec that the call needs.
     """
     compiled: Code = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
     trusted = NamesLeftAlone()
@@ -151,10 +152,10 @@ def load_known(
 
 
 def portable_code(code: Code) -> bytes | None:
-    """A compiled module for another process of the same interpreter; None if it is too large.
+    """A compiled module for other processes of the same interpreter. None if it is too large.
 
-    If a module has several files, each file is marshalled separately, so that a child reads only the files that it imports.
-    Files for which there is no room are left out. They are compiled when they are imported.
+    If a module has several files, each of them is marshalled separately, so that a child only reads the files that it
+    imports. Files for which there is no room are left out, and are compiled when they are imported.
     """
     if isinstance(code, CodeType):
         data = marshal.dumps(code)
@@ -170,12 +171,12 @@ def portable_code(code: Code) -> bytes | None:
 
 
 def places(module: LoadedModule) -> dict[str, int]:
-    """The index in TOOL_SPECS of the spec of each tool."""
+    """For each tool, the index of its spec in TOOL_SPECS."""
     return {tool.name: tool.index for tool in module.tools.values()}
 
 
 def converts(module: LoadedModule) -> bool:
-    """True if the arguments of a tool are converted, which needs pydantic. May run code of the module. Never raises."""
+    """True if the arguments of any tool are converted, which needs pydantic. May run code of the module. Never raises."""
     derived = [tool.handler for tool in module.tools.values() if tool.parameters is None]
     try:
         return any(module.trusted.keep(lambda: [bool(to_convert(handler)) for handler in derived]))
@@ -186,7 +187,7 @@ def converts(module: LoadedModule) -> bool:
 def _imported(files: ModuleFiles, code: Code, trusted: Names) -> dict[str, Any]:
     """Runs a compiled module under its name. Returns its namespace. Raises ModuleError."""
     try:
-        # User code starts only here, in a jailed child.
+        # Here user code runs for the first time, in a jailed child.
         if isinstance(code, CodeType):
             namespace = vars(_new_module(files))
             trusted.run(lambda: exec(code, namespace))  # noqa: S102
@@ -200,7 +201,7 @@ def _imported(files: ModuleFiles, code: Code, trusted: Names) -> dict[str, Any]:
 
 
 def _new_module(files: ModuleFiles) -> ModuleType:
-    # Tracebacks and `inspect.getsource` read the lines of the module from the loader.
+    # From the loader, tracebacks and `inspect.getsource` read the lines of the module.
     text = files.texts[files.main]
     loader: Any = SimpleNamespace(get_source=lambda _name: text)
     module = ModuleType(files.name)

@@ -1,6 +1,6 @@
-"""Suggests the name that the author probably meant, for a NameError or an AttributeError.
+"""Suggests the name that the author probably meant, if there is a NameError or an AttributeError.
 
-Python itself shows this hint only where it prints a traceback. The text of the exception does not have it.
+Python itself gives this hint only when it prints a traceback. The text of the exception does not contain it.
 """
 
 import sys
@@ -17,12 +17,12 @@ from toolrack_runner.child.module.facts import (
 )
 from toolrack_runner.near_miss import near_miss
 
-#: The most names that are compared. Each comparison takes some microseconds of the time of the call.
+#: The most names that are compared. Each comparison takes some microseconds, which count as time of the call.
 _NAMES_MAX = 2_000
 
 
 def meant_name(error: BaseException) -> str:
-    """The end of a line, such as `. Did you mean 'float'?`, for a NameError or an AttributeError; else empty."""
+    """The end of a line for a NameError or an AttributeError, such as `. Did you mean 'float'?`. Otherwise empty."""
     try:
         return _hint(error)
     except BaseException:  # noqa: BLE001 - an object of the module may raise anything when it is read
@@ -58,7 +58,7 @@ def _visible(frame: FrameType) -> Iterator[object]:
 
 
 def _attributes(value: object) -> Iterator[object]:
-    """The names of an object and of its classes. For an object without a `__dict__`, only the names of its classes."""
+    """The names that an object and its classes have. If an object has no `__dict__`, only those of its classes."""
     if type(value) is ModuleType:
         return iter(tuple(value.__dict__))
     if issubclass(type(value), type):

@@ -1,4 +1,4 @@
-"""Tells whether a type brings code of the uploaded module, or of a package that is neither Python's nor pydantic's."""
+"""Tells whether a type has code that is neither Python's nor pydantic's: of the module, or of another package."""
 
 import sys
 import typing
@@ -13,17 +13,17 @@ _TRUSTED = frozenset(
 )
 #: Methods by which a type or its metadata tells pydantic how to read a value.
 _HOOKS = ("__get_pydantic_core_schema__", "__get_validators__", "__prepare_pydantic_annotations__")
-#: Attributes of an annotation that hold the annotation for which it stands.
+#: Attributes of an annotation that contain another annotation, for which it stands.
 _STANDS_FOR = ("__supertype__", "__value__", "__bound__")
 
 
 def makes_own_schema(hint: Any) -> bool:
-    """True if a class or metadata in an annotation tells pydantic itself how a value is read."""
+    """True if a class or metadata in an annotation decides itself how pydantic reads a value."""
     return _makes_own_schema(hint, set())
 
 
 def has_own_method(kind: type, *names: str) -> bool:
-    """True if a class defines one of these methods itself, or inherits it from a class that is not trusted."""
+    """True if a class defines one of these methods, or inherits it from a class that is not of Python or pydantic."""
     own = [namespace_of(each) for each in bases(kind) if not _is_trusted(each)]
     return any(_is_own(namespace.get(name)) for namespace in own for name in names)
 
@@ -60,7 +60,7 @@ def _is_own_metadata(value: Any) -> bool:
 
 
 def _is_own(value: Any) -> bool:
-    """True for a method that the module defines. An Enum also keeps methods of Python in its namespace."""
+    """True for a method that the module has defined. An Enum also has methods of Python in its namespace."""
     if isinstance(value, classmethod | staticmethod):
         value = value.__func__
     if isinstance(value, FunctionType):

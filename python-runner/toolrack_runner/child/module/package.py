@@ -1,7 +1,7 @@
 """Imports a module of several files as a Python package, from its compiled code.
 
-The files are also written to the working folder of the child, so that `__file__`, `importlib.resources` and `pkgutil` find
-them there. An import itself takes the code from memory.
+The files are also written to the working folder of the child. There `__file__`, `importlib.resources` and `pkgutil` find
+them. The import itself takes the code from memory.
 """
 
 import marshal
@@ -18,12 +18,13 @@ from toolrack_runner.child.module.files import ModuleFiles
 from toolrack_runner.child.module.source import code_object
 from toolrack_runner.file_paths import INIT, folders_of
 
-#: The code of Python files by their names. Bytes are marshalled code. A file that is left out is compiled at its import.
+#: The code of Python files by their names. Code in bytes is marshalled. A file that is missing here is compiled at its
+#: import.
 Codes = Mapping[str, CodeType | bytes]
 
 
 def import_package(files: ModuleFiles, codes: Codes) -> dict[str, Any]:
-    """Writes the files, and runs the code of the package. Returns its namespace. Raises whatever the code raises."""
+    """Writes the files, and runs the code of the package. Returns its namespace. Raises whatever this code raises."""
     folder = f"{os.getcwd()}/{files.name}"
     _write(folder, files)
     sys.meta_path.insert(0, _Finder(folder, files, codes))
@@ -31,7 +32,7 @@ def import_package(files: ModuleFiles, codes: Codes) -> dict[str, Any]:
 
 
 def forget_package(name: str) -> None:
-    """Removes a module whose import failed from `sys`. Never raises, whatever the module did to `sys`."""
+    """Removes from `sys` what is left of a module whose import failed. Never raises, whatever the module did to `sys`."""
     with suppress(BaseException):
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
         names: list[object] = list(sys.modules)
@@ -83,7 +84,10 @@ class _Finder:
 
 
 class _FileLoader(SourceFileLoader):
-    """Loads the code of one file. The inherited methods for data and resources read the files that `_write` has written."""
+    """Loads the code of one file.
+
+    Data and resources are read by inherited methods, from the files that `_write` has written.
+    """
 
     def __init__(self, fullname: str, path: str, file: str, files: ModuleFiles, codes: Codes) -> None:
         super().__init__(fullname, path)
@@ -102,7 +106,7 @@ class _FileLoader(SourceFileLoader):
 
 
 class _FolderLoader(SourceFileLoader):
-    """Loads a folder without `__init__.py`. Python finds files in this folder, but runs no code for the folder."""
+    """Stands for a folder without `__init__.py`. Python finds the files in the folder, but the folder has no code to run."""
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -1,6 +1,6 @@
-"""The JSON form of the scalars of numpy and of the missing values of pandas. Imports neither package.
+"""The JSON form of numpy's scalars and of pandas' missing values. Neither package is imported for it.
 
-Their classes are recognized by name. If a class of the module has the same name, only the module's own result differs.
+Their classes are recognized by name. If a class of the module has the same name, only the module's own result is affected.
 """
 
 from contextlib import suppress
@@ -11,7 +11,7 @@ from toolrack_runner.child.module.facts import bases, class_name, module_name, n
 
 #: The classes of `pandas.NA` and `pandas.NaT`.
 _MISSING: Final = frozenset({"NAType", "NaTType"})
-#: The classes for which `item` returns a whole number if their unit is the nanosecond.
+#: Classes whose method `item` returns a whole number if their unit is the nanosecond.
 _TIMES: Final = frozenset({"datetime64", "timedelta64"})
 
 
@@ -30,9 +30,9 @@ def scalar_of_numpy(value: object) -> type | None:
 
 
 def form_of_scalar(value: Any, generic: type) -> object:
-    """The Python value for a scalar of numpy: a number, a bool, text, a date or a duration; None for NaN and NaT.
+    """The Python value for a numpy scalar: a number, a bool, a text, a date or a duration. None for NaN and NaT.
 
-    A time with nanoseconds, or outside of Python's range, becomes text. A duration is exact to the microsecond.
+    A time with nanoseconds, or outside of Python's range, becomes a text. A duration is exact to the microsecond.
     """
     methods = namespace_of(generic)
     item = methods["item"](value)

@@ -22,11 +22,12 @@ _CONVENTION = "A module ends with TOOL_SPECS = [{'name': …, 'description': …
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSpecs:
-    """The places of the specs that are written in the source as dicts."""
+    """Where those specs are that are written in the source as dicts."""
 
-    #: The file and the line of each spec, by the name of the spec. A name that occurs twice has its first place.
+    #: The file and the line of each spec, by the name of the spec. If a name occurs twice, they are those of the first spec.
     spec_places: dict[str, tuple[str, int]]
-    #: The line of each element of TOOL_SPECS and whether it is a dict, if TOOL_SPECS is one list in the main file.
+    #: For each element of TOOL_SPECS, its line and whether it is a dict. Empty if TOOL_SPECS is not one list in the main
+    #: file.
     elements: tuple[tuple[int, bool], ...]
 
 
@@ -35,7 +36,7 @@ NOTHING_DECLARED = DeclaredSpecs({}, ())
 
 @dataclass(frozen=True, slots=True)
 class ParsedModule:
-    """The packages, specs and faults that the source shows. A module with a fault must not be imported."""
+    """What the source shows: packages, specs and faults. If there is a fault, the module must not be imported."""
 
     packages: tuple[ImportedPackage, ...]
     declared: DeclaredSpecs
@@ -43,7 +44,7 @@ class ParsedModule:
 
 
 def parse_module(name: str, source: Source) -> ParsedModule:
-    """Reads the syntax trees and executes nothing. `faults` are the faults of the module as a whole, one for each file."""
+    """Reads the syntax trees. Nothing is executed. `faults` are faults of the whole module, at most one for each file."""
     try:
         check_module_name(name)
     except ModuleError as error:
@@ -80,7 +81,7 @@ def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[Importe
 
 
 def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[Fault]:
-    """A fault for each missing file that the module imports, and for each file that it imports like a package."""
+    """A fault for each imported file that the module lacks, and for each of its files that it imports like a package."""
     siblings = files.siblings if files.is_package else {}
     told: dict[str, Fault] = {}
     for file, tree in trees.items() if siblings else ():
@@ -107,7 +108,7 @@ def _declared_specs(main: str, trees: dict[str, ast.Module]) -> DeclaredSpecs:
 
 
 def _missing_specs(main: str, tree: ast.Module) -> Fault | None:
-    """The fault of a module that cannot have TOOL_SPECS after its import."""
+    """The fault of a module that certainly has no TOOL_SPECS after its import. None if it may have them."""
     assigned: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and (node.id == NAME or isinstance(node.ctx, ast.Store)):
@@ -123,7 +124,7 @@ def _missing_specs(main: str, tree: ast.Module) -> Fault | None:
 
 
 def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
-    """The line of each element and whether it is a dict, if TOOL_SPECS is one list or tuple without `*others`."""
+    """The line of each element, and whether it is a dict. Empty if TOOL_SPECS is not one list or tuple without `*others`."""
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
             node.value, ast.List | ast.Tuple

@@ -1,4 +1,4 @@
-"""Copies any Python value to plain JSON data. The copy has exact types, so using it runs no code of the uploaded module."""
+"""Copies any Python value to plain JSON data. The copy has no classes of the module, so using it runs none of its code."""
 
 from itertools import count
 from math import isfinite
@@ -6,18 +6,18 @@ from math import isfinite
 from toolrack_runner.child.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 
-#: How many values one field of a spec may have. They are copied one by one.
+#: How many values one field of a spec may contain. They are copied one by one.
 _VALUES_MAX = 20_000
-#: How many characters of a place a fault shows. A longer place is cut.
+#: How many characters of an expression a fault shows. The rest is cut.
 _WHERE_CHARS_MAX = 100
 
 
 class NotPlainError(Exception):
-    """JSON has no form for a value. The text begins with its place as an expression, such as `parameters['type']`."""
+    """A value cannot be JSON. The text begins with an expression that says which value, such as `parameters['type']`."""
 
 
 def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:
-    """A copy that consists of exact dicts, lists, strings and numbers. Raises NotPlainError."""
+    """Copies a value. The copy has only exact dicts, lists, strings and numbers. Raises NotPlainError."""
     number = count(1)
 
     def copy(value: object, where: str, depth: int) -> JsonValue:

@@ -1,4 +1,4 @@
-"""Prepares a child for a call with converted arguments, before the call arrives."""
+"""Prepares a child for a call whose arguments are converted, before the call arrives."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ def _echo(sample: list[_Sample]) -> list[_Sample]:
 
 
 def prepare(module: LoadedModule) -> None:
-    """Builds every converter of a module. This may run code of the module.
+    """Makes all converters of a module. This may run code of the module.
 
-    Never raises. An error is ignored here, because the call will raise it again. The function first converts a value of the
-    runner's own types. This writes most of the memory pages that a call will write. The first write to a page copies the
-    page, so the call is faster.
+    Never raises. An error is ignored here, because it will come again in the call. First a value of the runner's own types
+    is converted. This writes to most of the memory pages to which a call writes. The first write to a page copies the page,
+    so the call is faster.
     """
     with suppress(BaseException):
         handler = plain_handler(_echo)

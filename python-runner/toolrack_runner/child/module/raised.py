@@ -1,4 +1,4 @@
-"""Makes the failure of a call from an exception of the module. Adds a hint if the jail caused the exception."""
+"""Makes the failure of a call when the module has raised an exception. If the jail has caused it, the failure has a hint."""
 
 import errno
 import os
@@ -51,7 +51,7 @@ def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
 
 
 def _found_no_room(error: BaseException) -> bool:
-    """Whether this exception was raised because the disk quota is used up."""
+    """Whether the reason for this exception is that the disk quota is used up."""
     if errno_of(error) in _DISK_FULL:
         return True
     # `tempfile` tries several folders. If it can write to none, it raises FileNotFoundError.
@@ -64,17 +64,18 @@ def _found_no_room(error: BaseException) -> bool:
 
 
 def denied(error: BaseException, files: ModuleFiles) -> str | None:
-    """A hint for the author, if the jail caused the exception by denying something; else None."""
+    """A hint for the author, if the exception was raised because the jail denies something. Otherwise None."""
     for found in chain(error):
         if not is_a(found, OSError):
             continue
         number = errno_of(found)
         passed = [file for file, _, _ in frames(traceback_of(found))]
         source = files.line(*user_place(found, files))
-        # An error of these libraries always concerns processes, whatever the errno: for example, they fail without /dev/shm.
+        # If these libraries fail, it is because of processes, whatever the errno is: for example, they fail without
+        # /dev/shm.
         if any(map(_PROCESS_FILES.search, passed)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
             return PROCESSES
-        # A negative number is an error of getaddrinfo.
+        # A negative number is an error code of getaddrinfo.
         is_network = any(map(_NETWORK_FILES.search, passed)) or _NETWORK_CALLS.search(source)
         if is_network and (number in _DENIED or (number is not None and number < 0)):
             return NETWORK

@@ -1,4 +1,4 @@
-"""Makes the text that the model reads from the value that a handler returned. Raises if JSON has no form for the value."""
+"""Makes a text for the model from the value that a handler has returned. Raises if the value cannot be JSON."""
 
 from json import JSONDecoder, JSONEncoder
 
@@ -11,23 +11,23 @@ from toolrack_runner.wire.json_depth import is_deeper
 
 
 def _form(value: object) -> object:
-    """Replaces the encoder's own `default`, which can run code of the module: it reads the class name from the value."""
+    """Used instead of the encoder's own `default`, which may run code of the module when it reads the class name."""
     form = formed(value) if as_set(value) is not None else json_form(value)
     if form is NO_FORM:
         raise TypeError(f"{type_name(value)} has no form in JSON")
     return form
 
 
-#: The beginning of the encoder's error about a NaN. A NaN of numpy has a JSON form (`formed`).
+#: The beginning of the encoder's error text about NaN. A NaN of numpy gives no error, because `formed` replaces it.
 _NOT_FINITE = "Out of range float values"
 _decode = JSONDecoder().decode
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_form).encode
 
 
 def result_of(returned: object) -> JsonObject:
-    """The `text` of a result, and its `value` if it is no text. May run code of the module. Raises ResultError.
+    """The `text` of a result, and also its `value` if it is not a text. May run code of the module. Raises ResultError.
 
-    The encoder is fast, but does not tell the place of a fault and accepts no enum or date as a key. `formed` does both.
+    The encoder is fast. But it does not say where a fault is, and accepts no enum or date as a key. `formed` does both.
     """
     said = as_text(returned)
     if said is not None:

@@ -10,12 +10,13 @@ from toolrack_runner.near_miss import did_you_mean, named
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject
 
-#: How many characters of a place a fault shows. A longer place is cut.
+#: How many characters of a place in the schema a fault shows. The rest is cut.
 _PLACE_CHARS_MAX = 200
-#: With one of these keywords at the root, a property may be declared elsewhere. So a missing property proves nothing.
+#: If the root has one of these keywords, a property may be declared elsewhere. Then it proves nothing that a property is
+#: missing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
 
-#: Usual names for a parameter that takes all arguments as one dict. Other products call handlers in this way.
+#: Usual names for a parameter that gets all arguments as one dict, as other products call handlers.
 _ONE_DICT = {"args", "arguments", "data", "input", "inputs", "kwargs", "params", "parameters", "payload"}
 
 
@@ -28,7 +29,7 @@ def check_size(parameters: JsonObject) -> None:
 
 
 def schema_fault(parameters: JsonObject) -> str | None:
-    """The error of the schema, as a sentence without its full stop; None if it compiles. Fetches no references."""
+    """The error of the schema as a sentence without full stop. None if it compiles. References are not fetched."""
     try:
         _validator(parameters)
     except BaseException as error:  # noqa: BLE001 - a panic of the compiled library is no Exception

@@ -1,4 +1,4 @@
-"""Explains why a file of a module could not import another file of the same module."""
+"""Explains why the import of one file of a module by another one has failed."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from toolrack_runner.wire.fault import FaultKind
 _NAME = r"'(?P<name>\w{1,100})'"
 _ORIGIN = r"'(?P<origin>[\w.]{1,300})'"
 _CANNOT = re.compile(rf"cannot import name {_NAME} from (?:partially initialized module )?{_ORIGIN}")
-#: The sentences of Python about an import between files.
+#: What Python says if an import between files fails.
 _FORMS = (
     _CANNOT,
     re.compile(rf"partially initialized module {_ORIGIN}.* has no attribute {_NAME}"),
@@ -30,7 +30,7 @@ _ONE_FILE = (
 
 
 def sibling_fault(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str] | None:
-    """The kind and the sentence of the fault, if an import between files of the module failed; else None."""
+    """The kind of the fault and its sentence, if an import between files of the module has failed. Otherwise None."""
     said = own_text(error, ImportError)
     if said.startswith("attempted relative import"):
         if not files.is_package:
@@ -50,12 +50,12 @@ def sibling_fault(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, 
 
 
 def absolute_sibling(name: str) -> str:
-    """The sentence about an import of a file of the module as if it were an installed package."""
+    """The sentence for a file of the module that is imported as if it were an installed package."""
     return f"the module imports '{name}', which is one of its own files. Write 'from . import {name}'."
 
 
 def missing_sibling(dotted: str, siblings: Mapping[str, str]) -> str:
-    """The sentence about an import of a file that the module does not have. `dotted` has no leading dot."""
+    """The sentence for the import of a file that the module does not have. `dotted` has no leading dot."""
     shown = dotted[:100]
     sentence = f"the module imports '.{shown}', and there is no file {shown.replace('.', '/')}.py in it"
     return f"{sentence}{did_you_mean(dotted, [name for name in siblings if name])}"
@@ -64,7 +64,7 @@ def missing_sibling(dotted: str, siblings: Mapping[str, str]) -> str:
 def _cannot_import(
     files: ModuleFiles, siblings: Mapping[str, str], said: str
 ) -> tuple[FaultKind, str] | None:
-    """Explains Python's sentence about a name that another file does not have, or does not have yet."""
+    """Explains what Python says about a name that another file does not have, or does not have yet."""
     found = next((found for form in _FORMS if (found := form.match(said))), None)
     if found is None:
         return None
@@ -96,7 +96,7 @@ def _cannot_import(
 
 
 def _names_of(text: str) -> list[str]:
-    """The names that a file assigns, defines or imports. `from . import x` is left out, because it imports a file."""
+    """The names that a file assigns, defines or imports. Leaves out `from . import x`, because it imports a file."""
     names: list[str] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

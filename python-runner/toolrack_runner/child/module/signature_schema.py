@@ -16,7 +16,7 @@ from toolrack_runner.limits import SCHEMA_DEPTH_MAX
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject
 
-#: Stands for `**kwargs` while the schema is made. No argument should have this name.
+#: Stands for `**kwargs` while the schema is made. It is unlikely that an argument has this name.
 _REST_NAME = "kwargs__"
 _CONFIG: Any = CONFIGURATION
 _error = partial(SpecError, "parameters_underivable")
@@ -76,7 +76,7 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
 
 
 def _describe_rest(schema: Any) -> None:
-    """Adds to the schema which further arguments are allowed: all, or those that the annotation of `**kwargs` allows."""
+    """Adds to the schema which other arguments are allowed: all, or only those that fit the annotation of `**kwargs`."""
     rest = schema["properties"].pop(_REST_NAME, None)
     if rest is None:
         schema.pop("additionalProperties", None)
@@ -120,7 +120,10 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
     from pydantic.json_schema import GenerateJsonSchema
 
     class Untitled(GenerateJsonSchema):
-        """Omits titles. They only repeat the names, and each token of a definition has a price in each call of a model."""
+        """Leaves out titles.
+
+        They only repeat the names, and every token of a definition costs something in every call of a model.
+        """
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name is pydantic's
             return False
@@ -131,7 +134,7 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
             return super().bytes_schema(schema)
 
     def stub(**_: Any) -> None:
-        """Replaces the handler, because Pydantic reads only the signature and the annotations of a function."""
+        """Stands for the handler, because pydantic reads only the signature and the annotations of a function."""
 
     signature: Any = inspect.Signature(named)
     stub.__signature__ = signature  # type: ignore[attr-defined]

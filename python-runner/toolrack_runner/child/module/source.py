@@ -1,4 +1,4 @@
-"""The name of a module, and the text, syntax tree and code of a Python file. Nothing here executes it."""
+"""The name of a module, and the text, the syntax tree and the code of a Python file. No file is executed here."""
 
 import ast
 import re
@@ -20,7 +20,7 @@ _OTHER_BOMS = {
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _BLANK_OR_COMMENT = re.compile(r"^[ \t\f]*(?:#|$)")
 _UTF8_NAMES = {"utf-8", "utf8", "utf_8", "u8", "utf-8-sig", "utf_8_sig"}
-#: The runner's own package. Python's import system does not find it in a child, because the jail hides its files.
+#: The runner's own package. In a child, Python's import system does not find it, because the jail hides its files.
 _RUNNER = __name__.partition(".")[0]
 _NESTED = "the source is nested too deeply for Python. Break up its longest expression, or move data out of the code."
 
@@ -28,7 +28,7 @@ _NESTED = "the source is nested too deeply for Python. Break up its longest expr
 def check_module_name(name: str) -> None:
     """Raises ModuleError if a module cannot have this name. Imports nothing.
 
-    A module is imported under its name, beside all installed packages.
+    A module is imported under its name, so no installed package may have the same one.
     """
     if not (name.isascii() and name.isidentifier() and len(name) <= MODULE_NAME_MAX) or iskeyword(name):
         rule = f"1 to {MODULE_NAME_MAX} ASCII letters, digits and _, not starting with a digit, and no Python keyword"
@@ -45,9 +45,9 @@ def check_module_name(name: str) -> None:
 
 
 def is_available(package: str) -> bool:
-    """True if `import package` would find something here. Imports nothing.
+    """True if `import package` finds something in this process. Imports nothing.
 
-    Asks the finders and not `sys.modules`, because a name in `sys.modules` may belong to an uploaded module.
+    Asks the finders. A name in `sys.modules` proves nothing, because it may belong to an uploaded module.
     """
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 
@@ -63,7 +63,7 @@ def source_text(file: str, source: bytes) -> str:
 
 
 def utf8_text(file: str, source: bytes) -> str:
-    """The text of a file, with its byte order mark. Raises ModuleError if the file is not text in UTF-8."""
+    """The text of a file, with its byte order mark if there is one. Raises ModuleError if the file is not UTF-8 text."""
     for bom, encoding in _OTHER_BOMS.items():
         if source.startswith(bom):
             raise module_error("source_not_utf8", file, 1, f"the file is {encoding}. Save it as UTF-8.")
@@ -84,7 +84,7 @@ def syntax_tree(file: str, text: str) -> ast.Module:
 
 
 def code_object(file: str, text: str) -> CodeType:
-    """The compiled file. Raises ModuleError, also for faults that only the compiler finds."""
+    """Compiles a file. Raises ModuleError, also for faults that only the compiler finds."""
     return cast("CodeType", _compiled(file, text))
 
 
@@ -103,7 +103,7 @@ def _compiled(file: str, text: str, flags: int = 0) -> object:
 
 
 def _refuse_cookie(file: str, text: str) -> None:
-    """Refuses a line such as `# coding: latin-1`: the first line, or the second if the first is blank or a comment."""
+    """Refuses a line such as `# coding: latin-1` where Python reads it: line 1, or 2 if line 1 is blank or a comment."""
     for number, line in enumerate(text.split("\n", 2)[:2], start=1):
         cookie = _COOKIE.match(line)
         if cookie and cookie[1].lower() not in _UTF8_NAMES:

@@ -1,4 +1,4 @@
-"""Reads one spec. It becomes a tool, or is refused with all its faults."""
+"""Reads one spec. Either it becomes a tool, or it is refused with all of its faults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ from toolrack_runner.wire.frames import JsonObject
 
 T = TypeVar("T")
 
-#: The most faults of one kind in a report. The first faults help the author, and the report of a large spec stays small.
+#: The most faults of one kind in a report. More would not help the author, and would make the report of a large spec too
+#: large.
 _SHOWN_MAX = 10
 
 KEYS = (
@@ -39,7 +40,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An accepted spec. A `description` or `parameters` of None must be derived from the handler."""
+    """An accepted spec. If `description` or `parameters` is None, it must be derived from the handler."""
 
     index: int
     name: str
@@ -59,7 +60,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RefusedSpec:
-    """A refused spec with all its faults. `name` is None if the spec has no string as its name."""
+    """A refused spec with all of its faults. `name` is None if the name in the spec is not a string."""
 
     index: int
     name: str | None
@@ -72,7 +73,7 @@ class RefusedSpec:
 def read_spec(
     files: ModuleFiles, index: int, element: object, place: tuple[str, int | None], trusted: Names
 ) -> Tool | RefusedSpec:
-    """Reads one element of TOOL_SPECS. Never raises. Runs code of the module only to read the handler's signature."""
+    """Reads one element of TOOL_SPECS. Never raises. Code of the module runs only to read the handler's signature."""
     file, line = place
     items = as_items(element)
     if items is None:
@@ -151,7 +152,7 @@ def _handler(files: ModuleFiles, fields: dict[str, Any], trusted: Names) -> Desc
     try:
         if type(value) is FunctionType and not value.__dict__:
             return read_handler(value, files.texts)
-        # Reading the signature of a decorated or callable object may run code of the module.
+        # If a callable is decorated or is an object, reading its signature may run code of the module.
         return trusted.keep(lambda: read_handler(value, files.texts))
     except SpecError:
         raise

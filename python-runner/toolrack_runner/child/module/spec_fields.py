@@ -13,7 +13,7 @@ from toolrack_runner.near_miss import did_you_mean
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 
-#: How many levels a field of a spec may have: as many as a schema.
+#: How many levels a field of a spec may have, which is as many as a schema may have.
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
@@ -25,7 +25,7 @@ _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example call. If `has_result` is true, the call must return `result`. Its text must contain `contains`, if any."""
+    """An example call. If `has_result` is true, it must return `result`. If `contains` is set, its text must contain it."""
 
     index: int
     arguments: JsonObject
@@ -112,7 +112,7 @@ def _example(index: int, value: JsonValue) -> Example:
 
 
 def _plain(key: str, value: object) -> JsonValue:
-    """Copies a field to plain JSON data, so that reading the field runs no code of the module."""
+    """Copies a field to plain JSON data. Then reading the field runs no code of the module."""
     refuse = _example_error if key == "examples" else _field_error
     try:
         copied = plain_value(value, key, depth_max=_FIELD_DEPTH_MAX)

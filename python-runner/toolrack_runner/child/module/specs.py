@@ -1,4 +1,4 @@
-"""Reads TOOL_SPECS. Each spec becomes a tool, or is refused with its faults without an effect on the other specs."""
+"""Reads TOOL_SPECS. Each spec becomes a tool, or is refused with its faults. The others are not affected."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from toolrack_runner.wire.fault import fault, module_error
 def read_specs(
     files: ModuleFiles, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: Names
 ) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
-    """The tools by name, and the refused specs in order. Raises ModuleError if there is no list of specs."""
+    """The tools by name, and the refused specs in their order. Raises ModuleError if the module has no list of specs."""
     elements = _elements(files.main, namespace)
     tools: dict[str, Tool] = {}
     refused: list[RefusedSpec] = []
@@ -66,7 +66,7 @@ def _repeated(index: int, tool: Tool, first: Tool) -> RefusedSpec:
 def _place(
     files: ModuleFiles, declared: DeclaredSpecs, count: int, index: int, element: object
 ) -> tuple[str, int | None]:
-    """The file and the line of a spec: of its dict, else of its handler, else of its place in TOOL_SPECS."""
+    """The file and the line of a spec: of its dict, else of its handler, else of its element in TOOL_SPECS."""
     line, is_dict = declared.elements[index] if len(declared.elements) == count else (None, False)
     if is_dict:
         return files.main, line

@@ -1,8 +1,8 @@
-"""Restores names that the runner uses after user code has replaced them.
+"""Restores names that the runner uses, if user code has replaced them.
 
-A module may replace `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. The module's code sees the
-replacements; the runner's code does not. So reports are correct. The security does not depend on these names, but on the
-jail of the process.
+A module may replace `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. Code of the module sees its
+replacements, but code of the runner does not. So reports are correct. The security does not depend on this, but on the jail
+of the process.
 """
 
 import builtins
@@ -21,15 +21,15 @@ _STANDARD = (builtins, difflib, inspect, json, json.decoder, json.encoder, os, s
 
 
 class TrustedNames:
-    """Keeps copies of the namespaces, made before the first line of user code runs."""
+    """Keeps copies of the namespaces as they were before the first line of user code ran."""
 
     def __init__(self) -> None:
-        #: Each namespace, and a copy of it as user code left it.
+        #: Each namespace, and a copy of it as user code has left it.
         self._theirs: list[tuple[Namespace, Namespace]] = []
         self._restore = _restorer(self._theirs)
 
     def run(self, user_code: Callable[[], T]) -> T:
-        """Calls user code with the replacements that it has made so far. Then restores the runner's names."""
+        """Calls user code, which sees the replacements that it has made so far. Then restores the runner's names."""
         for space, left in self._theirs:
             space.update(left)
         return self._guarded(user_code, remember=True)
@@ -39,7 +39,7 @@ class TrustedNames:
         return self._guarded(ours, remember=False)
 
     def _guarded(self, work: Callable[[], T], *, remember: bool) -> T:
-        # These names are read before `work`, because `work` can replace everything that is looked up by name.
+        # These names are looked up before `work`, because `work` can replace everything that is looked up by name.
         restore, settrace, setprofile = self._restore, sys.settrace, sys.setprofile
         try:
             return work()
@@ -54,9 +54,9 @@ class TrustedNames:
 
 
 class NamesLeftAlone:
-    """Replaces TrustedNames in a process of one call, where a module that replaces names can break only this call.
+    """Is used in place of TrustedNames in a process of one call. A module that replaces names can break only this call.
 
-    A forked child copies each page that it writes. Copying the names would take two thirds of the time of a call.
+    A forked child copies each memory page to which it writes. Copying the names would take two thirds of the time of a call.
     """
 
     def run(self, user_code: Callable[[], T]) -> T:
@@ -70,9 +70,9 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """Makes the function that stores replacements in `theirs` and restores the runner's names.
+    """Makes a function that stores replacements in `theirs`, and then restores the runner's names.
 
-    The function looks up nothing by name, because user code may have replaced every name.
+    This function looks up nothing by name, because user code may have replaced every name.
     """
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()

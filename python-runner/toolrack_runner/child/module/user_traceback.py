@@ -1,4 +1,4 @@
-"""The traceback of an exception for the author of the module. It has the lines of the module, and no line of the runner."""
+"""The traceback of an exception, for the author of the module. It shows lines of the module, and no line of the runner."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -23,7 +23,8 @@ _GROUP_DEPTH_MAX = 3
 #: How many frames of a deep call stack are shown: the first 15 and the last 15.
 _FRAMES_MAX = 30
 _REPEATS_SHOWN = 3
-#: How many characters of an exception's message are shown. Its middle is left out, so that there is room for lines of code.
+#: How many characters of an exception's message are shown. Its middle is left out, so that there is room for the lines of
+#: code.
 _MESSAGE_CHARS_MAX = 2_000
 #: How many characters of a line of code are shown.
 _LINE_CHARS_MAX = 200
@@ -42,7 +43,7 @@ def user_traceback(error: BaseException, files: ModuleFiles) -> str:
 
 
 def user_place(error: BaseException, files: ModuleFiles) -> tuple[str, int] | tuple[str, None]:
-    """The file and the line of the module's innermost frame; the main file and None if no frame is in the module."""
+    """The file and the line of the module's innermost frame. If no frame is in the module, the main file and None."""
     found = syntax_place(error, files.texts)
     for filename, line, _ in frames(traceback_of(error)) if found is None else ():
         if filename in files.texts:
@@ -72,7 +73,7 @@ def exception_line(error: BaseException) -> str:
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """The text, without its middle if it is too long. The beginning and the end are the most useful parts."""
+    """The text. If it is too long, its middle is left out, because its beginning and its end are the most useful parts."""
     if len(text) <= chars_max:
         return text
     head = chars_max // 4

@@ -1,4 +1,4 @@
-"""The runner's four routes. A secret protects them."""
+"""The four routes of the runner, which a secret protects."""
 
 import hmac
 import platform
@@ -20,7 +20,7 @@ from toolrack_runner.server.http.invoke import Invoke, forget
 from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.version import VERSION
 
-#: How long `/health` waits for the level. If it is not measured by then, the answer says L0.
+#: How many seconds `/health` waits until the level is measured. If it is still not measured, the answer says L0.
 WAIT_SECONDS = 0.4
 
 
@@ -42,7 +42,7 @@ def make_app(
 
 
 class Authentication:
-    """Rejects requests without the secret before anything else is read. Only the public form of `/health` needs no secret.
+    """Rejects requests without the secret before anything else of them is read. Only a short answer of `/health` is public.
 
     If the runner has no secret, the platform has authenticated the caller (Cloud Run with IAM).
     """
@@ -63,7 +63,7 @@ class Authentication:
 
 
 async def health(request: Request) -> Response:
-    """`GET /health`: status, version and level for every caller, and all other fields for a caller with the secret."""
+    """`GET /health`. Every caller gets status, version and level. A caller with the secret gets all other fields too."""
     runner: Runner = request.app.state.runner
     level = await runner.measurement.known(WAIT_SECONDS)
     answer: dict[str, object] = {"status": "starting", "version": VERSION, "isolation": "L0"}

@@ -8,7 +8,7 @@ from toolrack_runner.server.http.http_error import HttpError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
-#: The most bytes of a body: enough for files of 512 KB in which each byte is escaped, and for arguments of 256 KB.
+#: The most bytes of a body. It has room for files of 512 KB in which each byte is escaped, and for arguments of 256 KB.
 BODY_BYTES_MAX = 4 << 20
 #: The most levels of a body. Arguments may have 32 levels, and the body adds two.
 DEPTH_MAX = 34
@@ -16,7 +16,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 async def read_body(request: Request, *known: str) -> "Body":
-    """The body. Raises HttpError if it is not an object or has a field that is not among `known`."""
+    """Reads the body. Raises HttpError if it is not an object, or has a field that is not in `known`."""
     try:
         value = read_json(await _read_bytes(request), DEPTH_MAX)
     except TooDeepError:
@@ -29,7 +29,7 @@ async def read_body(request: Request, *known: str) -> "Body":
 
 
 class Body:
-    """Reads the fields of an object. Each HttpError says which field is wrong and what would be right."""
+    """Reads the fields of an object. If a field is wrong, the HttpError says which one, and what would be right."""
 
     def __init__(self, fields: JsonObject, *known: str, where: str = "") -> None:
         if not fields.keys() <= set(known):

@@ -1,4 +1,4 @@
-"""`POST /check`: reports what a module contains, by reading it and then importing it in the jail."""
+"""`POST /check`: reports what a module contains. The module is read, and then imported in the jail."""
 
 import orjson
 from starlette.requests import Request
@@ -10,15 +10,16 @@ from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import SOURCE_FIELDS, checked_source, source_digest
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
-#: The default time for the import and all examples together, in milliseconds. The request can ask for another time.
+#: How many milliseconds the import and all examples may take together, if the request does not say it.
 DEADLINE_MS = 20_000
-#: A check that ran out of time pauses its user for as long as the check took, but at most for this many seconds.
+#: If a check ran out of time, its user must pause for as long as the check took, but at most for this many seconds.
 PAUSE_SECONDS_MAX = 30.0
 
 
 async def check(request: Request) -> Response:
-    """Answers 200 with a report, even if the module is wrong."""
-    # Imported only here, because importing the libraries of `run_check` takes longer than importing all others together.
+    """Checks a module. Answers 200 with a report, even if the module has faults."""
+    # This is imported only here, because the libraries that `run_check` needs take longer to import than all others
+    # together.
     from toolrack_runner.server.pool.check import run_check
 
     runner: Runner = request.app.state.runner
@@ -31,7 +32,8 @@ async def check(request: Request) -> Response:
     pool = runner.require_pool()
     async with runner.place(request, runner.checks, tenant, "module checks"):
         checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-        # The pause must start before this check frees its place. Otherwise the user's next check would start at once.
+        # The pause must start before this check ends and another one may start. Otherwise the user's next check would start
+        # at once.
         if checked.ran_out_of_time and not runner.settings.is_for_one_user:
             runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
         runner.pause_for_server_time(runner.checks, tenant, checked.observed.server_seconds)

@@ -1,4 +1,4 @@
-"""The answer to a call whose caller wants its events: one JSON object in each line, and the outcome in the last line."""
+"""The answer to a call whose caller wants events: a JSON object in each line. The last line is the outcome."""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +9,7 @@ from starlette.types import Send
 from toolrack_runner.server.pool.call_events import CallEvents
 
 NDJSON = "application/x-ndjson"
-#: The time between two writes. All events between two writes are sent together.
+#: How many seconds pass between two writes. All events that come meanwhile are sent together.
 WRITE_SECONDS = 0.01
 _START = {
     "type": "http.response.start",
@@ -19,7 +19,7 @@ _START = {
 
 
 class EventStream:
-    """Sends the answer. The stream begins with the first event. A call without events is answered as plain JSON."""
+    """Sends the answer to a call. The stream begins with the first event. If there is no event, the answer is plain JSON."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -39,13 +39,16 @@ class EventStream:
             self._sending = asyncio.create_task(self._send_events())
 
     async def end(self, outcome: Response) -> None:
-        """Sends the waiting events and then the outcome. `outcome` is the answer as plain JSON. Runs its background task."""
+        """Sends the events that still wait, and then the outcome. `outcome` is the answer as plain JSON.
+
+        Runs its background task.
+        """
         assert self._sending is not None
         assert self.events is not None
         self._has_ended.set()
         self._waits.set()
         await self._sending
-        # A result may have line breaks between its parts.
+        # The JSON of a result may have line breaks, but the outcome must be one line.
         line = b'{"event":"outcome",' + bytes(outcome.body)[1:].replace(b"\n", b" ") + b"\n"
         await self._send({"type": "http.response.body", "body": self.events.take() + line})
         if outcome.background is not None:

@@ -1,4 +1,4 @@
-"""Errors of the HTTP routes, in Google's format. The caller or the runner made the mistake, never the tool."""
+"""Errors of the HTTP routes, in the format of Google's APIs. They concern the request or the runner, never the tool."""
 
 import logging
 
@@ -14,7 +14,7 @@ _OF_STATUS = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 
 
 class HttpError(Exception):
-    """An error of a route. Its code identifies it. The message is for the caller and never repeats a rejected value."""
+    """An error of a route. Its code identifies it. The message is for the caller, and never repeats a rejected value."""
 
     def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class HttpError(Exception):
         self.retry_after_seconds = retry_after_seconds
 
     def response(self) -> Response:
-        """The answer, with the status that belongs to the code."""
+        """The answer for this error, with the HTTP status of its code."""
         kind = ERROR_CODES[self.code]
         body = {
             "error": {
@@ -39,7 +39,10 @@ class HttpError(Exception):
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request whose handler raised `error`. Only the log gets the reason of an unexpected error."""
+    """The answer to a request whose handler has raised `error`.
+
+    If the error was not expected, its reason is only in the log.
+    """
     if isinstance(error, HttpError):
         return error.response()
     if isinstance(error, HTTPException):  # No route has this path and method.

@@ -1,4 +1,4 @@
-"""`POST /invoke` runs one call in its own process. `POST /forget` ends the children that wait for calls of a module."""
+"""`POST /invoke` runs one call in a process of its own. `POST /forget` ends the children that wait for a module's calls."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ from toolrack_runner.wire.child_messages import SourceText
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.zygote_messages import Limits
 
-#: The deadline, in milliseconds, of a call that asks for none: the same as in the service.
+#: The deadline of a call in milliseconds, if the request does not say it. The service has the same default.
 DEADLINE_MS = 30_000
 #: The longest deadline, in milliseconds: a definition may ask for one hour.
 DEADLINE_MS_MAX = 3_600_000
@@ -40,14 +40,14 @@ class _InvokeBody(NamedTuple):
     call: Call
     source: SourceText | None
     min_isolation: str | None
-    #: The reason why the tool's spec cannot be used, or None. Earlier versions stored specs that are not accepted now.
+    #: Why the tool's spec cannot be used, or None. Earlier versions have stored specs that are no longer accepted.
     spec_fault: str | None
-    #: Whether the caller wants the values of a generator as events.
+    #: Whether the caller wants each value of a generator as an event.
     with_values: bool
 
 
 class Invoke:
-    """The route, as an ASGI app, because the events of a call are sent before its outcome is known."""
+    """The route as an ASGI app, because events are sent before the outcome of a call is known."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         stream = EventStream(send)
@@ -57,7 +57,7 @@ class Invoke:
         except Exception as error:
             if not stream.has_begun:
                 raise
-            # The stream ends without an outcome, so the caller notices the failure.
+            # If the stream ends without an outcome, the caller knows that something has failed.
             stream.stop()
             await answer_error(request, error)
             return
@@ -65,7 +65,10 @@ class Invoke:
 
 
 async def invoke(request: Request, stream: EventStream) -> Response:
-    """Answers 200 with the outcome, even if the tool failed. `stream` gets the events, if the caller wants them."""
+    """Runs a call. Answers 200 with its outcome, even if the tool has failed.
+
+    If the caller wants events, `stream` gets them.
+    """
     runner: Runner = request.app.state.runner
     call, source, min_isolation, spec_fault, with_values = await _read(request)
     request.state.log_fields = call.log_fields
@@ -85,21 +88,21 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     if NDJSON in request.headers.get("accept", ""):
         events = stream.events = CallEvents(stream.wake, with_values=with_values)
     async with runner.place(request, runner.calls, key.tenant, "calls"):
-        # The source is stored only after the wait for a place. A call that gets no place must not push out sources of other
-        # users.
+        # The source is stored only when the call may run. A call that is refused because too many wait must not push out
+        # sources of other users.
         runner.sources.keep(key.tenant, key.sha256, source)
         outcome = await run_call(pool, call, source, events)
         runner.pause_for_server_time(runner.calls, key.tenant, outcome.observed.server_seconds)
     if outcome.code == "WORKER_DIED":
         extra = call.log_fields | {"reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
-    # The task runs after the answer is sent, so that it does not delay the answer.
+    # This task makes new children only after the answer is sent, so that it does not delay the answer.
     refill = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=refill)
 
 
 async def forget(request: Request) -> Response:
-    """Answers 204, even if no child waited. Running calls go on, and later calls work as usual."""
+    """Ends waiting children. Answers 204, even if none has waited. Running calls go on, and later calls work as usual."""
     runner: Runner = request.app.state.runner
     body = await read_body(request, "tenant", "module", "sha256")
     module, sha256 = body.text("module", characters_max=128), body.digest("sha256")
@@ -139,7 +142,7 @@ async def _read(request: Request) -> _InvokeBody:
 
 
 def _traceparent(text: str | None) -> str | None:
-    """The text, if it is None or has the shape of a W3C `traceparent`; otherwise raises HttpError."""
+    """Returns the text if it is None or has the shape of a W3C `traceparent`. Otherwise raises HttpError."""
     if text is not None and not _TRACEPARENT.fullmatch(text):
         raise HttpError(
             "BODY_INVALID", "traceparent must be 2, 32, 16 and 2 hex digits with a - between them"
@@ -148,7 +151,7 @@ def _traceparent(text: str | None) -> str | None:
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:
-    """The hosts and None. If one of the hosts is a numeric address, no hosts and the `spec_fault`."""
+    """The hosts, and None. If a numeric address is among them, no hosts, and a `spec_fault` for it."""
     if not isinstance(value, list) or len(value) > HOSTS_MAX:
         raise HttpError("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
     texts = [text for text in value if isinstance(text, str)]
@@ -161,7 +164,7 @@ def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:
 
 
 def _limits(given: JsonObject) -> tuple[Limits, str | None]:
-    """The limits, and the lowest level of isolation."""
+    """The limits of the call, and the lowest level of isolation that it accepts."""
     names = ("memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation")
     body = Body(given, *names, where="limits: ")
     level = body.optional_text("minIsolation")

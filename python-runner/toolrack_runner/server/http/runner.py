@@ -1,4 +1,4 @@
-"""The state that all routes share, and how much of the runner one user may have."""
+"""What all routes share, and how much of the runner one user may use."""
 
 import asyncio
 from collections import OrderedDict
@@ -17,35 +17,36 @@ from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.settings import LEVELS, Settings
 from toolrack_runner.wire.child_messages import SourceText
 
-#: The least number of places for checks. If one check hangs, another can still run.
+#: The fewest checks that may run at once. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
-#: How many of a user's calls or checks may wait for each place that the user may have.
+#: How many calls or checks of a user may wait, for each one that the user may run at once.
 WAITING_PER_PLACE: Final = 2
-#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can each have as many
-#: waiting calls as one user may have.
+#: How many calls or checks of all users may wait, for each one that may run at once. With the default shares, 16 users can
+#: each have as many waiting calls as one user may have.
 WAITING_MAX_PER_PLACE: Final = 16
-#: How much processor time of the server process one call or check may take without a pause of its user. Most take 0.2 ms.
+#: How many seconds of the server process's processor time a call or check may take before its user has to pause. Most take
+#: 0.2 ms.
 SERVER_SECONDS: Final = 0.003
-#: If a call or check took more than SERVER_SECONDS, its user pauses for this many times the excess. The server process has
-#: only one thread, and a user gets at most a ninth of its time.
+#: If a call or check has taken more than SERVER_SECONDS, its user pauses for this many times the additional time. The server
+#: process has only one thread, and so a user gets at most a ninth of its time.
 PAUSE_TIMES: Final = 8
-#: The longest pause, in seconds, of a user whose call used much time of the server process.
+#: The longest pause, in seconds, after a call or check that took much time of the server process.
 SERVER_PAUSE_SECONDS_MAX: Final = 1.0
 #: The most bytes of all stored sources. 64 MB are enough for 250 modules of one file, each of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
-#: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
+#: How many seconds a call or check runs before the runner starts to watch its connection. Most of them end sooner.
 UNWATCHED_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
-    """The shares of calls. `user_slots` is how many slots one user may have; None means half."""
+    """How many calls may run and wait. `user_slots` is how many slots one user may have. None means half of them."""
     return _shares(slots, max(1, slots // 2) if user_slots is None else user_slots)
 
 
 def shares_of_checks(slots: int, user_slots: int | None) -> Shares:
-    """The shares of checks: half as many places as calls have, and the same fraction of the places for one user.
+    """How many checks may run and wait: half as many as calls, with the same fraction for one user.
 
-    Checks have their own places, so uploads that hang never hold the place of a call.
+    Checks are counted separately, so uploads that hang never keep a call from running.
     """
     places = max(CHECKS_MIN, slots // 2)
     return _shares(places, max(1, places // 2 if user_slots is None else places * user_slots // slots))
@@ -61,18 +62,18 @@ def _shares(places: int, places_per_user: int) -> Shares:
 
 
 class Sources:
-    """The sources that callers sent, by their sha256. Later calls may leave the source out.
+    """The sources that callers have sent, by their sha256. So later calls need not contain the source.
 
-    If there is no room, the user with the most bytes loses the source that was used longest ago.
+    If there is no room, the user with the most bytes loses the source that was not used for the longest time.
     """
 
     def __init__(self, bytes_max: int = SOURCES_BYTES_MAX) -> None:
         self._bytes = FairBudget(bytes_max)
-        #: The source, its size, and the user who sent it first. Other users with the same source use it too.
+        #: Each source, its size, and the user who sent it first. Other users who have the same source use it too.
         self._held: OrderedDict[str, tuple[SourceText, int, str]] = OrderedDict()
 
     def find(self, sha256: str) -> SourceText | None:
-        """The source, or None if it is not stored. Marks the source as the last used one."""
+        """The source, or None if it is not stored. It counts as used now."""
         if sha256 not in self._held:
             return None
         self._held.move_to_end(sha256)
@@ -108,7 +109,10 @@ class Runner:
         return self.pool
 
     async def require_level(self, wanted: str | None) -> str:
-        """Waits for the level, and returns it. Raises HttpError if it is below `wanted` or below the operator's setting."""
+        """Waits until the level is measured, and returns it.
+
+        Raises HttpError if it is lower than `wanted` or than the setting.
+        """
         measured = (await self.measurement.done()).level
         needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
         if LEVELS.index(measured) < LEVELS.index(needed):
@@ -121,9 +125,10 @@ class Runner:
 
     @asynccontextmanager
     async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
-        """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
+        """Waits until a call or check of this user may run, and counts it as running during the `with` block.
 
-        Raises HttpError if too many calls wait, if no child can be made, or if the caller closes the connection.
+        `what` names the work in messages, such as `calls`. Raises HttpError if too many wait, if no child can be made, or if
+        the caller closes the connection.
         """
         try:
             async with _unless_gone(request), queue.place(tenant):
@@ -140,12 +145,10 @@ class Runner:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
     def pause_for_server_time(self, queue: FairQueue, tenant: str, server_seconds: float) -> None:
-        """Pauses a user in this queue, if a call or check of the user took too much time of the server process.
+        """Makes a user pause in this queue, if a call or check of the user took too much time of the server process.
 
-        Does nothing if the runner is for one user.
-
-        The caller still holds the place of the call or check. If the place were free, the user's next call could take it
-        before the pause.
+        Does nothing if the runner is for one user. Must be called while the call or check still counts as running. Otherwise
+        the user's next call could start before the pause.
         """
         excess = server_seconds - SERVER_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
@@ -159,7 +162,7 @@ class Runner:
 
 @asynccontextmanager
 async def _unless_gone(request: Request) -> AsyncIterator[None]:
-    """Runs the `with` block. If the caller disconnects, even while the block waits, cancels it and raises HttpError."""
+    """Runs the `with` block. If the caller disconnects meanwhile, cancels the block and raises HttpError."""
     working = asyncio.current_task()
     assert working is not None
     has_gone = False
@@ -167,7 +170,7 @@ async def _unless_gone(request: Request) -> AsyncIterator[None]:
     async def watch() -> None:
         nonlocal has_gone
         await asyncio.sleep(UNWATCHED_SECONDS)
-        # The body has been read, so the next message is the end of the connection.
+        # The body was read before, so the next message tells that the connection has ended.
         while (await request.receive())["type"] != "http.disconnect":
             pass
         has_gone = True

@@ -1,4 +1,4 @@
-"""Runs the app in uvicorn: starts the pool with the event loop, writes its address, and stops on a signal."""
+"""Runs the app in uvicorn. Starts the pool with the event loop, writes the runner's address, and stops on a signal."""
 
 import asyncio
 import os
@@ -23,16 +23,16 @@ from toolrack_runner.server.pool.zygotes import installed_packages
 from toolrack_runner.server.settings import Settings
 from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 
-#: How long running calls may go on after SIGTERM. Cloud Run waits ten seconds.
+#: How many seconds running calls may go on after SIGTERM. Cloud Run waits ten seconds.
 GRACE_SECONDS = 8
 
 
 def make_runner(
     settings: Settings, opening: Opening, first: tuple[int, ZygoteChannel] | None, clear: Callable[[], None]
 ) -> Runner:
-    """Makes the runner with the zygote `first`. If `first` is None, no calls run, and each answer gives the reason.
+    """Makes the runner with the zygote `first`. If it is None, no calls run, and each answer says why.
 
-    `clear` removes the canaries after the level is measured.
+    `clear` removes the canaries when the level was measured.
     """
     loop = asyncio.get_running_loop()
     calls = FairQueue(shares_of_calls(settings.slots, settings.user_slots), loop)
@@ -58,7 +58,7 @@ def run_server(
     first: tuple[int, ZygoteChannel] | None,
     clear: Callable[[], None],
 ) -> None:
-    """Serves until SIGTERM. A runner with a parent also stops when standard input ends."""
+    """Serves until SIGTERM comes. If the runner has a parent, also until standard input ends."""
     log_as_json()
 
     @asynccontextmanager
@@ -87,15 +87,15 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores the second signal.
+    # On SIGTERM, uvicorn shuts down, and then sends the signal to itself again. This handler ignores the second signal.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # Ctrl-C reaches the runner too, but its parent process decides when the runner ends.
+    # A Ctrl-C reaches the runner too, but only its parent process decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 
 
 def _tell_address(listener: socket.socket) -> None:
-    """Writes the runner's address and pid, the only line of standard output."""
+    """Writes the runner's address and pid, as the only line on standard output."""
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")
@@ -103,9 +103,9 @@ def _tell_address(listener: socket.socket) -> None:
 
 
 def _on_standard_input(runner: Runner, base: str) -> None:
-    """Stops the runner if standard input has ended, because this means that the parent has ended.
+    """Stops the runner if standard input has ended, because then the parent has ended too.
 
-    Leaves no process and no file behind.
+    No process and no file is left behind.
     """
     if os.read(0, 1 << 12):
         return

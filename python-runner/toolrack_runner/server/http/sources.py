@@ -13,12 +13,12 @@ from toolrack_runner.wire.frames import JsonObject
 #: The fields of a check. Exactly one of them is sent.
 SOURCE_FIELDS = ("source", "sourceBase64", "files", "filesBase64")
 _LISTED = r'\{"path":"[\w./-]+","sha256":"[0-9a-f]{64}"\}'
-#: The form of the JSON whose sha256 is the digest of several files (`digest_of`).
+#: Matches JSON that looks like the text from whose sha256 the digest of several files is made (`digest_of`).
 _FILE_LIST = re.compile(rf"\[{_LISTED}(?:,{_LISTED})*\]", re.ASCII)
 
 
 def checked_source(body: Body) -> bytes | dict[str, bytes]:
-    """The bytes to check. A caller sends a file that is not UTF-8 in base64, so that the report can name this fault."""
+    """The bytes to check. If a file is not UTF-8, the caller sends it in base64, so that the report can name this fault."""
     given = {field: value for field in SOURCE_FIELDS if (value := body.get(field)) is not None}
     if len(given) == 1:
         ((field, value),) = given.items()
@@ -44,7 +44,7 @@ def source_digest(source: bytes | dict[str, bytes]) -> str:
 
 
 def called_source(body: Body, module: str, sha256: str) -> SourceText | None:
-    """The source of a call, whose digest is `sha256`; None if the body has none. Raises HttpError."""
+    """The source of a call, if the body has one. Its digest must be `sha256`. Raises HttpError."""
     source, files = body.optional_text("source"), body.get("files")
     if files is None:
         return None if source is None else _one_file(source, sha256)
@@ -65,8 +65,8 @@ def called_source(body: Body, module: str, sha256: str) -> SourceText | None:
 def _one_file(source: str, sha256: str) -> str:
     if hashlib.sha256(_utf8(source)).hexdigest() != sha256:
         raise _invalid("sha256 is not the digest of source")
-    # The digest of a list of files is also the digest of the files in the list. If the list were stored as a source, another
-    # user's call of these files would get the list instead of the files.
+    # The sha256 of this text is also the digest of the files that it lists. If it were stored as a source, another user's
+    # call of these files would get the list in place of the files.
     if _FILE_LIST.fullmatch(source):
         raise _invalid("source is a list of files, which is no module")
     return source

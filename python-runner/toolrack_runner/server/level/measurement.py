@@ -1,6 +1,6 @@
-"""Measures the level of isolation once, when the runner starts, in children like those of calls.
+"""Measures the level of isolation once, when the runner starts, in children that are confined like those of calls.
 
-No user code runs before the measurement has ended.
+Until the level is measured, no user code runs.
 """
 
 import asyncio
@@ -27,28 +27,28 @@ class LayerState(TypedDict):
 
     name: str
     on: bool
-    #: The attacks whose failure shows that this layer works.
+    #: The attacks that fail because of this layer, which shows that it works.
     provedBy: tuple[str, ...]
     #: The reason if the layer is off.
     reason: NotRequired[str]
 
 
 class Proof(TypedDict):
-    """One attack, and the observation of its probe, in the answer of `/health`."""
+    """One attack and what its probe has observed, as the answer of `/health` shows it."""
 
     name: str
     level: str
     held: bool
-    #: The possible observations if a layer that is on holds the attack.
+    #: The observations that are possible if a layer that is on makes the attack fail.
     expected: list[str]
     saw: str
-    #: The layers that are switched on and cause the observed refusal.
+    #: The layers that are on and explain the observation.
     by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The level, with the layers and the proofs from which it follows."""
+    """The level, with the layers and the proofs that it follows from."""
 
     level: str
     layers: tuple[LayerState, ...]
@@ -58,10 +58,10 @@ class Measured:
 def weigh(
     sights: Mapping[str, str], probes: tuple[Probe, ...], missing: Mapping[str, str], *, as_root: bool
 ) -> Measured:
-    """Computes the level: the highest one such that all attacks of this level and of those below were held (prevented).
+    """Computes the level: the highest one for which all of its attacks, and those of the levels below, were prevented.
 
-    `sights` has the observation of each probe by its name. A probe without an observation is not held. `missing` has the
-    reason for each layer that is off.
+    `sights` has the observation of each probe by its name. If there is none, the attack counts as successful. `missing` has
+    the reason for each layer that is off.
     """
     on = [name for name in LAYERS if name not in missing]
 
@@ -99,10 +99,10 @@ def _level(proofs: tuple[Proof, ...]) -> str:
 
 
 class Measurement:
-    """Computes the level from the observations of the zygote's probes. Without a pool the level is L0."""
+    """Computes the level from what the probes of the zygote have observed. Without a pool the level is L0."""
 
     def __init__(self, pool: Pool | None, clear: Callable[[], None]) -> None:
-        #: Removes the canaries of the probes, if they are still there.
+        #: Removes the canaries of the probes, if they still exist.
         self.close = clear
         self._task = asyncio.create_task(self._measure(pool))
 
@@ -111,7 +111,7 @@ class Measurement:
         return await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:
-        """The level, or None if it is not measured within this time."""
+        """The level. None if it takes longer than this to measure it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await self.done()

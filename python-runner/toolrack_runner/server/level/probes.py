@@ -1,7 +1,7 @@
-"""All probes, each with the layers that hold it.
+"""All probes, each with the layers that make its attack fail.
 
-The attacks from `change_mode` on get past one layer in a way that is easily overlooked. Their probes show that another layer
-holds them.
+The attacks from `change_mode` on get past one of the layers in a way that is easily overlooked. Their probes show that
+another layer makes them fail.
 """
 
 from typing import Final
@@ -9,11 +9,12 @@ from typing import Final
 from toolrack_runner.server.level.probe import Layer, Probe
 from toolrack_runner.wire.sight import UNCHANGED
 
-#: The error with which each layer refuses a path outside: Landlock has no rule for it, and it is not in the child's root.
+#: The error with which each layer refuses a path outside of the jail: Landlock has no rule for it, or it is not in the
+#: child's root.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
 #: The error with which each layer refuses an attack on a process of the runner.
 OTHER_PROCESS: Final[dict[Layer, str]] = {"landlock": "EPERM", "seccomp": "EPERM", "namespaces": "ESRCH"}
-#: The further errors if the runner is root. The victim has another uid, and capabilities that the child has dropped.
+#: Additional errors if the runner is root. Then the victim has another uid, and capabilities that the child does not have.
 LESSER: Final[dict[Layer, str]] = {"hygiene": "EPERM", "identity": "EPERM"}
 
 PROBES: Final[tuple[Probe, ...]] = (
@@ -63,12 +64,12 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe("allocate_downwards", "L2", {"seccomp": "EPERM", "rlimits": "ENOMEM"}),
     Probe("grow_stack_mapping", "L1", {"seccomp": "ENOSYS", "rlimits": "ENOMEM"}),
     Probe("hide_by_mprotect", "L1", {"rlimits": "ENOMEM"}),
-    # A passed connection belongs to the network of the runner, whatever the namespace of its holder. The kernel refuses to
-    # connect it again because the broker confirms each connection (`server/network/broker.py`).
+    # A connection from the broker belongs to the network of the runner, whatever the namespaces of the child are. The kernel
+    # refuses to connect it again, because the broker has confirmed the connection (`server/network/broker.py`).
     Probe("reconnect_by_fastopen", "L2", {"seccomp": "EPERM", "kernel": "EISCONN"}),
     Probe("reconnect", "L2", {"landlock": "EACCES", "seccomp": "EPERM"}),
     Probe("set_socket_option", "L2", {"seccomp": "EPERM"}),
-    # The kernel tells every process whether a pid exists. In the PID namespace of the child, the victim has no pid.
+    # The kernel tells every process whether a pid exists. In the PID namespace of the child, the victim does not have a pid.
     Probe("find_victim", "L2", {"seccomp": "EPERM", "namespaces": "ESRCH"}),
     Probe("lock_shared_file", "L2", {"seccomp": UNCHANGED}),
     Probe("identify_peer", "L2", {"seccomp": "EPERM"}),

@@ -15,9 +15,9 @@ from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
 
 @contextmanager
 def put_canaries(base: str) -> Iterator[Canaries]:
-    """Makes files in a folder beside `base`, and sockets that never answer. Removes all of them at the end.
+    """Makes files in a folder beside `base`, and sockets that never answer. At the end removes all of them.
 
-    The zygote starts the victim itself.
+    The victim is not one of them, because the zygote starts it.
     """
     folder = f"{base}-canaries"
     os.mkdir(folder, 0o755)
@@ -54,9 +54,9 @@ def put_canaries(base: str) -> Iterator[Canaries]:
 
 @contextmanager
 def connections() -> Iterator[tuple[int, int]]:
-    """The descriptors of two connections over loopback, made as the broker makes them.
+    """The descriptors of two connections to this machine. They are made in the same way as those of the broker.
 
-    The peer has closed the second connection.
+    The peer of the second one has closed it.
     """
     with ExitStack() as stack:
         listener = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
@@ -81,7 +81,7 @@ def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
 
 
 def _wait_for(one: socket.socket, events: int) -> None:
-    """Waits at most a second for these events or the end of the connection. Over loopback both occur at once."""
+    """Waits for these events or the end of the connection, at most a second. On one machine they come at once."""
     poll = select.poll()
     poll.register(one, events)
     poll.poll(1_000)

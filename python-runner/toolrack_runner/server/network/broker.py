@@ -14,12 +14,12 @@ from toolrack_runner.wire.child_messages import Connect
 #: How long resolving and connecting may take together, in seconds.
 CONNECT_SECONDS = 10.0
 #: The sizes of the kernel's buffers for one connection: for data that the tool has sent, and for data that it has not read
-#: yet. The kernel doubles both for its own data. By default the buffers grow to 4 and 32 MB, which count against no limit of
-#: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
+#: yet. The kernel doubles both for its own data. By default, the buffers grow to 4 and 32 MB, and no limit of the child
+#: counts them. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not accept, also after the child has ended. Then the kernel
-#: discards the data.
+#: How long the kernel tries to send data that the peer does not accept, even if the child has ended. Then the data is
+#: discarded.
 SENDING_MS = 60_000
 
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
@@ -51,13 +51,13 @@ async def connect(
             f"the host can't be reached: {error.strerror or 'its name is not known'}"
         ) from None
     except ValueError:
-        # A UnicodeError: no resolver accepts the name. `wire/child_messages.py` already refuses the known cases.
+        # This is a UnicodeError: no resolver accepts the name. `wire/child_messages.py` refuses the cases that are known.
         raise ConnectError("the host can't be reached: its name is not valid") from None
 
 
 async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket.socket:
     loop = asyncio.get_running_loop()
-    # If one address of a host is not public, its other addresses are refused too.
+    # If only one address of a host is not public, the connection is refused too.
     if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
         raise ConnectError(
             "the host's name leads to an address that is not public; "
@@ -67,7 +67,7 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
     for family, kind, protocol, _, address in found:
         connected = socket.socket(family, kind, protocol)
         connected.setblocking(False)
-        # The sizes must be set before `connect`, which tells the peer how much it may send.
+        # The sizes must be set before `connect`, because `connect` tells the peer how much it may send.
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -87,14 +87,14 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
 
 
 def confirm_connected(connected: socket.socket, address: Any) -> None:
-    """Connects to `address` a second time, after the first, non-blocking `connect` has succeeded.
+    """Connects to `address` a second time, after the first `connect`, which did not block, has succeeded.
 
-    The first `connect` leaves the socket in the state SS_CONNECTING, also after the end of the handshake.
-    If its peer has closed the connection, a socket in this state can be connected to another address: `sendmsg` with
-    MSG_FASTOPEN does it without a call of `connect`. The second `connect` changes the state to SS_CONNECTED. Then
-    MSG_FASTOPEN fails with EISCONN, even after the peer has closed the connection.
+    After the first `connect` the socket is in the state SS_CONNECTING, even when the handshake has ended. In this state, if
+    the peer has closed the connection, the socket can be connected to another address: `sendmsg` with MSG_FASTOPEN does it
+    without a call of `connect`. The second `connect` changes the state to SS_CONNECTED. Then MSG_FASTOPEN fails with
+    EISCONN, even if the peer has closed the connection.
 
-    Raises OSError if the socket is not connected any more. The caller closes the socket.
+    Raises OSError if the socket is no longer connected. The caller closes the socket.
     """
     code = connected.connect_ex(address)
     if code not in (0, errno.EISCONN):

@@ -6,17 +6,17 @@ Network = IPv4Network | IPv6Network
 
 #: The IPv6 addresses for global unicast, as IANA has assigned them (RFC 4291, 2.4).
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-#: Parts of GLOBAL_UNICAST that are not public: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which contain
-#: IPv4 addresses.
+#: Parts of GLOBAL_UNICAST that are not public: addresses for documentation (RFC 3849, 9637) and ORCHIDv2, and those of 6to4
+#: and Teredo, which contain IPv4 addresses.
 NOT_IN_USE = tuple(
     IPv6Network(text) for text in ("2001:db8::/32", "3fff::/20", "2002::/16", "2001::/32", "2001:20::/28")
 )
 
 
 def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
-    """True if a numeric address is global unicast, or in a network that the operator allows.
+    """True if a numeric address is global unicast, or is in a network that the operator allows.
 
-    An IPv6 address that contains an IPv4 address (such as `::ffff:10.0.0.1`) is checked as the IPv4 address.
+    If an IPv6 address contains an IPv4 address (such as `::ffff:10.0.0.1`), the IPv4 address is checked.
     """
     parsed = ip_address(address.partition("%")[0])
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
@@ -29,7 +29,7 @@ def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
 
 
 def allows_this_machine(allowed: tuple[Network, ...]) -> bool:
-    """Whether the operator allows connections to the machine of the runner: to its IPv4 or its IPv6 address."""
+    """Whether the operator allows that tools connect to the machine of the runner, by its IPv4 or its IPv6 address."""
     return any(is_public(address, allowed) for address in ("127.0.0.1", "::1"))
 
 

@@ -1,4 +1,4 @@
-"""Runs one call: takes a child, sends it the call, watches it until the deadline, and kills it after its answer."""
+"""Runs one call: takes a child, sends it the call, watches it until the deadline, and kills it after the answer."""
 
 import asyncio
 import time
@@ -26,8 +26,8 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError, SourceText
 from toolrack_runner.wire.frames import JsonObject
 
-#: How many connections one call may make. The limit of open files does not limit this number, because a tool can keep a
-#: connection without a descriptor.
+#: How many connections one call may make. The limit of open files is not enough, because a tool can keep a connection
+#: without a descriptor.
 CONNECTIONS_MAX = 256
 
 
@@ -38,7 +38,7 @@ class Call:
     arguments: JsonObject
     context: JsonObject
     deadline_seconds: float
-    #: The caller's id for the call. The runner's log lines about the call contain it too.
+    #: The id that the caller has given the call. Log lines of the runner about the call contain it too.
     invocation_id: str
     #: The W3C trace context that the caller sent, for the log lines.
     traceparent: str | None = None
@@ -53,7 +53,7 @@ class Call:
 async def run_call(
     pool: Pool, call: Call, source: SourceText, events: CallEvents | None = None
 ) -> CallOutcome:
-    """Runs a call in its own child, and passes its events on. Raises PoolError only if no code of the module ran for it."""
+    """Runs a call in its own child, and passes its events on. If PoolError is raised, no code of the module has run."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)
@@ -77,8 +77,8 @@ async def run_call(
         finally:
             if events is not None:
                 events.end()
-            # Drops the output now. The worker's objects refer to each other, so Python frees them only when it collects
-            # cycles.
+            # The output is dropped now. Python would free it only when it collects cycles, because objects of the worker
+            # refer to each other.
             worker.output.end_at(0)
             pool.behind.kill(worker, has_result=has_result)
 
@@ -117,7 +117,7 @@ async def _watch(
 async def _answer(
     pool: Pool, worker: Worker, call: Call, events: CallEvents | None
 ) -> Answer | messages.Failed:
-    """Waits for the answer, and handles the messages before it. `ChildLife` has checked that each message may come now."""
+    """Waits for the answer. Handles the messages before it. `ChildLife` has checked that each of them may come now."""
     given = 0
     while True:
         message = await worker.channel.receive()
@@ -136,9 +136,9 @@ async def _answer(
 
 
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
-    """Makes the connection that a tool requested, and passes it to the child; or sends the reason of the refusal.
+    """Makes a connection for a tool, and passes it to the child. If it is refused, sends the reason.
 
-    Returns whether the connection was made.
+    Returns whether there is a connection.
     """
     try:
         look_up = partial(pool.names.find, key.tenant)
@@ -152,6 +152,6 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
 
 
 async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
-    """Waits until the child is reaped, because its processor time and memory are reported then. Returns the outcome."""
+    """Waits until the child is reaped, because then its processor time and memory are known. Returns the outcome."""
     await is_reaped(worker, REAPING_SECONDS)
     return CallOutcome(code="MEMORY_LIMIT", error=f"{tool} was ended: {reason}. Work on less at a time")

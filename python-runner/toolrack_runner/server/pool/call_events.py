@@ -1,7 +1,7 @@
-"""The events of a running call that wait for its caller: printed text, the latest progress, and values.
+"""The events of a running call that its caller has not got yet: printed text, the latest progress, and values.
 
-A slow caller loses only earlier progress. `Output` keeps the printed text. If many values wait, the server process stops
-reading the child's channel, so that the generator waits too.
+If the caller is slow, only earlier progress is lost. `Output` keeps the printed text. If many values wait, the server
+process stops reading the child's channel, so that the generator has to wait.
 """
 
 import codecs
@@ -14,23 +14,23 @@ from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.wire.child_messages import MessageTooLargeError, Progress, ProtocolError, Values
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
-#: How many bytes of values may wait for the caller. Then the server process stops reading the child's channel, and the
-#: generator waits.
+#: How many bytes of values may wait for the caller. If there are more, the server process stops reading the child's channel,
+#: and the generator has to wait.
 WAITING_BYTES_MAX = 64 << 10
 
 
 class CallEvents:
-    """Collects the events of one call. `on_event` is called for each new event, also while earlier events wait."""
+    """Collects the events of one call. `on_event` is called for each new one, even if earlier ones still wait."""
 
     def __init__(self, on_event: Callable[[], None], *, with_values: bool) -> None:
         self.with_values = with_values
         self._on_event = on_event
         self._worker: Worker | None = None
         self._position = 0
-        #: The printed bytes that were not taken before the end of the call; None while the call runs.
+        #: The printed bytes that were not sent before the call ended. None while the call is running.
         self._rest: bytes | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        #: The waiting progress, and how many of the waiting values came before it.
+        #: The progress that waits, and how many of the waiting values came before it.
         self._progress: tuple[Progress, int] | None = None
         self._values: list[bytes] = []
         self._waiting_bytes = 0
@@ -38,7 +38,7 @@ class CallEvents:
         self._bytes_left = 0
 
     def begin(self, worker: Worker) -> None:
-        """Follows the output of this child. Text that it printed during the import of its module is an event too."""
+        """Starts to follow the output of this child. What was printed during the import of its module is an event too."""
         self._worker = worker
         self._bytes_left = worker.limits.output_bytes
         worker.output.on_kept = self._on_event
@@ -46,7 +46,7 @@ class CallEvents:
             self._on_event()
 
     def end(self) -> None:
-        """Stops following the output. A thread of the tool may still print after the answer, but nobody reads its text."""
+        """Stops following the output. A thread of the tool may print after the answer, but nobody reads this text."""
         if self._worker is not None:
             self._rest = self._worker.output.live(self._position)
             self._worker.output.on_kept = None
@@ -94,12 +94,13 @@ class CallEvents:
             raise ProtocolError("a value is nested too deeply") from None
         except ValueError:
             raise ProtocolError("a value is not JSON") from None
-        # The child counts in the same way: texts are joined to one text, which has no quotes and escapes.
+        # The child counts in the same way. Texts are joined to one text, without quotes and escapes, so only their own bytes
+        # count.
         self._bytes_left -= len(value.encode()) if isinstance(value, str) else len(data)
         self._values_left -= 1
         if self._bytes_left < 0 or self._values_left < 0:
             raise MessageTooLargeError("the values together are larger than a result may be")
-        # JSON may have line breaks between its parts, and each event is one line.
+        # JSON may contain line breaks, but each event must be one line.
         line = data.replace(b"\n", b" ")
         self._values.append(line)
         self._waiting_bytes += len(line)

@@ -29,17 +29,17 @@ from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
+#: How many bytes a frame may have besides its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
-#: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares this number with the limits of a module (`limits.py`).
+#: How many messages a child may send in total. A check sends one for each example (20 for each of 50 specs) and one for each
+#: of a few stages. A test compares this number with the limits of a module (`limits.py`).
 MESSAGES_MAX = 1_010
-#: How many more messages a child may send for each second of its call. The runner's own code in the child sends at most
-#: 120: values, progress and the values after it, every 25 ms.
+#: How many additional messages a child may send for each second of its call. The runner's own code in the child sends at
+#: most 120: every 25 ms the values, the progress, and the values after it.
 EVENTS_PER_SECOND_MAX = 150
 #: How many bytes one progress message may have, if each character of its text needs six bytes.
 PROGRESS_BYTES_MAX = 6 * PROGRESS_CHARACTERS_MAX + 200
-#: The send buffer of a channel. A call and its source fit into it, so one write sends both.
+#: The size of a channel's send buffer. A call and its source fit into it, so that one write sends both.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
 
@@ -62,7 +62,7 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: The processor time that the server process has used for this child.
+        #: How many seconds of processor time the server process has used for this child.
         self.server_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._frame_bytes = frame_bytes
@@ -81,7 +81,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """False after the server process has noticed that the child closed its end or broke the protocol."""
+        """False when the server process knows that the child has closed its end or has broken the protocol."""
         return self._end is None
 
     @property
@@ -90,14 +90,14 @@ class Channel:
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
     def handed_over(self) -> None:
-        """Closes the server process's copy of the child's end.
+        """Closes the child's end of the channel in the server process.
 
-        The copy would keep the channel open after the child's death.
+        Otherwise the channel would stay open after the child's death.
         """
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders without blocking. Bytes beyond the buffer are sent after the child has read earlier bytes."""
+        """Sends orders without blocking. If they do not fit into the buffer, the rest is sent when the child has read."""
         for order in orders:
             self.life.told(order)
             if isinstance(order, messages.Invocation):
@@ -106,11 +106,11 @@ class Channel:
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
-        """Sets the largest size of a message. The default is computed from the limit of a result."""
+        """Sets the largest size of a message. Before, it follows from the limit of a result."""
         self._splitter.bytes_max = message_bytes
 
     def reply(self, reply: messages.ConnectReply, *descriptors: int) -> None:
-        """Answers a Connect, and passes the descriptor of the connection, if any. If that fails, sends the reason."""
+        """Answers a Connect. If there is a connection, passes its descriptor. If that fails, sends the reason."""
         self.life.told(reply)
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
@@ -126,7 +126,7 @@ class Channel:
             self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
 
     def pause(self) -> None:
-        """Reads nothing more until `go_on`. When the buffer of the channel is full, a child that sends has to wait."""
+        """Stops reading until `go_on` is called. If the channel's buffer is full, a child that sends has to wait."""
         if not self._is_paused and self._end is None and self._ours.fileno() >= 0:
             self._is_paused = True
             self._loop.remove_reader(self._ours.fileno())
@@ -138,10 +138,10 @@ class Channel:
         self._is_paused = False
 
     async def receive(self) -> ChildMessage:
-        """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
+        """The next message of the child. Raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # Raises a copy, because raising adds a traceback to the exception.
+                # A copy is raised, because raising adds a traceback to an exception.
                 raise type(self._end)(*self._end.args)
             self._arrived.clear()
             await self._arrived.wait()
@@ -157,13 +157,13 @@ class Channel:
             self.server_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
-        """Reads all messages that the child sent before it ended. The answer may be one of them."""
+        """Reads all messages that the child has sent before it ended. One of them may be the answer."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear():
             pass
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Ends the channel for reading: `receive` raises the reason, or an earlier reason if there was one."""
+        """Stops reading the channel. `receive` then raises this reason or, if there was one before, the earlier reason."""
         self._end = self._end or reason
         self._arrived.set()
 
@@ -223,21 +223,21 @@ class Channel:
         except FrameTooLargeError:
             self._stop(MessageTooLargeError("a message is larger than the limit"))
         except ProtocolError as broken:
-            # Stores a copy, because the traceback of the original would keep the data of this child in memory.
+            # A copy is kept, because the traceback of the original would keep data of this child in memory.
             self._stop(type(broken)(*broken.args))
         self._arrived.set()
         return True
 
     def _events_allowed(self) -> int:
-        """How many more messages the child may send because of the time that its call has taken so far."""
+        """How many additional messages the child may send because of the time for which its call has been running."""
         seconds = 0.0 if self._called_at is None else self._loop.time() - self._called_at
         return int(seconds * EVENTS_PER_SECOND_MAX)
 
     def _require_read(self) -> None:
-        """Raises ProtocolError if the child has not read everything that the server process sent.
+        """Raises ProtocolError if the child has not read everything that the server process has sent.
 
-        An unread message may pass the descriptor of a connection. Until the child reads the message, this descriptor does
-        not count against the child's limit of open files.
+        A message that was not read may contain the descriptor of a connection. This descriptor does not count against the
+        child's limit of open files until the child reads the message.
         """
         unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         if unread:
@@ -253,11 +253,10 @@ class Channel:
 
 
 def written_bytes_max(result_bytes: int) -> int:
-    """The bytes that a frame may need for a result of `result_bytes`.
+    """How many bytes a frame may need for a result of `result_bytes` bytes.
 
-    JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
-    frame of a larger result may have only twice the size of the result, because the server process has to keep the frame
-    in memory.
+    JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. For a
+    larger result, the frame may only have twice its size, because the server process has to keep the frame in memory.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 

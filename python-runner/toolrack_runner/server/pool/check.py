@@ -29,26 +29,26 @@ from toolrack_runner.wire.zygote_messages import Limits
 
 #: The libraries that a check needs. A zygote preloads them, because importing them takes 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
-#: The largest report. The service accepts definitions of up to 2 MB from one module. The rest is for faults, notes and
-#: outcomes of examples. The limit is low, because the server process and the service each parse a report on their only
-#: thread.
+#: The most bytes of a report. The service accepts definitions of up to 2 MB from one module. The rest is for faults, notes
+#: and results of examples. The limit is low, because the server process and the service have only one thread each to parse a
+#: report.
 REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The last report of a child, which the server process has completed, and the child's log and usage."""
+    """The last report of a child, completed by the server process, and the child's output and usage."""
 
     report: CheckReport
     observed: Observed
-    #: Whether the deadline or the limit of processor time ended the check.
+    #: Whether the check was ended because of the deadline or of the limit of processor time.
     ran_out_of_time: bool
 
 
 async def run_check(
     pool: Pool, name: str, source: bytes | dict[str, bytes], *, tenant: str, seconds: float
 ) -> Checked:
-    """Checks a module for a user within `seconds`. Raises PoolError only if no code of the module ran."""
+    """Checks a module for a user within `seconds`. If PoolError is raised, no code of the module has run."""
     pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
@@ -84,7 +84,7 @@ class _Progress:
     ran_out_of_time: bool = False
 
     async def watch(self, seconds: float) -> CheckReport:
-        """Waits for the last report. If the child ends earlier, completes the latest report that it sent."""
+        """Waits for the last report. If the child ends before it, completes the last report that the child has sent."""
         module = self._module
         try:
             async with asyncio.timeout(seconds):

@@ -18,7 +18,7 @@ from toolrack_runner.wire.json_depth import is_deeper
 from toolrack_runner.wire.report import SCHEMA_FILE, CheckReport
 
 #: How many levels a report may have. A field of a spec, such as a schema, may have 32. The spec, the list of specs and the
-#: report add a few. orjson, which writes the answer, can write 254 levels.
+#: report add a few. orjson, which writes the answer, can write 254.
 REPORT_DEPTH_MAX = 40
 _validator = jsonschema_rs.validator_for(json.loads(SCHEMA_FILE.read_bytes()), offline=True)
 
@@ -46,7 +46,7 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself.
+    """The report on a module whose import had to be ended, or ended its process.
 
     `report` is the child's report of the stage `parsed`, or None.
     """
@@ -67,7 +67,7 @@ def refused_report(report: CheckReport | None, module: str, fault: Fault) -> Che
 
 
 def with_lost_example(report: CheckReport, running: ExampleStarts | None, code: str, how: str) -> CheckReport:
-    """The report on a module that was imported, and whose process ended while an example ran."""
+    """The report on a module that was imported, but whose process has ended during an example."""
     for tool in report["tools"]:
         if running is not None and tool["name"] == running.tool:
             ended: JsonObject = {"outcome": "failure", "code": code, "error": how, "matched": False}

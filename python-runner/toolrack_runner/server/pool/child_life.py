@@ -28,8 +28,8 @@ class Moment(Enum):
     FAILED = "the child could not follow its order: the runner's fault"
 
 
-#: The messages that may come at each moment, and the moment after each. At other moments no message may come. `heard`
-#: handles Connect and Values itself.
+#: For each moment, the messages that may come, and the moment that follows each of them. At other moments no message may
+#: come. Connect and Values are not in the table, because `heard` handles them.
 _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
@@ -67,9 +67,9 @@ class ChildLife:
         return self.moment not in (Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING)
 
     def told(self, order: Order) -> None:
-        """Records an order that the server process sent.
+        """Notes that the server process has sent an order.
 
-        The server process may send the invocation directly after the order to import.
+        The server process may send the invocation directly after the order to import the module.
         """
         match order:
             case messages.Invocation():
@@ -90,10 +90,10 @@ class ChildLife:
                 assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
-        """Records a message of the child; raises ProtocolError if the message may not come at this moment."""
+        """Notes a message of the child. Raises ProtocolError if the message may not come at this moment."""
         kind = type(message)
         if kind is messages.Connect:
-            # Only one Connect at a time: the runner's code in the child waits for the reply.
+            # There may be only one Connect at a time, because the runner's code in the child waits for each reply.
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True

@@ -6,12 +6,13 @@ from typing import Generic, Protocol, TypeVar
 
 from toolrack_runner.wire.zygote_messages import Born, Gone, Limits, Unborn
 
-#: How many children may live at once, whether they wait, run or end. A slot is a uid and a work directory for one child.
+#: How many children may exist at once, whether they wait, run or end. A slot stands for the uid and the work directory of a
+#: child.
 SLOTS_MAX = 1_000
 
 
 class PoolError(Exception):
-    """No child can be made now. The runner is at fault, and a retry may succeed."""
+    """No child can be made now. This is a fault of the runner, and another try may succeed."""
 
 
 class AnyChild(Protocol):
@@ -43,7 +44,7 @@ Zygote = TypeVar("Zygote", bound=AnyZygote)
 
 
 class Children(Generic[Child, Zygote]):
-    """Every child that is not reaped yet. `on_end` is called with each child that ends, before its slot is free."""
+    """Every child that is not reaped yet. `on_end` is called for each child that ends, before its slot can be used again."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class Children(Generic[Child, Zygote]):
         return len(self._alive)
 
     def spawn(self, limits: Limits, zygote: Zygote) -> Child:
-        """Asks a zygote for a child; raises PoolError."""
+        """Asks a zygote for a child. Raises PoolError if there is no slot or the zygote accepts no orders."""
         if not self._free_slots:
             raise PoolError("every slot has a living child")
         slot = self._free_slots[0]
@@ -92,11 +93,11 @@ class Children(Generic[Child, Zygote]):
         child.born(pidfd)
 
     def gone(self, gone: Gone | Unborn) -> None:
-        """Records that a zygote has reaped a child, or could not fork it."""
+        """Notes that a zygote has reaped a child, or that it could not fork one."""
         self._ended(gone.child, gone if isinstance(gone, Gone) else None)
 
     def lost(self, zygote: Zygote) -> None:
-        """Records that a zygote and all of its children have died."""
+        """Notes that a zygote has died with all of its children."""
         for number in [number for number, (_, parent) in self._alive.items() if parent is zygote]:
             self._ended(number, None)
 

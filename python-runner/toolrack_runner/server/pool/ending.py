@@ -1,4 +1,4 @@
-"""Finds out why a child ended without an answer, and which line of its module ran."""
+"""Finds out why a child has ended without an answer, and which line of its module was running."""
 
 import asyncio
 import re
@@ -10,12 +10,12 @@ from toolrack_runner.limits import FILE_PATH_CHARS_MAX
 from toolrack_runner.server.pool.output import CRASH_REPORT
 from toolrack_runner.server.pool.worker import Worker
 
-#: How long a child may live after it has closed its channel. Then the server process kills it.
+#: How many seconds a child may live after it has closed its channel. Then it is killed.
 ENDING_SECONDS = 0.05
-#: How long the server process waits until the zygote reports the end of a child.
+#: How many seconds the server process waits until the zygote reports that a child has ended.
 REAPING_SECONDS = 2.0
-#: How long the server process waits until the child's interpreter has written which line runs. Other processes may run
-#: before the child.
+#: How many seconds the server process waits until the child's interpreter has written which line is running. Other processes
+#: may run before the child.
 WHERE_SECONDS = 1.0
 
 
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The place in a sentence. In a module of one file, the line is enough."""
+        """The place as words of a sentence. If the module has only one file, the line is enough."""
         return f"line {self.line} of {self.file}" if "/" in self.file else f"line {self.line}"
 
 
@@ -41,15 +41,17 @@ class End(NamedTuple):
 
 
 async def end_of(worker: Worker, module: str) -> End:
-    """Waits until a child that closed its channel ends, and kills it if it does not end.
+    """Waits until a child that has closed its channel ends. If it does not end, kills it.
 
-    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent such a signal.
+    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So if the child ended by one of them, the kernel or
+    an operator has sent it.
     """
     if not await is_reaped(worker, ENDING_SECONDS) and not (
         worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
     ):
         worker.kill()
-        # When a process ends, its channel closes before its end can be seen. So the child may have ended before the kill.
+        # When a process ends, its channel is closed before its end can be seen. So the child may have ended before it was
+        # killed.
         if not await is_reaped(worker, REAPING_SECONDS) or _is_killed(worker):
             return End("RESULT_INVALID", "it closed the channel of its answer")
     gone = worker.gone.result()
@@ -78,7 +80,7 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 
 
 async def line_now(worker: Worker, module: str) -> Place | None:
-    """The place in the module that runs now, from a report of the interpreter. The child's log ends before this report."""
+    """Where the module is running now. The interpreter reports it. The child's log is cut before this report."""
     output, place = worker.output, None
     before = output.length
     if before >= output.bytes_max:
@@ -94,7 +96,7 @@ async def line_now(worker: Worker, module: str) -> Place | None:
 
 
 def _crash_place(worker: Worker, module: str) -> Place | None:
-    """Removes the interpreter's report of a crash from the log. Returns the place in the module that crashed."""
+    """Where the module has crashed. The interpreter has reported it in the log. Removes this report from the log."""
     text = worker.output.text()
     start = text.rfind(CRASH_REPORT.decode())
     if start < 0:

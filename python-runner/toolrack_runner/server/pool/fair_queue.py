@@ -1,7 +1,7 @@
-"""A queue for places that users share. Each user may have a fraction of the places. The user with the fewest comes first.
+"""A queue for places that users share. A place is for one running request, and each user may have a fraction of the places.
 
-The cases in test/support/fair-queue.json define which request starts, waits or is refused. They are also the cases of the
-service's queue.
+The user who has the fewest places comes next. The cases in test/support/fair-queue.json define which request starts, waits
+or is refused. They are also the cases of the service's queue.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol
 
-#: The user name for work that no user requested. This work is never paused. Its waiting requests count only against the
-#: limit for all users.
+#: The user name for work that no user has requested. Such work is never paused. When it waits, only the limit for all users
+#: counts.
 THE_SERVICE = ""
-#: For how many users the last start is remembered. A forgotten user comes first, like a user who has never started.
+#: For how many users it is remembered when their last request started. A forgotten user comes first, like one who has never
+#: started.
 REMEMBERED_MAX = 1_000
 
 
@@ -57,20 +58,20 @@ class State(Enum):
 
 @dataclass(eq=False)
 class Turn:
-    """One request for a place. If it has to wait, `changed` is called when it starts or is refused."""
+    """One request for a place. If it has to wait, `changed` is called when it may run or is refused."""
 
     user: str
     since: float
     changed: Callable[[], object]
     state: State = State.WAITING
-    #: Set if the request waited and was then refused, to make room for the request of another user.
+    #: Set if the request had waited, and was then refused to make room for the request of another user.
     refused: QueueFullError | None = None
 
 
 class Turns:
-    """Counts the running requests of each user. The next user is the one with the fewest running requests.
+    """Counts the running requests of each user. The next user is the one who has the fewest.
 
-    If several users have the fewest, the next user is the one whose last start was longest ago.
+    If several users have the fewest, the next one is the user whose last request started longest ago.
     """
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
@@ -87,7 +88,7 @@ class Turns:
         return self._running[user]
 
     def next_of(self, users: Iterable[str]) -> str | None:
-        """The next of these users; None if there are none. A user who never started counts as started longest ago."""
+        """The next of these users. None if there are none. A user whose request never started counts as longest ago."""
         return min(
             users, key=lambda user: (self._running[user], self._last_start.get(user, -1)), default=None
         )
@@ -107,9 +108,9 @@ class Turns:
 
 
 class FairBudget:
-    """A limit for the sum of the users' amounts. If the sum is larger, the user with the largest amount makes room.
+    """A limit for the sum of all users' amounts. If the sum is larger, the user with the largest amount must make room.
 
-    One user may have the whole amount while the other users have none.
+    One user may have the whole amount as long as the other users have none.
     """
 
     def __init__(self, amount_max: int) -> None:
@@ -133,7 +134,7 @@ class FairBudget:
 
 
 class FairQueue:
-    """Gives out places. Only `place` and `take` wait."""
+    """Decides which requests run and which wait. Only `place` and `take` wait."""
 
     def __init__(self, shares: Shares, clock: Clock) -> None:
         self.shares = shares
@@ -144,7 +145,7 @@ class FairQueue:
 
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
-        """Waits for a place and keeps it during the `with` block; raises QueueFullError. Can be cancelled."""
+        """Waits for a place, and keeps it during the `with` block. Raises QueueFullError. Can be cancelled."""
         turn = await self.take(user)
         try:
             yield
@@ -152,7 +153,7 @@ class FairQueue:
             self.leave(turn)
 
     async def take(self, user: str) -> Turn:
-        """Waits for a place, as `place` does. The caller must call `leave` at the end."""
+        """Waits for a place, as `place` does. The caller must call `leave` when the request has ended."""
         changed = asyncio.Event()
         turn = self.ask(user, changed.set)
         try:
@@ -166,7 +167,7 @@ class FairQueue:
         return turn
 
     def ask(self, user: str, changed: Callable[[], object]) -> Turn:
-        """Makes a turn, which runs or waits; raises QueueFullError."""
+        """Asks for a place without waiting. The result runs or waits. Raises QueueFullError."""
         turn = Turn(user, self._clock.time(), changed)
         if user not in self._waiters and self._may_start(user):
             self._start(turn)

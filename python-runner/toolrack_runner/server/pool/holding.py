@@ -8,12 +8,12 @@ from toolrack_runner.child_bounds import QUOTA_BYTES, QUOTA_INODES
 
 #: How many bytes of a file of /proc are read. /proc/<pid>/status has about 1,500.
 STATUS_BYTES: Final = 8_192
-#: The kernel's memory for one thread: its stack (16 KB) and the kernel's records of it. Measured: 5,000 threads took 116 MB.
+#: The kernel's memory for one thread: its stack (16 KB) and records about it. As measured, 5,000 threads took 116 MB.
 THREAD_BYTES: Final = 24 << 10
 #: The descriptors of every child: standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: How much memory a socket can keep in addition to its usual buffer: for the last message in the buffer, and for the
-#: kernel's records of the socket. Measured: up to 254,279 bytes with a buffer of 212,992.
+#: How much memory a socket can keep besides its usual buffer: for the last message in the buffer, and for the kernel's
+#: records about the socket. As measured, a socket with a buffer of 212,992 bytes kept up to 254,279.
 BEYOND_BUFFER_BYTES: Final = 42 << 10
 #: The letters by which /proc/<pid>/stat shows that a thread is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
@@ -22,7 +22,7 @@ _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd")
 
 
 class Holding(NamedTuple):
-    """The memory and the threads of a child; all 0 after it is reaped."""
+    """The memory and the threads of a child. All are 0 after it is reaped."""
 
     #: The memory of the child, in bytes. It is the sum of:
     #: - anonymous memory, also in swap, without the part that existed at the fork,
@@ -60,10 +60,10 @@ def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, work
 
 
 def _thread_with_memory(pid: int) -> tuple[str, bytes]:
-    """Finds a thread that shows the memory of the child. Returns its folder in /proc and the content of its status file.
+    """Finds a thread that shows the memory of the child. Returns its folder in /proc, and the content of its status file.
 
-    The content is empty after the child is reaped. The first thread can end before the others (`exit` as a system call).
-    Then the folder of the first thread shows no memory and no descriptors.
+    If the child is reaped, the content is empty. The first thread can end before the others (by the system call `exit`).
+    Then its folder shows no memory and no descriptors.
     """
     folder = f"/proc/{pid}"
     status = read_whole(f"{folder}/status")
@@ -79,7 +79,8 @@ def _thread_with_memory(pid: int) -> tuple[str, bytes]:
 def is_stopped(pid: int) -> bool:
     """Whether every thread of a child is stopped or has ended.
 
-    A signal stops a thread only after its system call, and one system call can take all memory that a child may have.
+    A signal stops a thread only after its present system call, and one system call can take all memory that a child may
+    have.
     """
     if pid <= 0:
         return False
@@ -106,7 +107,7 @@ def _written_bytes(folder: str, workplace: str) -> int:
     """The bytes in the child's own file system; 0 if it has none, or if this process is not root and cannot read it."""
     with suppress(OSError):
         system = os.statvfs(f"{folder}/root{workplace}")
-        # A file system of another size is not the child's own.
+        # If the file system has another size, it is not the child's own.
         if (system.f_blocks * system.f_frsize, system.f_files) == (QUOTA_BYTES, QUOTA_INODES):
             return (system.f_blocks - system.f_bfree) * system.f_frsize
     return 0

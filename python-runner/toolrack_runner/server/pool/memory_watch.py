@@ -16,20 +16,21 @@ from toolrack_runner.child_bounds import BESIDE_BYTES, THREADS_MAX
 from toolrack_runner.server.pool.holding import Holding
 from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
 
-#: When a child is checked for the first time. A call that ends sooner is checked once, after its answer.
+#: How many seconds after its start a call is checked for the first time. A call that ends sooner is checked once, after its
+#: answer.
 FIRST_SECONDS: Final = 0.02
-#: How much memory a child can take in a second, from which the time of the next check is computed. Measured on 2 processors:
+#: How much memory a child may take in a second. The time of the next check is computed from it. Measured on 2 processors:
 #: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
-#: The shortest and the longest time between two checks. A check takes 20 microseconds. In the shortest time a child takes
-#: 40 MB at BYTES_PER_SECOND. In the longest time a child can start 2,000 threads, which take 48 MB.
+#: The shortest and the longest time between two checks. A check takes 20 microseconds. In the shortest time, a child takes
+#: 40 MB at BYTES_PER_SECOND. In the longest time, a child can start 2,000 threads, which take 48 MB.
 SHORTEST_SECONDS: Final = 0.01
 LONGEST_SECONDS: Final = 0.025
 
 
 @contextmanager
 def watched(worker: Worker) -> Iterator[None]:
-    """Kills the child if it holds too much; `receive` then raises HeldTooMuchError. Checks more often near the limit."""
+    """Kills the child if it holds too much. Then `receive` raises HeldTooMuchError. Checks more often near the limit."""
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
@@ -52,7 +53,7 @@ def watched(worker: Worker) -> Iterator[None]:
 
 
 def too_much(worker: Worker, holding: Holding) -> HeldTooMuchError | None:
-    """The reason to kill a child with this memory and these threads; None if they are allowed."""
+    """Why a child with this memory and these threads must be killed. None if it may go on."""
     # One more thread is allowed, because the runner's own code in the child may have a thread that writes events.
     if holding.threads > THREADS_MAX + 1:
         return HeldTooMuchError(f"it had {holding.threads} threads, and may have {THREADS_MAX}")

@@ -1,4 +1,4 @@
-"""Looks up the addresses of host names, in threads that users share.
+"""Looks up the addresses of host names. All users share the threads for this.
 
 A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can run a
 name server that never answers.
@@ -18,18 +18,18 @@ from toolrack_runner.server.pool.fair_queue import FairQueue, QueueFullError, Sh
 #: How many look-ups run at once. Each has its own thread.
 LOOK_UPS = 16
 LOOK_UPS_PER_USER = LOOK_UPS // 4
-#: How many look-ups of one user may wait, so that the queue has room for other users. A further look-up fails.
+#: How many look-ups of one user may wait, so that there is room for those of other users. If more wait, the next one fails.
 WAITING_PER_USER = 32
 #: How many look-ups of all users may wait for a thread.
 WAITING_MAX = 256
-#: How long a look-up waits for a place. Most look-ups take less than a second.
+#: How many seconds a look-up waits for a thread. Most look-ups take less than a second.
 WAIT_SECONDS = 5.0
 
 Resolve = Callable[..., list[Any]]
 
 
 class NameLookUps:
-    """Runs each look-up in a place of a queue. The place is free again only when the thread of the look-up has ended."""
+    """Runs look-ups in a limited number of threads. Another one may start only when the thread of a look-up has ended."""
 
     def __init__(self, *, is_for_one_user: bool = False, resolve: Resolve = socket.getaddrinfo) -> None:
         self._loop = asyncio.get_running_loop()
@@ -48,7 +48,7 @@ class NameLookUps:
                 "each takes a place until the name server answers, or for half a minute"
             ) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
-        # A thread and no executor: the runner would wait for the threads of an executor before it ends.
+        # No executor is used, because the runner would wait for its threads before it ends.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
         try:
             thread.start()

@@ -1,7 +1,7 @@
-"""Makes children nicer (raises their niceness), so that other children get more processor time.
+"""Raises the niceness of children, so that other children get more processor time.
 
-`LongCalls` makes children nicer that run for a long time. `RecentUse` makes the children of users with many short calls
-nicer. Checks, and imports ahead of calls, are treated like calls.
+`LongCalls` does this for children that run for a long time. `RecentUse` does it for users with many short calls. Checks, and
+imports ahead of calls, are treated like calls.
 """
 
 import asyncio
@@ -12,18 +12,18 @@ from typing import Final, Protocol
 
 from toolrack_runner.server.pool.fair_queue import Clock
 
-#: The kernel divides the weight of a process by this number for each step of niceness.
+#: With each step of niceness, the kernel divides the weight of a process by this number.
 STEP: Final = 1.25
-#: A call that takes more time is a long call. Most calls end sooner.
+#: A call that takes longer than this is a long call. Most calls end sooner.
 LONG_SECONDS: Final = 0.02
-#: The weight of used processor time halves in this time.
+#: After this time, used processor time counts only half.
 HALF_LIFE_SECONDS: Final = 1.0
-#: How many processors a user may use before the user's children become nicer. A user who calls a small tool without pauses
-#: uses about this many.
+#: How many processors a user may use before the niceness of the user's children is raised. A user who calls a small tool
+#: without pauses uses about this many.
 FREE_PROCESSORS: Final = 0.2
-#: The most steps. With the niceness that every child has, they reach the maximum of the kernel.
+#: By how many steps niceness is raised at most. With the niceness that every child has, this is the maximum of the kernel.
 STEPS_MAX: Final = 14
-#: If this many users are remembered, those that used at most _FORGOTTEN_PROCESSORS are forgotten.
+#: If more users than this are remembered, those who used at most _FORGOTTEN_PROCESSORS are forgotten.
 USERS_MAX: Final = 1_000
 _FORGOTTEN_PROCESSORS: Final = 0.01
 
@@ -42,7 +42,7 @@ class LongCalls:
         self._of_user: dict[str, set[Yielding]] = {}
 
     def add(self, user: str, child: Yielding) -> None:
-        """Adds a long call, and makes all long calls of the user nicer."""
+        """Adds a long call, and raises the niceness of all long calls of the user."""
         children = self._of_user.setdefault(user, set())
         children.add(child)
         steps = round(math.log(len(children), STEP))
@@ -50,7 +50,7 @@ class LongCalls:
             each.yield_to_others(steps)
 
     def remove(self, user: str, child: Yielding) -> None:
-        """Removes a call, whether it was long or not. Other calls keep their niceness: only root could lower it."""
+        """Removes a call, long or not. Other calls keep their niceness, because only root could lower it."""
         children = self._of_user.get(user, set())
         children.discard(child)
         if not children:
@@ -68,11 +68,11 @@ class LongCalls:
 
 
 class RecentUse:
-    """The processor time of each user's children. Older use has less weight."""
+    """How much processor time each user's children have used. Older use counts less."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        #: For each user, the used seconds with their weight, and the time at which this number was computed.
+        #: For each user, how many seconds count as used, and the time for which this number was computed.
         self._used: dict[str, tuple[float, float]] = {}
 
     def add(self, user: str, seconds: float) -> None:
@@ -82,7 +82,7 @@ class RecentUse:
         self._used[user] = (self._seconds(user) + max(seconds, 0.0), self._clock.time())
 
     def steps(self, user: str) -> int:
-        """The steps of niceness for the user's next children. If the use is twice FREE_PROCESSORS, their weight halves."""
+        """How many steps of niceness the user's next children get. At twice FREE_PROCESSORS, their weight is half."""
         ratio = self._processors(user) / FREE_PROCESSORS
         return min(round(math.log(ratio, STEP)), STEPS_MAX) if ratio > 1 else 0
 

@@ -1,4 +1,4 @@
-"""Makes the outcome of one call from the child's answer or end, and from the server process's observations of the child."""
+"""Makes the outcome of a call from the child's answer, or from how it ended, and from what the server process observed."""
 
 import time
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_hea
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The output of a child, and its cost. Processor time and memory come from the kernel, not from the child."""
+    """What a child has printed and used. Processor time and memory come from the kernel, not from the child."""
 
     log: str = ""
     log_is_truncated: bool = False
@@ -54,7 +54,7 @@ def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: flo
 
 
 def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
-    """The outcome of a call with this answer; a failure if the result is too large, too deep, or not JSON."""
+    """The outcome of a call with this answer. It is a failure if the result is too large, too deep, or not JSON."""
     if isinstance(answer, CallFailure):
         return CallOutcome(code=answer.code, error=answer.error)
     result = answer.text if isinstance(answer, TextResult) else answer.json

@@ -1,6 +1,6 @@
 """Keeps the output of a child up to a limit.
 
-The server process reads output above the limit slowly and drops it, which takes little of its time.
+Output above the limit is read slowly and dropped. This takes the server process little time.
 """
 
 import asyncio
@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 #: How many bytes of the output are kept.
 LOG_BYTES = 64 << 10
-#: How the report of a crash begins (faulthandler).
+#: The text with which the report of a crash begins (faulthandler).
 CRASH_REPORT = b"Fatal Python error: "
 #: The capacity of a pipe (pipe(7)), so that one read empties it.
 _READ_BYTES = 1 << 16
-#: The time between two reads of dropped output. So a flood of output takes a few thousandths of the time of the server
-#: process.
+#: The seconds between two reads of output that is dropped. So a flood of output takes only a few thousandths of the server
+#: process's time.
 _PAUSE_SECONDS = 0.002
 
 
@@ -30,7 +30,7 @@ class Output:
         self._arrived = asyncio.Event()
         #: Called when more of the output is kept.
         self.on_kept: Callable[[], None] | None = None
-        #: The position at which `live` stops, because a report of the interpreter follows; None if there is no report.
+        #: Where `live` stops, because a report of the interpreter follows in the output. None if there is no report.
         self._live_end: int | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
@@ -65,21 +65,21 @@ class Output:
         return bytes(self._kept[position : self._live_end if end < 0 else end])
 
     def end_live(self) -> None:
-        """Makes `live` stop at the current end of the output, because a report of the interpreter follows."""
+        """Makes `live` stop at the present end of the output, because a report of the interpreter follows."""
         self._live_end = len(self._kept)
 
     def end_at(self, position: int) -> None:
-        """Ends the log at the byte `position`: drops all output after it, also later output."""
+        """Ends the log at the byte `position`. Drops all output after it, also what comes later."""
         del self._kept[position:]
         self.bytes_max = position
 
     def close(self) -> None:
         """Reads the rest of the pipe and closes it.
 
-        The server process may learn of a child's end before it reads the last lines.
+        The server process may learn that a child has ended before it has read the child's last lines.
         """
         self.handed_over()
-        # At most two reads, because a process that outlives the child may still write.
+        # It reads at most twice, because a process that outlives the child may go on writing.
         if self._read():
             self._read()
         if self._pause is not None:

@@ -1,7 +1,7 @@
-"""The pool: children that are forked and confined and have imported their module before their call comes.
+"""The pool: children that were forked and confined, and have imported their module, before a call for them comes.
 
-The pool combines the living children (`children.py`) and the children that wait (`warm_queue.py`). The zygotes of
-`zygotes.py` make new children, in the order of `refills.py`.
+It combines the living children (`children.py`) and the children that wait (`warm_queue.py`). The zygotes of `zygotes.py`
+make new children, in the order that `refills.py` decides.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolErro
 from toolrack_runner.wire.zygote_messages import Limits, Opening, ZygoteChannel
 from toolrack_runner.workplace_path import workplace_beside
 
-#: The package that a child needs to convert arguments. The module decides whether its children get this package, as it
-#: decides what they import.
+#: The package that a child needs to convert arguments. A module decides whether its children get it, like the packages that
+#: it imports.
 CONVERTING: Packages = frozenset({"pydantic"})
 #: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
 #: The most time that an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
-#: After this time without a call of a module, its waiting children end. This also ends the children of a deleted or replaced
-#: module, which at most one instance of the service reports to the runner. A call that finds no child takes only some
-#: milliseconds more.
+#: After so many seconds without a call of a module, its waiting children end. This also ends the children of a deleted or
+#: replaced module, because at most one instance of the service reports it to the runner. A call that finds no child takes
+#: only some milliseconds more.
 IDLE_SECONDS = 600.0
 #: How often the server process searches for modules without a call.
 IDLE_CHECK_SECONDS = 60.0
-#: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
-#: take memory later.
+#: How often the memory of each waiting child is measured. A child can take memory after it was stopped, if a system call was
+#: still running then.
 WEIGH_SECONDS = 1.0
 #: How many waiting children are measured without a pause. This takes half a millisecond.
 WEIGHED_AT_ONCE = 16
@@ -111,9 +111,9 @@ class Pool:
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
-        """Watches the child's memory and the user's share of the processors, while code of the user runs in the child.
+        """Watches the child's memory and its user's share of the processors, while code of the user runs in the child.
 
-        Yields the processor time that the child took before, in seconds.
+        Yields how many seconds of processor time the child has used before.
         """
         worker.yield_to_others(self._recent_use.steps(tenant))
         cpu_before = worker.cpu_seconds()
@@ -124,7 +124,7 @@ class Pool:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
     def learn(self, key: Key, facts: Imports | Ready) -> None:
-        """Stores the facts of a child about its module: the code and the imports, or the places of the specs.
+        """Stores what a child has sent about its module: the code and the imports, or the index of each spec in TOOL_SPECS.
 
         The next children of the module are forked from a zygote that has preloaded the imports.
         """
@@ -141,7 +141,7 @@ class Pool:
         self._prefer(queue, packages | CONVERTING if queue.converts else packages)
 
     def _prefer(self, queue: WarmQueue[Worker], packages: Packages) -> None:
-        """Has the next children of the queue forked from a zygote with these packages, if such a zygote is ready."""
+        """Makes the next children of this queue come from a zygote with these packages, if there is one that is ready."""
         if packages != queue.packages:
             queue.packages = packages
             if packages:
@@ -211,7 +211,7 @@ class Pool:
             finally:
                 queue.coming -= 1
             if worker is None:
-                # The module cannot be imported. No more children are made ahead for it until its next call.
+                # The module cannot be imported. Until its next call, no more children are made ahead for it.
                 self._queues.drop(key)
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
@@ -227,7 +227,7 @@ class Pool:
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None if the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
-        # There is no rehearsal while other requested children still wait to be made.
+        # There is no rehearsal while other children that were requested are still to be made.
         self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
             with self.at_work(key.tenant, worker):
@@ -262,7 +262,7 @@ class Pool:
         return zygote
 
     def _retired(self, retired: ZygoteProcess) -> None:
-        """Kills the waiting children of a retired zygote, which ends after its last child. Running calls go on."""
+        """Kills the waiting children of a retired zygote. It ends after its last child. Running calls go on."""
         self._queues.discard(lambda worker: self._children.zygote_of(worker) is retired)
 
     def _is_retired(self, worker: Worker) -> bool:

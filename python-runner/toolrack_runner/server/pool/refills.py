@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays two other
-kinds of work: killing children that have answered, and making new children.
+Calls that came together get the processors first, and then the caller that reads an answer. So `BehindAnswers` delays two
+kinds of other work: killing children that have answered, and making new children.
 """
 
 from collections import deque
@@ -12,10 +12,11 @@ from toolrack_runner.server.pool.children import AnyChild
 from toolrack_runner.server.pool.fair_queue import Clock, Turns
 from toolrack_runner.server.pool.warm_queue import Key
 
-#: If calls run and children of the key still wait, a new child is made only after this time. So calls that come together
+#: While calls run and children of the key still wait, a new child is made only after this time. So calls that come together
 #: are answered first. A model often makes several calls at once.
 HOLD_SECONDS = 0.02
-#: If no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors first.
+#: While no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors
+#: first.
 PAUSE_SECONDS = 0.002
 #: How many imports ahead of one user's calls may run at once. More imports would take processor time from calls.
 REFILLS_OF_ONE = 2
@@ -43,7 +44,7 @@ class BehindAnswers:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Kills a child after its answer. If the child gave a result, waits until no call runs, at most HOLD_SECONDS."""
+        """Kills a child after its answer. If it gave a result, first waits until no call runs, but at most HOLD_SECONDS."""
         if has_result:
             self._answered.append(child)
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)
@@ -51,11 +52,11 @@ class BehindAnswers:
             self._clock.call_soon(child.kill)
 
     def is_held(self, since: float, *, has_waiting: bool) -> bool:
-        """Whether it is too early to make a child that was requested at `since`, a time of this clock."""
+        """Whether it is too early to make a child. `since` is when it was requested, in the time of this clock."""
         return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def when_not_held(self, act: Callable[[], object]) -> None:
-        """Calls `act` at the two times at which a child that is requested now may be made (`is_held`)."""
+        """Calls `act` at both times at which a child that is requested now may be made (`is_held`)."""
         for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
             self._clock.call_later(seconds, act)
 
@@ -65,9 +66,9 @@ class BehindAnswers:
 
 
 class Refills:
-    """The children to be made. Users take turns, as for calls. The children of one user are made in the order of request.
+    """The children that are to be made. Users take turns, as for calls. A user's children are made in the order of request.
 
-    `is_held` gets a key and the time of the request, and returns whether it is too early to make that child.
+    `is_held` gets a key and the time of the request. It returns whether it is too early to make this child.
     """
 
     def __init__(self, is_held: Callable[[Key, float], bool]) -> None:
@@ -81,16 +82,16 @@ class Refills:
 
     @property
     def has_backlog(self) -> bool:
-        """Whether some requested children are not being made yet."""
+        """Whether there are children that were requested but are not being made yet."""
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:
         self._asked.setdefault(key.tenant, deque()).append((key, now))
 
     def begin(self) -> Key | None:
-        """The key of the child to make now; None if no child is requested, all must wait, or enough are being made.
+        """The key of the child to make now. None if there is none, all must wait, or enough are being made.
 
-        The caller calls `ended` when the child is made or cannot be made.
+        The caller calls `ended` when the child is made, or if it cannot be made.
         """
         if self._turns.running >= REFILLS_AT_ONCE:
             return None

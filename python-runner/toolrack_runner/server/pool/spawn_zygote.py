@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
 
-#: The runner's argument with which the zygote makes no namespace.
+#: The argument of the runner with which the zygote makes no namespaces.
 WITHOUT_NAMESPACES = "--without=namespaces"
 #: Variables that keep numeric libraries from starting threads. A process with threads cannot be forked safely.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-#: The whole environment of a zygote and of every tool. The jail adds HOME, TMPDIR and XDG_CACHE_HOME, which are writable.
+#: All environment variables of a zygote and of every tool. The jail adds HOME, TMPDIR and XDG_CACHE_HOME, to which a tool
+#: may write.
 ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **dict.fromkeys(SINGLE_THREADED, "1")}
 
 

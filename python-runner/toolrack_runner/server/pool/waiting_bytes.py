@@ -1,8 +1,8 @@
 """How much memory a waiting child holds, with the kernel's memory for its mappings and for the files that it watches.
 
-No file of /proc reports this memory of the kernel, so the largest possible amount is counted. The memory limit of a call
-does not count this amount, because an honest call would reach its limit too early. All waiting children together could use
-gigabytes of it.
+No file of /proc reports this memory of the kernel, so the largest possible amount is counted. For a running call it is not
+counted, because an honest call would reach its memory limit too early. But all waiting children together could use gigabytes
+of it.
 """
 
 import os
@@ -11,10 +11,10 @@ from typing import Final
 
 from toolrack_runner.server.pool.holding import Holding, read_whole
 
-#: The kernel's memory for one mapping, with the file that only this mapping keeps open. Measured: 200 to 416 bytes, and up
-#: to 511 with what the kernel's allocator adds.
+#: The kernel's memory for one mapping, and for the file that is open only because of this mapping. As measured, it takes 200
+#: to 416 bytes, and up to 511 with what the kernel's allocator adds.
 MAPPING_BYTES: Final = 512
-#: The kernel's memory for one file in one `epoll`. Measured: 209 bytes.
+#: The kernel's memory for one file that an `epoll` watches. As measured, it takes 209 bytes.
 WATCH_BYTES: Final = 216
 #: How much of `/proc/<pid>/maps` is read. A child with pandas and scipy has 960 mappings in 154 KB. Reading 256 KB takes
 #: 1.4 ms.
@@ -24,8 +24,8 @@ PAGE_BYTES: Final = os.sysconf("SC_PAGESIZE")
 
 def waiting_bytes(holding: Holding, mapping_bytes: int, open_files: int) -> int:
     """The memory of a waiting child, in bytes. `open_files` is its limit of descriptors."""
-    # An `epoll` watches a file once for each number that the file had. The product of the number of files and the number of
-    # epolls is largest if both are half of the descriptors.
+    # An `epoll` watches a file once for each number that the file had. The product of files and epolls is largest if each of
+    # them are half of the descriptors.
     watches = holding.descriptors**2 // 4 * open_files
     return holding.held_bytes + mapping_bytes + watches * WATCH_BYTES
 

@@ -1,7 +1,8 @@
-"""Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
+"""Children that have imported their module and wait for a call. Each key has a queue, and all share a memory budget.
 
 A queue begins with one child. Each time a call finds no child, the queue gets twice as many children. A queue is dropped
-after some time without a call, or to make room for other queues. The user whose children take the most memory loses a queue.
+after some time without a call, or to make room for other queues. Then the user whose children take the most memory loses a
+queue.
 """
 
 from collections import OrderedDict, deque
@@ -19,7 +20,7 @@ from toolrack_runner.wire.zygote_messages import Limits
 
 #: How many children may wait for one key, so that one module cannot fill the warm queues.
 WAITING_OF_ONE_MAX = 8
-#: A waiting child counts as at least this large: it has page tables, and pages that it wrote after the fork.
+#: A waiting child counts at least this many bytes, for its page tables and for the pages that it has written after the fork.
 WAITING_BYTES_MIN = 4 << 20
 #: How many children may wait in total. The other slots are for children that run, end or are being made.
 WAITING_MAX = SLOTS_MAX // 2
@@ -31,7 +32,7 @@ CODE_BYTES_MAX = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Identifies children that are alike. A child never gets a call with another key."""
+    """Identifies children that can replace each other. A child never gets a call with another key."""
 
     tenant: str
     module: str
@@ -55,24 +56,27 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: How many children are being made.
     coming: int = 0
-    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if it was dropped to make
-    #: room for other compiled modules.
+    #: The compiled module, which a child sent before the module ran. None if no child has sent it, or if it was dropped to
+    #: make room for others.
     code: str | None = None
-    #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
-    #: this key use them.
+    #: The index of each tool's spec in TOOL_SPECS, which a child sent after the module ran. The module may have forged the
+    #: indexes, so only calls of this key use them.
     places: dict[str, int] | None = None
-    #: Whether the arguments of a tool are converted. The module may have forged this value too.
+    #: Whether the arguments of any tool are converted. The module may have forged this value too.
     converts: bool = False
 
     @property
     def known(self) -> Known | None:
-        """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
+        """What the next child needs so that it neither compiles the module nor reads every spec.
+
+        None if something of it is missing.
+        """
         return (
             None if self.code is None or self.places is None else Known(self.code, self.places, self.converts)
         )
 
     def learn_places(self, places: dict[str, int] | None, *, converts: bool = False) -> None:
-        """Keeps the places of the specs, if a child sent them and the code is kept."""
+        """Keeps the index of each spec, if a child sent them and the code is kept."""
         if places is not None and self.code is not None:
             self.places = places
             self.converts = converts
@@ -83,14 +87,14 @@ class WarmQueue(Generic[Child]):
         return self.wanted - len(self.waiting) - self.coming
 
     def found_none(self) -> None:
-        """Records that a call found no child: from now on twice as many children should wait."""
+        """Notes that a call has found no child. From now on, twice as many children should wait."""
         self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
 
 
 class WarmQueues(Generic[Child]):
     """The queues of all keys, within limits for memory, children and modules.
 
-    Above a limit, the user with the largest amount loses a queue: the one whose last call was longest ago.
+    If a limit is exceeded, the user with the largest amount loses a queue: the one whose last call was longest ago.
     """
 
     def __init__(
@@ -114,7 +118,7 @@ class WarmQueues(Generic[Child]):
         return self._bytes.amount
 
     def called(self, key: Key, source: SourceText, now: float = 0.0) -> WarmQueue[Child]:
-        """The queue of a key that is called at `now`; a new one if it has none."""
+        """The queue of a key for which a call comes at `now`. If there is none, a new one is made."""
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = WarmQueue(key, source)
@@ -150,7 +154,7 @@ class WarmQueues(Generic[Child]):
         return None
 
     def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
-        """Adds a waiting child. Then drops queues until all children fit into the budget. `queue` may be dropped too."""
+        """Adds a waiting child. Then drops queues until all children fit into the budget, perhaps also `queue` itself."""
         queue.waiting.append(child)
         self._places[child.number] = (child, queue, 0)
         self._children.add(queue.key.tenant, 1)
@@ -180,7 +184,7 @@ class WarmQueues(Generic[Child]):
             self._children.add(queue.key.tenant, -1)
 
     def drop(self, key: Key) -> None:
-        """Kills the children that wait for this key and drops its queue, until the key is called again."""
+        """Kills the children that wait for this key, and drops their queue until there is a call with this key again."""
         queue = self._queues.pop(key, None)
         if queue is not None:
             self._modules.add(key.tenant, -1)

@@ -19,14 +19,14 @@ from toolrack_runner.workplace_path import WORKPLACES
 
 #: The highest niceness of the kernel.
 NICENESS_MAX = 19
-#: The time before the server process tries again to make a child nicer.
+#: How many seconds pass before the server process tries again to raise a child's niceness.
 YIELD_AGAIN_SECONDS = 0.002
 #: The time before the server process checks for the first time whether a child has stopped. It doubles after each check.
 STOP_CHECK_SECONDS = 0.001
-#: The longest time between two of these checks, in seconds.
+#: The most seconds between two of these checks.
 STOP_CHECK_SECONDS_MAX = 0.008
-#: How long the server process waits for a child to stop. On a loaded machine, much time can pass until the child runs and
-#: stops.
+#: How many seconds the server process waits until a child has stopped. On a busy machine, it may take long until the child
+#: runs and stops.
 STOP_SECONDS = 1.0
 
 
@@ -51,11 +51,12 @@ class Worker:
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(self.limits.output_bytes, self._channel_ended)
-        #: The reason of the kill, if the child was killed for its memory or threads. Its answer may have come earlier.
+        #: Why the child was killed, if it held too much memory or had too many threads. It may have answered before.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
-        #: The kernel's memory for the mappings of a stopped child, which do not change; None while the child runs.
+        #: The kernel's memory for the mappings of a stopped child, because they do not change. None while the child is
+        #: running.
         self._mapping_bytes: int | None = None
         self._steps = 0
 
@@ -69,7 +70,7 @@ class Worker:
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
-        """Records that the zygote has forked the child. Messages of the child may have arrived before."""
+        """Notes that the zygote has forked the child. Messages of the child may have arrived before."""
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
@@ -82,7 +83,7 @@ class Worker:
     def send(self, *orders: Order) -> None:
         """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # The child runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
+        # The child is resumed only now. Before the orders are sent, it would find nothing and sleep again.
         self.resume()
 
     @property
@@ -120,7 +121,7 @@ class Worker:
         return waiting_bytes(holding, self._mapping_bytes, self.limits.open_files)
 
     def yield_to_others(self, steps: int) -> None:
-        """Makes the child nicer than other children by this many steps. Never less nice, because only root could do that."""
+        """Raises the niceness of the child by this many steps. Never lowers it, because only root may do that."""
         if steps > self._steps:
             self._steps = steps
             self._yield()
@@ -130,10 +131,10 @@ class Worker:
             return  # The pid of an ended child may soon belong to another process.
         niceness = min(NICENESS + self._steps, NICENESS_MAX)
         try:
-            # The whole group, with every thread that the tool has started.
+            # This also affects every thread that the tool has started.
             os.setpriority(os.PRIO_PGRP, self.pid, niceness)
         except ProcessLookupError:
-            # The child has no session yet. No code of a tool runs before the child has one.
+            # The child has no session yet. It has one before any code of a tool runs.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
             return
         except PermissionError:
@@ -155,7 +156,7 @@ class Worker:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops the child until the next order. Meanwhile, its threads take no processor time and no more memory."""
+        """Stops the child until the next order. Meanwhile its threads use no processor time and take no more memory."""
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
 
@@ -202,7 +203,7 @@ class Worker:
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """Records that the zygote has reaped the child. If the zygote has died, the child died too, and `gone` is None."""
+        """Notes that the zygote has reaped the child. If the zygote has died, so has the child, and `gone` is None."""
         self.channel.hear_the_rest()
         self.kill()
         self.output.close()

@@ -14,7 +14,7 @@ from toolrack_runner.wire.zygote_messages import Limits, ZygoteChannel
 
 
 class ZygoteProcess:
-    """One zygote. It reports births and ends to `children`, and calls `on_lost` at its own end."""
+    """One zygote. It reports to `children` when a child is born or ends, and calls `on_lost` when it ends itself."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: The anonymous memory that each new child shares with the zygote.
         self.shared_anonymous_bytes = 0
-        #: The package that the zygote imports now, or the last one that it imported.
+        #: The package that the zygote is importing, or the last one that it has imported.
         self.importing: str | None = None
-        #: The packages because of which the zygote ended before it was ready, each with the reason.
+        #: The packages because of which the zygote ended before it was ready. Each has its reason.
         self.unfit: dict[str, str] = {}
         self._is_lost = False
         self._alive = 0
@@ -57,7 +57,7 @@ class ZygoteProcess:
         self._close_if_unused()
 
     def give_up(self, seconds: float) -> None:
-        """Kills the zygote if it is not ready after these seconds. The package that it imports is the reason."""
+        """Kills the zygote if it is not ready after so many seconds. The reason is the package that it is importing."""
         if not self.ready.done() and self.importing is not None:
             self.unfit = {self.importing: f"its import did not end within {seconds:g} s"}
             with suppress(ProcessLookupError):

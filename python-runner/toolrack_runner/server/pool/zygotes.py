@@ -1,4 +1,4 @@
-"""The zygotes: a plain one without packages, and one for each set of packages that modules import."""
+"""The zygotes: a plain one that has imported no packages, and one for each set of packages that modules import."""
 
 import asyncio
 import logging
@@ -15,11 +15,11 @@ from toolrack_runner.wire.zygote_messages import Opening, Ready, ZygoteChannel
 
 #: How many zygotes with packages may exist. A module chooses the packages, and each zygote needs memory for its packages.
 WITH_PACKAGES_MAX = 4
-#: The pauses before a plain zygote that died is started again, in this order. The last pause is repeated.
+#: The pauses before each new start of the plain zygote after it has died. The last pause is repeated.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
 #: The most time that a zygote with packages may take until it is ready.
 IMPORT_SECONDS = 60.0
-#: If a plain zygote lived longer than this, the next pause is the first of RESTART_SECONDS again.
+#: If a plain zygote has lived longer than this, the next pause is again the first of RESTART_SECONDS.
 HEALTHY_SECONDS = 60.0
 
 #: The names of packages that a zygote has preloaded.
@@ -54,12 +54,12 @@ class ZygoteOwners:
         self._owners: OrderedDict[Packages, str] = OrderedDict()
 
     def used(self, packages: Packages) -> None:
-        """Records that a child is forked from the zygote with these packages."""
+        """Notes that a child is forked from the zygote with these packages."""
         if packages in self._owners:
             self._owners.move_to_end(packages)
 
     def asked(self, user: str, packages: Packages) -> None:
-        """Records that a user wants an existing zygote. If the owner has more zygotes than this user, the owner changes.
+        """Notes that a user wants an existing zygote. If its owner has more zygotes than this user, the owner changes.
 
         With the old owner, the zygote could end because of new zygotes of the old owner.
         """
@@ -104,7 +104,7 @@ class Zygotes:
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
         self._owners = ZygoteOwners(WITH_PACKAGES_MAX)
-        #: The packages that no zygote imports any more. Each child imports them itself.
+        #: Packages that no zygote imports any more. Each child has to import them itself.
         self._unfit: set[str] = set()
         self._failures = 0
         self._started_at = 0.0
@@ -119,7 +119,7 @@ class Zygotes:
         return await self._by_packages[PLAIN].ready
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
-        """The zygote with these packages if it is ready, else the plain one; None if neither is ready."""
+        """The zygote with these packages, if it is ready. Otherwise the plain one. None if neither is ready."""
         for wanted in (packages - self._unfit, PLAIN):
             zygote = self._by_packages.get(wanted)
             if zygote is not None and zygote.is_ready:
@@ -143,11 +143,11 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """Makes zygotes that start later try no attacks, because the level is already measured."""
+        """Zygotes that start from now on try no attacks, because the level was measured already."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
-        """Closes all zygotes, and waits until they end, because they may make or remove folders until then."""
+        """Closes all zygotes, and waits until they have ended, because until then they may make or remove folders."""
         self._is_closed = True
         for zygote in self._by_packages.values():
             zygote.close()
@@ -186,7 +186,7 @@ class Zygotes:
         del self._by_packages[packages]
         owner = self._owners.remove(packages)
         if zygote.unfit and owner is not None:
-            # A new zygote imports the other packages. The old one may have imported a package only in part.
+            # A new zygote imports the other packages. In the old one, a package may be imported only partly.
             for name, reason in zygote.unfit.items():
                 _log.warning("a package is imported in each call", extra={"package": name, "reason": reason})
             self._unfit.update(zygote.unfit)

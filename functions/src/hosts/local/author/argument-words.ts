@@ -7,7 +7,7 @@ import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 import { isBase64, typesOf } from './parameters-line.ts'
 
-/** The most levels of a value. A call allows fewer levels, and its refusal names the argument. */
+/** The most levels of a value. A call allows fewer levels, and says which argument has too many. */
 const DEPTH_MAX = 64
 
 /**

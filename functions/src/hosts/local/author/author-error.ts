@@ -1,4 +1,4 @@
-/** The command failed. The message is one sentence for the person at the terminal. */
+/** Thrown if the command failed. The message is one sentence for the person at the terminal. */
 export class AuthorError extends Error {
   readonly exitCode: number
 

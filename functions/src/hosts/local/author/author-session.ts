@@ -4,7 +4,7 @@ import { SchemaCompilers } from '../../../catalog/schemas/schema-compilers.ts'
 import type { Runner } from '../../../catalog/definitions/runner.ts'
 import { openRunner, type PythonChoice } from '../open-runner.ts'
 
-/** The parts of the service that a command for authors uses: the runner and the compilers, but no server and no store. */
+/** What a command for authors uses of the service: the runner and the compilers, but no server and no store. */
 export type AuthorSession = {
   readonly runner: Runner
   readonly compilers: SchemaCompilers

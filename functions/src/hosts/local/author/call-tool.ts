@@ -19,12 +19,12 @@ export type ToolCallRequest = {
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** The deadline of the call, in place of the deadline in the spec. */
+  /** The deadline of the call, which replaces the deadline in the spec. */
   readonly deadlineMs: number | undefined
   readonly listen?: (event: CallEvent) => void
 }
 
-/** Calls a tool of a checked module. The call passes the same steps as a call of the service. Never rejects. */
+/** Calls a tool of a checked module. The call takes the same steps as a call of the service. Never rejects. */
 export async function callTool(
   { runner, log, callLimits }: AuthorSession,
   module: AdmittedModule,
@@ -55,7 +55,9 @@ export async function callTool(
   }
 }
 
-/** The steps of features. A call from the terminal is no dry run, and has no rules, no approval and no idempotency key. */
+/**
+ * The steps that features add to a call. A call from the terminal is no dry run, and has no rules, approval or idempotency key.
+ */
 const STEPS: FeatureSteps = {
   'take edited arguments': (call, next) => next(call),
   'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),

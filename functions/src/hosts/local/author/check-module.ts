@@ -6,14 +6,14 @@ import type { ModuleSource, Runner } from '../../../catalog/definitions/runner.t
 import type { AuthorSession } from './author-session.ts'
 
 /**
- * The result of a check: the module, or the error that an upload of the module would get. `file` is the name of the main file.
- * `report` is the report of the runner, if the runner was asked.
+ * The result of a check: the module, or the error that an upload of the module would have. `file` is the name of the module's
+ * main file. `report` is the report of the runner, if the runner was asked.
  */
 export type Checked = { readonly file: string; readonly report?: CheckReport | undefined } & (
   { readonly module: AdmittedModule } | { readonly error: ToolrackError }
 )
 
-/** The user of every check and call of these commands. It is also the user of the local token. */
+/** The user id for every check and call of these commands. The local token has the same user. */
 export const AUTHOR = 'local'
 
 /** Checks and admits a module in the same way as an upload. */
@@ -32,8 +32,8 @@ export async function checkModule(session: AuthorSession, source: ModuleSource):
 }
 
 /**
- * Replaces the message of RUNNER_UNAVAILABLE, which is for a user of a server. An author must know which program is missing on
- * this machine.
+ * Replaces the message of RUNNER_UNAVAILABLE. That message is for a user of a server, but an author must know which program is
+ * missing on this machine.
  */
 async function forAuthor(error: ToolrackError, runner: Runner): Promise<ToolrackError> {
   if (error.code !== 'RUNNER_UNAVAILABLE') return error

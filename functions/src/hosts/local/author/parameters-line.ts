@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 
-/** The most references and branches that are followed to find a type. A reference can lead back to itself. */
+/** The most references and alternatives that are followed to find a type. A reference can lead back to itself. */
 const TYPE_DEPTH_MAX = 8
 
 /** The most characters of a default or of a list of values, so that all parameters fit into a line. */
@@ -35,7 +35,7 @@ export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth =
   return found
 }
 
-/** True if all texts of this schema are bytes in base64. The handler gets such an argument as `bytes`. */
+/** True if the schema only allows texts that are bytes in base64. The handler gets such an argument as `bytes`. */
 export function isBase64(schema: JsonValue | undefined, root: JsonObject): boolean {
   const found = encodingsOf(schema, root, 0)
   return found.size === 1 && found.has('base64')
@@ -51,7 +51,7 @@ function encodingsOf(schema: JsonValue | undefined, root: JsonObject, depth: num
   return new Set(branchesOf(schema, root).flatMap((branch) => [...encodingsOf(branch, root, depth + 1)]))
 }
 
-/** The schemas that the schema refers to, or whose alternatives it lists. */
+/** The schema that this schema refers to, and the alternatives that it lists. */
 function branchesOf(schema: JsonObject, root: JsonObject): readonly (JsonValue | undefined)[] {
   const { $ref: ref } = schema
   const target = typeof ref === 'string' ? referenced(ref, root) : undefined

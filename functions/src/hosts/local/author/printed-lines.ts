@@ -2,7 +2,7 @@ import type { CallEvent } from '../../../calls/call.ts'
 import type { PrintedLog } from '../../../catalog/definitions/runner.ts'
 import { terminalText } from './terminal-text.ts'
 
-/** Shows what a call prints. Each part is shown when it arrives. If no part has arrived, everything is shown at the end. */
+/** Shows the output of a call. Each part is shown when it arrives. If none has arrived, the whole output is shown at the end. */
 export class PrintedLines {
   readonly #stream: { write(text: string): unknown }
   #last = ''

@@ -8,8 +8,8 @@ import type { ModuleSource } from '../../../catalog/definitions/runner.ts'
 import { AuthorError } from './author-error.ts'
 
 /**
- * Reads a module: a file, or a folder with `__init__.py`. Throws an AuthorError. The runner decides later whether the module can
- * have this name.
+ * Reads a module from a file, or from a folder with `__init__.py`. Throws an AuthorError. The runner decides later whether a
+ * module can have this name.
  */
 export async function readModule(path: string): Promise<ModuleSource> {
   const stats = statOf(path)

@@ -7,7 +7,7 @@ import { indented, terminalText } from './terminal-text.ts'
 
 type Refused = { readonly file: string; readonly error: ToolrackError }
 
-/** The most characters of an example's result. They fit in a few lines. */
+/** The most characters of an example's result that are shown. They fit in a few lines. */
 const RESULT_CHARACTERS_MAX = 200
 
 /**
@@ -19,12 +19,12 @@ export function reportLines(checked: Checked): readonly string[] {
   const notes = report?.notes ?? []
   if ('module' in checked)
     return [...acceptedLines(file, checked.module.specs), ...noteLines(notes, '  '), ...printedLines(report)]
-  // The notes on missing packages are left out, because a refused module already has a fault for each of them.
+  // Notes about missing packages are left out, because a refused module already has a fault for each of these packages.
   const more = notes.filter(({ kind }) => kind !== 'import_unavailable')
   return [...refusedLines(checked), ...noteLines(more, '  '), ...printedLines(report)]
 }
 
-/** True if the module and all of its specs are accepted, and no example has failed. */
+/** True if the module and all of its specs are accepted and no example has failed. */
 export function isAllGood(checked: Checked): boolean {
   if (!('module' in checked)) return false
   return checked.module.specs.every(
@@ -63,11 +63,14 @@ function exampleLines({ index, outcome, code, text, error, reason, matched }: Js
   return [terminalText(`${start}${how}, returned ${JSON.stringify(shown)}`)]
 }
 
-/** The lines about the error that an upload of the module would get: its details, or its message if no detail has one. */
+/**
+ * The lines about the error that an upload of the module would have. They show its details or, if no detail has a message, its
+ * message.
+ */
 function refusedLines({ file, error }: Refused): readonly string[] {
   const { code, details, message } = error
   const told = details.filter((detail) => typeof detail['message'] === 'string')
-  // With another error, the check itself did not run, so the file is not refused.
+  // If the error has another code, the check itself did not run, so the file was not refused.
   const how = code.startsWith('MODULE_') ? 'refused' : 'not checked'
   const lines = told.length > 0 ? told.flatMap(faultLines) : indented(message, '    ')
   return [`${file}: ${how}`, ...lines]

@@ -29,7 +29,7 @@ type Request = {
 /** The output and the exit code of a command. */
 type Said = { readonly code: number; readonly stdout?: string; readonly stderr?: string }
 
-/** The part of a command that needs the runner. The runner is started only after all other work is done. */
+/** What a command does with the runner. The runner is started only after all other work of the command. */
 type Work = (session: AuthorSession) => Promise<Said>
 
 const ACTIONS = { check, call }
@@ -104,13 +104,13 @@ async function call(request: Request): Promise<Work> {
     const code = resultType === 'success' ? 0 : 1
     if (json) return { code, stdout: jsonOf(result) }
     if (resultType === 'failure') return { code, stderr: terminalText(`${name}: ${result.code}\n${text}`) }
-    // If the output goes to a program, the text is unchanged. In a person's terminal, characters that control the terminal are
+    // If a program reads the output, the text is unchanged. In a person's terminal, characters that control the terminal are
     // removed.
     return { code, stdout: process.stdout.isTTY ? terminalText(text) : text }
   }
 }
 
-/** The JSON of the result: the part of an upload's answer that is about the module, or the body of the error. */
+/** The result as JSON: what the answer to an upload says about the module, or the body of the error. */
 function checkedJson(checked: Checked): string {
   if ('error' in checked) return JSON.stringify(errorBody(checked.error))
   const { name, sha256, tools, report } = checked.module
@@ -123,7 +123,7 @@ function checkedJson(checked: Checked): string {
 }
 
 try {
-  // The process exits at once, because nobody needs the rest of the output of an interrupted command.
+  // Exits at once, because nobody needs the rest of the output of an interrupted command.
   process.exit(await main())
 } catch (error) {
   process.exit(told(error))

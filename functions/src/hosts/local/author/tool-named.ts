@@ -7,7 +7,7 @@ import { AuthorError } from './author-error.ts'
 
 /**
  * The tool with this full name (`weather:get_report`) or short name (`get_report`). Without a name, the only tool of the module.
- * Throws an AuthorError. Its message lists the tools of the module, or says why the named tool was refused.
+ * Throws an AuthorError, which lists the tools of the module, or says why the named tool was refused.
  */
 export function toolNamed(module: AdmittedModule, wanted: string | undefined): AdmittedDefinition {
   const { name, tools, specs } = module

@@ -1,10 +1,10 @@
 """The system calls that are allowed with any arguments, by subject. None of their arguments is a flag or a command.
 
-The names are those of x86_64 and aarch64. A name that a machine does not have is ignored on it.
+The names are those of x86_64 and aarch64. If a machine does not have a call, its name is ignored there.
 
-Every call is denied that is neither here nor in `policy.CONDITIONAL` or `policy.ANSWERS`. So a child cannot start a
-program or a process, open a socket, reach another process, or mount. It cannot change an identity, a limit or a
-namespace, make links, or keep memory outside the limits.
+A call is denied if it is neither here nor in `policy.CONDITIONAL` or `policy.ANSWERS`. So a child cannot start a program or
+a process, open a socket, reach another process, or mount. It cannot change an identity, a limit or a namespace, make links,
+or keep memory outside the limits.
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
-"""Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels as the targets of jumps.
+"""Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels to which jumps lead.
 
-A conditional jump can skip at most 255 instructions. For a longer distance it goes to an unconditional jump, which has no
-such limit. Several conditional jumps to one label share an unconditional jump. All jumps go forward, as the kernel requires.
+A conditional jump can skip at most 255 instructions. If its label is farther away, it leads to an unconditional jump, which
+has no such limit. Several conditional jumps to one label share an unconditional jump. All jumps lead forward, as the kernel
+requires.
 """
 
 import struct
@@ -9,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: The operations that the program uses, from `linux/bpf_common.h`. The kernel can evaluate all of them in advance (since
-#: 5.11). So it does not run the program for calls that are allowed with any arguments.
+#: The operations that the program uses, from `linux/bpf_common.h`. Since Linux 5.11 the kernel can compute in advance which
+#: calls the program always allows. For these calls it does not run the program.
 LOAD_WORD: Final = 0x20
 JUMP: Final = 0x05
 RETURN: Final = 0x06
@@ -42,7 +43,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Branch:
-    """Jumps to one of two labels; None stands for the next line. If `constant` is a name, its value is filled in later."""
+    """Jumps to one of two labels. None stands for the next line. If `constant` is a name, its value is filled in later."""
 
     code: int
     constant: int | str
@@ -67,8 +68,8 @@ def assemble(lines: Sequence[Line]) -> Assembled:
     Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label.
     """
     labels = {line.name for line in lines if isinstance(line, Label)}
-    # The last instruction is assembled first, so the distance of each jump is known. A place is the number of instructions
-    # from a label to the end of the program. `jumps` has the nearest unconditional jump to each label.
+    # The last instruction is assembled first, so that the distance of each jump is known. `places` has, for each label, how
+    # many instructions are from there to the end of the program. `jumps` has the nearest unconditional jump to each label.
     code: list[bytes] = []
     places: dict[str | None, int] = {}
     jumps: dict[str | None, int] = {}
@@ -87,7 +88,7 @@ def assemble(lines: Sequence[Line]) -> Assembled:
             targets = (line.if_true, line.if_false)
             if backwards := (labels & {*targets}) - places.keys():
                 raise ValueError(f"a jump backwards to {backwards.pop()}")
-            # A jump that is added for one target can move the other target out of reach.
+            # Adding a jump for one of the two labels can move the other label out of reach.
             while far := [target for target in targets if distance(target) > REACH]:
                 code.append(INSTRUCTION.pack(JUMP, 0, 0, len(code) - places[far[0]]))
                 jumps[far[0]] = len(code)

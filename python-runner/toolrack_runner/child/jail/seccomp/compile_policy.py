@@ -1,7 +1,7 @@
-"""Compiles the policy to the program for one machine.
+"""Compiles the policy to a program for one kind of machine.
 
-The program finds the number of a call by binary search, in about nine comparisons. From 5.11 on, Linux answers calls that
-are allowed with any arguments from a bitmap, without running the program.
+The program finds the number of a call by binary search, in about nine comparisons. From 5.11 on, Linux keeps a bitmap of the
+calls that are allowed with any arguments. For these it does not run the program.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from toolrack_runner.child.jail.seccomp.syscalls import TABLES
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
 ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-#: The bit that is set in the numbers of x32 calls. A program for the numbers of x86_64 would decide wrongly about them.
+#: The bit that is set in the numbers of x32 calls. A program for x86_64 would decide wrongly about these numbers.
 X32: Final = 0x40000000
 
 #: Offsets in `struct seccomp_data`: number, architecture, instruction pointer, six arguments of 64 bits, lower half first.
@@ -25,7 +25,10 @@ ARGUMENTS_AT: Final = 16
 
 
 def compile_policy(machine: str) -> bpf.Assembled:
-    """Compiles the policy for one machine. Raises KeyError for a machine without a table. Equal rules are compiled once."""
+    """Compiles the policy for one kind of machine. Equal rules are compiled once.
+
+    Raises KeyError if its numbers are not known.
+    """
     lines: list[bpf.Line] = [
         bpf.Operation(bpf.LOAD_WORD, ARCHITECTURE_AT),
         bpf.Branch(bpf.JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(rule.KILL_PROCESS)),
@@ -44,13 +47,13 @@ def _returning(verdict: int) -> str:
 
 
 def _ranges(machine: str) -> Iterator[tuple[int, str]]:
-    """For each run of numbers with the same target: the first number, and the label."""
+    """Ranges of numbers with the same target: for each range, the first number and the label."""
     for target, run in groupby(_targets(machine), key=lambda pair: pair[1]):
         yield next(run)[0], target
 
 
 def _rules(machine: str) -> Mapping[rule.Rule, str]:
-    """Each rule, with its label: the name of the first call that has it."""
+    """All rules, each with its label. The label is the name of the first call that has the rule."""
     table = TABLES[machine]
     labels: dict[rule.Rule, str] = {}
     for name in sorted(table, key=table.__getitem__):
@@ -72,7 +75,7 @@ def _targets(machine: str) -> Iterator[tuple[int, str]]:
 
 
 def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[bpf.Line]:
-    """A binary search. If a half has only one range, the search jumps to the label of this range."""
+    """A binary search in the ranges. When only one range is left, it jumps to the label of this range."""
     middle = len(ranges) // 2
     halves = ranges[:middle], ranges[middle:]
     left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
@@ -97,7 +100,7 @@ def _cases(machine: str, name: str, cases: rule.Rule) -> Iterator[bpf.Line]:
 
 
 def _from_case(name: str, cases: rule.Rule, number: int) -> str:
-    """The label for a call to which no case before case `number` applies."""
+    """The label to continue with if no case before the case `number` applies to the call."""
     if number == len(cases):
         return _returning(rule.DENY)
     return f"{name} {number}" if cases[number].conditions else _returning(cases[number].verdict)

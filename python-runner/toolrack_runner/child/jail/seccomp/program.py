@@ -14,7 +14,8 @@ from toolrack_runner.child.jail.seccomp.rule import OWN_PROCESS
 
 SECCOMP_SET_MODE_FILTER: Final = 1
 
-#: The exit code of the trial child if the kernel accepted the program but let a denied call through.
+#: The exit code of the child that tries the program, if the kernel has accepted the program but has not denied a denied
+#: call.
 LET_THROUGH: Final = 255
 
 
@@ -30,7 +31,7 @@ class SeccompProgram:
 
     @classmethod
     def prepare(cls) -> Self | Unavailable:
-        """Compiles the policy, and tries in a child whether the kernel enforces it. Called once, in the zygote."""
+        """Compiles the policy, and finds out in a child whether the kernel enforces it. Called once, in the zygote."""
         if not SYSCALLS:
             return Unavailable(f"there is no seccomp program for this system ({MACHINE})")
         program = cls(compile_policy(MACHINE))
@@ -47,9 +48,9 @@ class SeccompProgram:
         return program
 
     def apply(self) -> None:
-        """Applies the program permanently to this thread and its later threads. Needs no_new_privs.
+        """Applies the program permanently to this thread and to threads that it starts. Needs no_new_privs.
 
-        The child must end if this raises OSError.
+        If this raises OSError, the child must end.
         """
         own = os.getpid()
         for hole in self._holes:
@@ -57,9 +58,10 @@ class SeccompProgram:
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Applies the program to this process, and then makes a denied call.
+        """Applies the program to this process, and then makes a call that is denied.
 
-        Returns 0 if the call is denied, the kernel's errno if it refuses the program, and LET_THROUGH in all other cases.
+        Returns 0 if the call fails as denied, the kernel's errno if it refuses the program, and LET_THROUGH in all other
+        cases.
         """
         try:
             forbid_new_privileges()

@@ -11,7 +11,7 @@ The x32 calls (bit 30 set) are not listed: the policy kills their caller.
 from collections.abc import Mapping
 from typing import Final
 
-#: The number of the first call of each row. The next calls of the row have the next numbers.
+#: Calls with consecutive numbers: the number of the first call, and the names of all of them in order.
 Rows = Mapping[int, str]
 
 

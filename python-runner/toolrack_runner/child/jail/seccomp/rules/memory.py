@@ -44,12 +44,12 @@ MS_INVALIDATE: Final = 2
 _PROTECTIONS: Final = (has_only(2, PROTECTIONS), upper_is_null(2))
 
 MEMORY: Final[Mapping[str, Rule]] = {
-    # Shared memory must be a file's. Shared anonymous memory is denied, because RLIMIT_DATA does not count it.
+    # Shared memory must belong to a file. Shared anonymous memory is denied, because RLIMIT_DATA does not count it.
     "mmap": (
         when(*_PROTECTIONS, Condition(3, (MAP_PRIVATE,), ignored=OF_PRIVATE_MEMORY), upper_is_null(3)),
         when(*_PROTECTIONS, Condition(3, (MAP_SHARED,), ignored=OF_A_FILE), upper_is_null(3)),
     ),
-    # After EINVAL the loader makes a stack executable without PROT_GROWSDOWN.
+    # If PROT_GROWSDOWN fails with EINVAL, the loader makes a stack executable without it.
     "mprotect": only(*_PROTECTIONS, otherwise=INVALID),
     # Allowed: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP,
     # DODUMP, WIPEONFORK and KEEPONFORK. Each changes only the caller's own memory.

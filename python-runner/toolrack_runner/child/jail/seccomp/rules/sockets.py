@@ -21,13 +21,13 @@ MSG_WAITALL: Final = 0x100
 MSG_NOSIGNAL: Final = 0x4000
 MSG_MORE: Final = 0x8000
 MSG_CMSG_CLOEXEC: Final = 0x40000000
-#: Flags that programs use to send: do not wait, no SIGPIPE, more data follows. Tools do not need the kernel's other flags.
+#: Flags with which programs send: do not wait, no SIGPIPE, more data follows. Tools do not need the kernel's other flags.
 #: MSG_FASTOPEN connects a socket to another address, and Landlock does not cover it. MSG_OOB had a use after free
 #: (CVE-2025-38236).
 SENDING: Final = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE
-#: Flags that programs use to receive. MSG_CMSG_CLOEXEC is needed to receive a descriptor over a pair of sockets.
-#: MSG_NOSIGNAL has no effect, but some programs use the same flags to send and to receive. MSG_OOB, MSG_ERRQUEUE and
-#: MSG_TRUNC are denied.
+#: Flags with which programs receive. MSG_CMSG_CLOEXEC is needed to receive a descriptor over a pair of sockets. MSG_NOSIGNAL
+#: has no effect, but some programs use the same flags to send and to receive. MSG_OOB, MSG_ERRQUEUE and MSG_TRUNC are
+#: denied.
 RECEIVING: Final = MSG_PEEK | MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC
 SOL_SOCKET: Final = 1
 IPPROTO_TCP: Final = 6
@@ -38,7 +38,7 @@ SOCK_CLOEXEC: Final = 0x8_0000
 SHUT: Final = (0, 1, 2)
 
 SOCKETS: Final[Mapping[str, Rule]] = {
-    # Only pairs of streams are allowed, because a datagram pair can send to any unix socket by its path.
+    # Only pairs of streams are allowed. A socket of a datagram pair can send to any unix socket by its path.
     "socketpair": (
         when(
             Condition(0, (socket.AF_UNIX.value,)),
@@ -62,10 +62,10 @@ SOCKETS: Final[Mapping[str, Rule]] = {
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 9, 20, 21))),
         when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1,))),
     ),
-    # SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
-    # TCP_NODELAY, KEEPIDLE, KEEPINTVL, KEEPCNT. Not SO_PEERPIDFD: the server process has the other end of the child's
-    # channel, so the child would get a handle on it. Not SO_PEERCRED, PEERSEC and PEERGROUPS: they would show its
-    # identity.
+    # Allowed are SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL and
+    # DOMAIN, and TCP_NODELAY, KEEPIDLE, KEEPINTVL and KEEPCNT. SO_PEERPIDFD is not: the server process has the other end of
+    # the child's channel, so the child would get a handle on it. SO_PEERCRED, PEERSEC and PEERGROUPS are not: they would
+    # show the identity of the server process.
     "getsockopt": (
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 3, 4, 7, 8, 9, 13, 20, 21, 30, 38, 39))),
         when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1, 4, 5, 6))),
