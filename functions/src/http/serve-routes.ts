@@ -147,7 +147,7 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
 }
 
 /**
- * Runs a handler. If it throws or rejects, answers with the error. If the handler returns no promise, this function makes none.
+ * Runs a handler. If it throws or rejects, answers with the error.
  */
 function answer(res: ServerResponse, fail: Fail, handle: () => void | Promise<void>): void {
   try {

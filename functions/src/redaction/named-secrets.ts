@@ -173,7 +173,7 @@ export class NamedSecrets {
 
 type Named = { readonly name: string; readonly start: number; readonly sign: string; readonly end: number }
 
-/** True if the name is in a tag: `<name>` or `<prefix:name>`. */
+/** True if the name is in an opening tag: `<name>` or `<prefix:name>`. */
 function isTag(text: string, { start, sign }: Named): boolean {
   return sign === '>' && /<(?:[\w.-]{1,64}:)?$/.test(text.slice(Math.max(0, start - 66), start))
 }

@@ -119,7 +119,7 @@ class Redaction {
     return isChanged ? Object.fromEntries(members) : object
   }
 
-  /** Removes the value that is under the name of a secret. Null, true and false stay, because they reveal nothing. */
+  /** Removes the value that is under the name of a secret. Null, true, false and an empty text stay, because they reveal nothing. */
   #secret(value: JsonValue): JsonValue {
     return value === null || typeof value === 'boolean' || value === '' ? value : this.#whole(value)
   }

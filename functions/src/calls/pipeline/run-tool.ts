@@ -18,8 +18,8 @@ import type { Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitio
 export const RESULT_BYTES_MAX = 256 * 1024
 
 /**
- * Finds the content of the module to which a definition belongs. In the layer `user`, `uid` is the owner. Undefined if the module
- * no longer exists.
+ * Finds the content of the module to which a definition belongs. `uid` counts only in the layer `user`, where it is the owner.
+ * Undefined if the module no longer exists.
  */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },

@@ -7,8 +7,8 @@ export const MODULE_FILES_MAX = 64
 export const MODULE_FOLDERS_MAX = 64
 
 /**
- * The most bytes of all files of a module together, as in the runner. Each byte may take six bytes in a request, which has at
- * most 4 MB.
+ * The most bytes of all files of a module together, as in the runner. As JSON a byte may take six bytes (`\u0000`), and a request
+ * to the runner has at most 4 MB.
  */
 export const MODULE_FILES_BYTES_MAX = 512 * 1024
 

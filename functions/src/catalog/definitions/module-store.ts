@@ -24,7 +24,7 @@ export type ModuleSummary = {
   readonly updatedBy: string
 }
 
-/** The content of a module at one revision. If there is no sha256, the module was deleted at this revision. */
+/** A module at one revision, without its content. If there is no sha256, the module was deleted at this revision. */
 export type ModuleVersion = {
   readonly revision: string
   readonly sha256?: string

@@ -17,8 +17,8 @@ export function definitionsOf(change: ModuleChange, present: ModuleSummary | und
 }
 
 /**
- * Decides the outcome of a write of a module. `present` is the module, and `current` has the definitions that `definitionsOf`
- * names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
+ * Decides the outcome of a write of a module. `present` is the module before the write, and `current` has the present definitions that
+ * `definitionsOf` names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
  */
 export function planModuleWrite(
   change: ModuleChange,

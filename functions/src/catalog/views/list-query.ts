@@ -29,7 +29,7 @@ export type ListQuery = {
   readonly limit: number | undefined
   /** The words to search for. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined
-  /** True if the list has the score of each found tool, and the names of its twins. */
+  /** True if the list has the score of each found tool, and the names of tools that are nearly identical. */
   readonly explainsScores: boolean
   /** True if the list begins with the tools by which a model finds more tools. */
   readonly withSearch: boolean

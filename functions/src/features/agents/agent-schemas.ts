@@ -99,12 +99,12 @@ export const READ_TOOLS: RouteSchemas = {
 }
 export const ADD_TOOLS: RouteSchemas = {
   ...READ_TOOLS,
-  summary: 'Adds names to the tools of an agent, and answers all that it has then.',
+  summary: 'Adds names to the tools of an agent. The answer has all its tools.',
   body: sentNames('add'),
 }
 export const REMOVE_TOOLS: RouteSchemas = {
   ...READ_TOOLS,
-  summary: 'Removes names from the tools of an agent, and answers all that it has then.',
+  summary: 'Removes names from the tools of an agent. The answer has all its tools.',
   body: sentNames('remove'),
 }
 export const LINK_SESSION: RouteSchemas = {

@@ -131,8 +131,8 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
 }
 
 /**
- * Gives each call an idempotency key of its own: the request's key, a line feed (no header has one), and the call's id. If the
- * call has no id, its index is used instead.
+ * Gives each call its own idempotency key: the request's key, a line feed, and the call's id, or its index if it has no id. No
+ * header contains a line feed, so this key equals no key of a request.
  */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey

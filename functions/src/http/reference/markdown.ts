@@ -86,8 +86,8 @@ function sectionOf(route: RouteFacts): string {
 
 function whoText({ addresses, allowed, inFull, isHidden }: RouteFacts): string {
   const where = `At ${listed(addresses.map((address) => `\`${address}\``))}.`
-  const who = allowed.map((one) => `${one.if === undefined ? 'For' : `${one.if}: for`} ${listed(one.who)}`)
-  const sentences = [where, `${capitalised(who.join('; '))}.`]
+  const who = allowed.map((one) => `For ${listed(one.who)}${one.if === undefined ? '' : `: ${one.if}`}`)
+  const sentences = [where, `${who.join('. ')}.`]
   if (inFull && inFull.join() !== allowed[0]?.who.join())
     sentences.push(`Only ${listed(inFull)} get the full answer.`)
   if (isHidden) sentences.push('To all others it looks as if there were nothing.')

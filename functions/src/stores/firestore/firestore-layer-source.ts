@@ -16,8 +16,8 @@ import {
 } from '../../catalog/definitions/layer-state.ts'
 
 /**
- * The milliseconds between two reads of the whole layer. Only these reads find changes of other programs, because these do not
- * raise the revision.
+ * The milliseconds between two reads of the whole layer. Only such a read finds changes that other programs made, because those
+ * changes do not raise the revision.
  */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 

@@ -7,8 +7,8 @@ import type { OwnedRules, Rule } from './rule-set.ts'
 export const MATCHED_SETS_MAX = 2_000
 
 /**
- * The most steps of all comparisons for the same rules: with all tools together, and with one tool. A step is one word of a
- * glob's automaton with one character, or one rule in one set. With this limit, a user who writes rules cannot delay the lists of
+ * The most steps of all comparisons for the same rules: for all tools together, and for one tool. A step is 32 positions of a
+ * glob's automaton for one character, or one rule in one set. With this limit, a user who writes rules cannot delay the lists of
  * other users.
  */
 export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as const

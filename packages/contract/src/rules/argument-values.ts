@@ -28,8 +28,8 @@ export const GLOB_STATES_MAX = 500
 export type Work = { readonly take: (steps: number) => boolean }
 
 /**
- * Finds all sets of globs such that a value of the argument matches exactly the globs of the set. Undefined if there are too
- * many. The result may have a few sets that no value matches, but it lacks none.
+ * Finds, for each value that the argument may have, the set of all globs that the value matches. Undefined if this takes too
+ * long, or gives too many sets. The result may have a few sets that belong to no value, but it lacks none.
  */
 export function matchedSets(
   { readings, listed, mayBeText, mayBeOther }: Values,
