@@ -47,6 +47,10 @@ export const ERROR_CODES = {
   ),
   PERMISSION_DENIED: kind(403, 'You may not do this.'),
   NOT_SELECTED: kind(403, 'The tool is not in the selection of the session; nothing was run.'),
+  GRANTS_PENDING: kind(
+    403,
+    'The module asks for grants, and nobody who may do so has accepted them yet; nothing was run.',
+  ),
   APPROVAL_DENIED: kind(403, 'The approval of the call was denied; nothing was run.'),
   ROUTE_NOT_FOUND: kind(404, 'There is no such route.'),
   TOOL_NOT_FOUND: kind(404, 'There is no tool of that name in that layer.'),
@@ -103,6 +107,11 @@ export const ERROR_CODES = {
   SELECTION_INVALID: kind(422, 'The selection has tools that do not exist, or too many.'),
   RULE_INVALID: kind(422, 'The rules are not valid.'),
   SCHEMA_REJECTED: kind(422, 'The schema of the parameters is not admitted.'),
+  PACKAGES_REFUSED: kind(
+    422,
+    'The packages that the module asks for cannot be had here; nothing was written.',
+  ),
+  SECRET_MISSING: kind(422, 'A secret that the tool needs is not stored; nothing was run.'),
   MODULE_INVALID: kind(422, 'The module does not keep the convention for tool modules.'),
   ARGUMENTS_REDACTED: kind(
     422,
@@ -134,6 +143,10 @@ export const ERROR_CODES = {
     'This service keeps a record of everything that it does, and its record cannot be written now; nothing was run.',
   ),
   RUNNER_UNAVAILABLE: retryable(503, 'The runner cannot be reached; nothing was run.'),
+  PACKAGES_UNAVAILABLE: retryable(
+    503,
+    'The packages of the module cannot be installed now; nothing was run or written. Try again.',
+  ),
   ISOLATION_UNAVAILABLE: kind(
     503,
     'The runner cannot isolate the tool as its definition asks; nothing was run.',

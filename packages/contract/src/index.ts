@@ -9,6 +9,7 @@ export { CONVERSIONS, inDialect, inDialectAs, nameIn } from './dialects/in-diale
 export type { Conversion, DialectFault, DialectRules } from './dialects/in-dialect.ts'
 export { dropOmittedArguments } from './dialects/null-arguments.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
+export { GRANT_KINDS, grantsDigest, grantsOf, sortedGrants, type Grant, type GrantKind } from './grants.ts'
 export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointer } from './json.ts'
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 export { GlobSet, NO, UNKNOWN, YES } from './matching/glob-set.ts'

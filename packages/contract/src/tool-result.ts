@@ -1,5 +1,6 @@
 import type { Digest } from './definition-digest.ts'
 import type { ErrorCode } from './error-code.ts'
+import type { Grant } from './grants.ts'
 import type { RuleDecision } from './rules/decide-call.ts'
 import { isJsonObject, type JsonValue } from './json.ts'
 
@@ -83,6 +84,8 @@ export type InvocationMeta = {
   readonly approval?: { readonly id: string; readonly expiresAt: string }
   /** What the rules have decided about the call. Absent if there are no rules, or if no tool was found. */
   readonly decision?: RuleDecision
+  /** The grants that the tool had in this call. Absent if it asks for none, or if nothing ran. */
+  readonly grants?: readonly Grant[]
 }
 
 /** The service's answer to one call. */

@@ -1,30 +1,37 @@
-import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } from '@toolrack/contract'
+import {
+  toolFailure,
+  toolResult,
+  ToolrackError,
+  type Digest,
+  type Layer,
+  type ToolLimits,
+} from '@toolrack/contract'
 import { toolResultOfJson } from '../../json/json-text.ts'
 import type { HowRun } from '../../catalog/views/how-run.ts'
 import { FilteredLines } from '../../redaction/filtered-lines.ts'
 import { printedFilter, type TextFilter } from '../../redaction/known-secrets.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from '../call.ts'
-import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import type { LeftOut, ListFilter } from '../../catalog/views/catalog-view.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
 import { ToolFinder } from '../../catalog/search/tool-finder.ts'
 import { ToolSearch } from '../../catalog/search/tool-search.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../catalog/definitions/runner.ts'
-import type { Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitions/runner.ts'
+import type { LockedContent, Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitions/runner.ts'
 
 /** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
 /**
- * Finds the content of the module to which a definition belongs. `uid` counts only in the layer `user`, where it is the owner.
+ * Finds the content of the module to which a definition belongs, with the lock that `environment` names. `uid` counts only in the layer `user`, where it is the owner.
  * Undefined if the module no longer exists.
  */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
-) => Promise<ModuleContent | undefined>
+  environment?: Digest,
+) => Promise<LockedContent | undefined>
 
 export type RunParts = {
   readonly runner: Pick<Runner, 'invoke'>
@@ -113,7 +120,7 @@ function clientOf({ workflowName }: HowRun & { by: 'client' }): string {
 /** Runs a Python tool. The tenant is the caller, not the author of the module, so no process serves two callers. */
 async function runPython(
   call: Resolved,
-  { module, sha256, network }: HowRun & { by: 'python' },
+  { module, sha256, network, environment }: HowRun & { by: 'python' },
   start: Start,
   { runner, sourceOf, deadlineMsMax, callLimits }: RunParts,
 ): Promise<CallOutcome> {
@@ -148,9 +155,10 @@ async function runPython(
     deadlineMs: deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs),
     memoryBytes: callLimits?.memoryBytes,
     network,
+    environment,
     minIsolation: minIsolationOf(call),
     resultBytesMax: RESULT_BYTES_MAX,
-    source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256),
+    source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256, environment),
     signal,
     listen: call.isHeard ? hear : undefined,
   })

@@ -49,7 +49,7 @@ export async function admitModule(
     // Lets other requests run. A spec that is refused before its schema is compiled waits for nothing else, so many such specs
     // would block the event loop.
     if (turns.isDue) await turns.give()
-    specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
+    specs.push(await admitSpec(spec, { name, file, sha256, lock: checked.packages }, compiler))
   }
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
   refuseFaults(checked, specs)
@@ -57,7 +57,8 @@ export async function admitModule(
   refuseOversize(file, tools)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const text = mapContent(content, (bytes) => utf8.decode(bytes))
-  return { name, sha256, ...text, specs, tools, report: moduleReport(checked, specs) }
+  const report = moduleReport(checked, specs)
+  return { name, sha256, ...(checked.packages && { lock: checked.packages }), ...text, specs, tools, report }
 }
 
 /** Converts a fault to a detail of an error. `name` is the name of the spec, if the fault belongs to one. */

@@ -2,6 +2,7 @@ import type { ErrorCode, JsonObject } from '@toolrack/contract'
 import { admitDefinition, type AdmittedDefinition } from './admit-definition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
+import type { PackageLock } from './package-lock.ts'
 import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
 
 /** A spec from the runner's report, and its definition. If there is no definition, the spec was refused. */
@@ -11,7 +12,12 @@ export type AdmittedSpec = {
   readonly faults: readonly ModuleFault[]
 }
 
-export type ModuleIdentity = { readonly name: string; readonly sha256: string }
+/** The name, the sha256 and the packages of a module. */
+export type ModuleIdentity = {
+  readonly name: string
+  readonly sha256: string
+  readonly lock?: PackageLock | undefined
+}
 
 /** Makes the definition of a spec, and checks it like any other definition. */
 export async function admitSpec(
@@ -31,9 +37,12 @@ export async function admitSpec(
  */
 const KINDS_MAX = 100
 
-/** Makes the definition of a spec. It contains the sha256 of the source, so its digest changes when the source changes. */
-function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
-  const { name, description, parameters, annotations, timeoutSeconds, network, kinds } = spec
+/**
+ * Makes the definition of a spec. It contains the sha256 of the source and the digest of the lock, so its digest changes when one of
+ * them changes.
+ */
+function definitionOf(spec: AcceptedSpec, { name: module, sha256, lock }: ModuleIdentity): JsonObject {
+  const { name, description, parameters, annotations, timeoutSeconds, secrets, network, kinds } = spec
   const isKept = kinds !== undefined && Object.keys(kinds).length <= KINDS_MAX
   return {
     type: 'function',
@@ -43,6 +52,8 @@ function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdenti
       module,
       sha256,
       ...(network.length > 0 && { network }),
+      ...(secrets.length > 0 && { secrets }),
+      ...(lock && { packages: lock.requirements, environment: lock.digest }),
       ...(isKept && { kinds }),
     },
     category: module,

@@ -1,4 +1,5 @@
 import type { ErrorCode, JsonObject } from '@toolrack/contract'
+import type { PackageLock } from './package-lock.ts'
 
 /**
  * The runner's report on a module. The runner has read the module, imported it in the jail, and run its examples there. The
@@ -14,6 +15,8 @@ export type CheckReport = {
   /** All specs, in the order of TOOL_SPECS. */
   readonly tools: readonly CheckedSpec[]
   readonly log: { readonly text: string }
+  /** The packages that the module asks for in its head, as they are locked. Missing if it asks for none. */
+  readonly packages?: PackageLock | undefined
 }
 
 export type CheckedSpec =
@@ -28,6 +31,7 @@ export type AcceptedSpec = SpecFacts & {
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null
+  /** The names of secrets. `caller:NAME` is the secret NAME of the user who makes the call. */
   readonly secrets: readonly string[]
   readonly network: readonly string[]
   /**

@@ -1,7 +1,14 @@
-import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
+import {
+  ToolrackError,
+  type Digest,
+  type ErrorCode,
+  type JsonObject,
+  type ResourceUsage,
+} from '@toolrack/contract'
 import type { JsonText } from '../../json/json-text.ts'
 import type { CheckReport } from './check-report.ts'
 import type { ModuleContent } from './module-content.ts'
+import type { PackageLock } from './package-lock.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
@@ -20,12 +27,19 @@ export type Runner = {
   readonly close: () => Promise<void>
 }
 
+/** The content of a module, and the lock of its packages if it has any. */
+export type LockedContent = ModuleContent & { readonly lock?: PackageLock | undefined }
+
 /** A module with its name and its content. The name is the name of its file without `.py`, or the name of its folder. */
 export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & {
   readonly tenant?: string | undefined
+  /** The lock to use. If it is missing, and the module asks for packages, the runner resolves them. */
+  readonly lock?: PackageLock | undefined
+  /** Called with a sentence about the work so far, at least once a second while packages are installed. */
+  readonly onProgress?: ((text: string) => void) | undefined
   /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
   readonly signal?: AbortSignal | undefined
 }
@@ -84,11 +98,13 @@ export type RunnerCall = {
   readonly resultBytesMax: number
   /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
+  /** The digest of the module's lock. Undefined if the module has no packages of its own. */
+  readonly environment?: Digest | undefined
   /**
-   * Gives the source of the module to the runner, if the runner does not have it. Resolves to undefined if the module was
-   * deleted.
+   * Gives the source of the module, and its lock if it has one, to the runner, if the runner does not have them. Resolves to
+   * undefined if the module was deleted.
    */
-  readonly source: () => Promise<ModuleContent | undefined>
+  readonly source: () => Promise<LockedContent | undefined>
   /** A signal that is aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
   /** Receives the events of the call. Without it, the runner sends no values before the outcome. */

@@ -1,7 +1,9 @@
 import {
   classesOf,
+  grantsOf,
   listedTool,
   type Digest,
+  type Grant,
   type Layer,
   type ToolClass,
   type ToolDefinition,
@@ -21,6 +23,10 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
+  /** What the tool may use beyond the standard library, sorted. */
+  readonly grants: readonly Grant[]
+  /** The digest of the grants of its module that a person must accept before the tool can be called. */
+  readonly pendingGrants: Digest | undefined
   /** The classes of the tool. Rules decide by these classes, by the name, and by the schema of the tool. */
   readonly classes: readonly ToolClass[]
   /** The side that runs the tool. Null if this version of the service cannot run it. */
@@ -33,6 +39,7 @@ export type CatalogEntry = {
 // All entries without tags or limits share these values, because the catalog may have 100,000 entries.
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
+const NO_GRANTS: readonly Grant[] = []
 
 /**
  * The different lists of classes, by the text of the list. Entries with the same classes share a list. There are few different
@@ -62,6 +69,8 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
     tags: definition.tags ?? NO_TAGS,
     howRun: run,
     limits: definition.limits ?? NO_LIMITS,
+    grants: definition.runner?.kind === 'python' ? grantsOf(definition.runner) : NO_GRANTS,
+    pendingGrants: definition.pendingGrants,
     classes: sharedClasses(classesOf(definition.annotations, layer)),
     callable: run.by === 'nobody' ? null : run.by === 'client' ? 'client' : 'service',
     workflowName: definition.runner?.workflowName,
@@ -69,7 +78,16 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
   }
 }
 
+/** A definition as it is stored. */
+export type StoredToolDefinition = ToolDefinition & {
+  /**
+   * The digest of the grants (`grantsDigest`) of its module that a person must accept before the tool can be called. Absent if nothing
+   * is left to accept. Only uploads of modules and consents write it. It is not part of the tool's digest.
+   */
+  readonly pendingGrants?: Digest | undefined
+}
+
 /** Parses the definition again at each call, because a parsed definition takes several times the memory of its text. */
-export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
-  return JSON.parse(stored.text) as ToolDefinition
+export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): StoredToolDefinition {
+  return JSON.parse(stored.text) as StoredToolDefinition
 }

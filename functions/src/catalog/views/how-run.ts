@@ -1,4 +1,4 @@
-import { RUNNER_KINDS, type ToolRunner } from '@toolrack/contract'
+import { RUNNER_KINDS, type Digest, type ToolRunner } from '@toolrack/contract'
 import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
 /**
@@ -12,6 +12,10 @@ export type HowRun =
       readonly sha256: string
       /** The hosts that calls of the tool may connect to. */
       readonly network: readonly string[]
+      /** The names of the secrets that a call gets. `caller:NAME` is the secret NAME of the user who makes the call. */
+      readonly secrets: readonly string[]
+      /** The digest of the lock of the module's packages. Undefined if it has none. */
+      readonly environment?: Digest | undefined
     }
   | { readonly by: 'builtin'; readonly builtin: Builtin }
   | {
@@ -22,22 +26,23 @@ export type HowRun =
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
+const DIGEST = /^sha256:[0-9a-f]{64}$/
 // All definitions that the client runs share this object, because the catalog keeps a `HowRun` for each definition. The constants
 // below are shared for the same reason.
 const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
 const WITHOUT_WORKFLOW: HowRun = { by: 'nobody', reason: 'its definition names no workflowName' }
 const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
-const NO_HOSTS: readonly string[] = []
+const NO_TEXTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
 /** Decides how the tool of a definition is run. No other code decides this. If the tool cannot be run, the result says why. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
   if (!runner) return CLIENT
-  const { kind, module, sha256, builtin, network, workflowName } = runner
+  const { kind, module, sha256, builtin, workflowName } = runner
   if (kind === 'python') {
     const isNamed = typeof module === 'string' && typeof sha256 === 'string' && SHA256.test(sha256)
-    return isNamed ? { by: 'python', module, sha256, network: hostsIn(network) } : WITHOUT_MODULE
+    return isNamed ? { by: 'python', module, sha256, ...grantedIn(runner) } : WITHOUT_MODULE
   }
   if (kind === 'builtin') {
     const found = typeof builtin === 'string' ? BUILTINS.get(builtin) : undefined
@@ -52,6 +57,15 @@ function notServed(kind: string): HowRun {
   return { by: 'nobody', reason: `tools of the kind '${kind}' are not run by this version` }
 }
 
-function hostsIn(network: unknown): readonly string[] {
-  return Array.isArray(network) ? network.filter((host) => typeof host === 'string') : NO_HOSTS
+function grantedIn({ network, secrets, environment }: ToolRunner) {
+  const isDigest = typeof environment === 'string' && DIGEST.test(environment)
+  return {
+    network: textsIn(network),
+    secrets: textsIn(secrets),
+    ...(isDigest && { environment: environment as Digest }),
+  }
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((text) => typeof text === 'string') : NO_TEXTS
 }

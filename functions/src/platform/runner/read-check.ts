@@ -5,6 +5,7 @@ import type { AcceptedSpec, CheckedSpec, CheckReport } from '../../catalog/defin
 import type { ModuleFault, ModuleNote } from '../../catalog/definitions/check-report.ts'
 import { contentSha256, mapContent, sentContent } from '../../catalog/definitions/module-content.ts'
 import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
+import { isPackageLock } from '../../catalog/definitions/package-lock.ts'
 import type { ModuleCheck } from '../../catalog/definitions/runner.ts'
 import { either, isNull, isText, listOf, object, recordOf, type Test } from '../../value-shape.ts'
 import { isCode, reasonIn } from './read-outcome.ts'
@@ -109,4 +110,5 @@ export const isCheckReport: Test<CheckReport> = object({
   missingImports: listOf(isText),
   tools: listOf(isSpec),
   log: object({ text: isText }),
+  packages: either(isPackageLock, isMissing),
 })
