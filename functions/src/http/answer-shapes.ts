@@ -1,5 +1,6 @@
 import {
   ERROR_CODES,
+  GRANT_KINDS,
   isToolName,
   LAYERS,
   OWNER_KINDS,
@@ -9,6 +10,7 @@ import {
   type Digest,
   type ErrorBody,
   type ErrorCode,
+  type Grant,
   type InvocationMeta,
   type JsonObject,
   type ResourceUsage,
@@ -96,13 +98,25 @@ export const decision = z.strictObject({
   reason: z.string(),
 }) satisfies z.ZodType<RuleDecision>
 
-export const rule = z.strictObject({
+const toolRule = z.strictObject({
   effect: z.enum(RULE_EFFECTS),
   tool: z.string(),
   class: toolClass.exactOptional(),
   args: z.record(z.string(), z.string()).exactOptional(),
   future: z.boolean().exactOptional(),
-}) satisfies z.ZodType<Rule>
+})
+const grantRule = z.strictObject({
+  effect: z.enum(RULE_EFFECTS),
+  grant: z.enum(GRANT_KINDS),
+  value: z.string(),
+  future: z.boolean().exactOptional(),
+})
+export const rule = z.union([toolRule, grantRule]) satisfies z.ZodType<Rule>
+
+export const grant = z.strictObject({
+  kind: z.enum(GRANT_KINDS),
+  value: z.string(),
+}) satisfies z.ZodType<Grant>
 
 export const usage = z.strictObject({
   wallMs: z.number(),
@@ -137,6 +151,7 @@ export const invocationMeta = z.strictObject({
   artifact: z.string().exactOptional(),
   approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
   decision: decision.exactOptional(),
+  grants: z.array(grant).exactOptional().describe('What the tool was granted. Missing if nothing has run.'),
 }) satisfies z.ZodType<InvocationMeta>
 
 /** A definition of a tool in one of the layers. */

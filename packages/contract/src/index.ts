@@ -28,6 +28,7 @@ export { readText } from './kinds/read-text.ts'
 export { readingsOfName, ToolReadings, type ReadTool } from './kinds/tool-readings.ts'
 export { alwaysDenied } from './rules/always-denied.ts'
 export {
+  askingDecisions,
   decideBy,
   decideCall,
   matchedRules,
@@ -37,9 +38,11 @@ export {
 } from './rules/decide-call.ts'
 export type { RuledTool, RuleDecision } from './rules/decide-call.ts'
 export type { GlobKind } from './rules/glob.ts'
+export { grantFindings } from './rules/rule-globs.ts'
 export { matchesGlob } from './rules/matches-glob.ts'
 export { OWNER_KINDS, parseRuleSet, RULE_EFFECTS } from './rules/rule-set.ts'
-export type { OwnedRules, Rule, RuleEffect, RuleFault, RuleOwner, RuleSet } from './rules/rule-set.ts'
+export type { GrantRule, OwnedRules, Rule, RuleEffect, RuleFault } from './rules/rule-set.ts'
+export type { RuleOwner, RuleSet, ToolRule } from './rules/rule-set.ts'
 export { writtenGlob, type WrittenGlob } from './rules/written-glob.ts'
 export { classesOf, effectsOf, isToolClass, TOOL_CLASSES, type ToolClass } from './rules/tool-classes.ts'
 export { formatScope, formatScopeItem } from './scopes/format-scope.ts'

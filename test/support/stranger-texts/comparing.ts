@@ -1,13 +1,22 @@
-import type { OwnedRules, RuledTool, RuleSet, ScopeItem } from '@toolrack/contract'
+import { GRANT_KINDS, type Grant, type OwnedRules } from '@toolrack/contract'
+import type { RuledTool, RuleSet, ScopeItem } from '@toolrack/contract'
 import { matchesArgument, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
 import { matchedSets } from '../../../packages/contract/src/rules/argument-values.ts'
-import { decideCall, matchedRules, rulesAbout } from '../../../packages/contract/src/rules/decide-call.ts'
+import {
+  askingDecisions,
+  decideCall,
+  isDeniedForGrants,
+  matchedRules,
+  rulesAbout,
+} from '../../../packages/contract/src/rules/decide-call.ts'
+import { GrantGlobs } from '../../../packages/contract/src/rules/grant-globs.ts'
 import { GlobAutomaton } from '../../../packages/contract/src/rules/glob-automaton.ts'
 import { compiledGlob, matchesGlob } from '../../../packages/contract/src/rules/matches-glob.ts'
 import {
   comparedAlone,
   comparedGlobs,
   comparedTogether,
+  grantFindings,
   toolAnswers,
 } from '../../../packages/contract/src/rules/rule-globs.ts'
 import { inScope, itemsNaming, scopeTest } from '../../../packages/contract/src/scopes/in-scope.ts'
@@ -43,9 +52,22 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
     decideCall: (bad) => decideCall(ownedOf(bad), TOOL, { text: bad.text }),
     matchedRules: (bad) => matchedRules(ruleSetOf(bad), TOOL, { text: bad.text }),
     rulesAbout: (bad) => rulesAbout(toolRulesOf(bad), { ...TOOL, name: bad.text }),
+    isDeniedForGrants: (bad) =>
+      isDeniedForGrants([{ owner: { kind: 'user', id: 'ann' }, set: grantRulesOf(bad) }], {
+        ...TOOL,
+        grants: grantsOf(bad),
+      }),
+    askingDecisions(bad) {
+      const owned: OwnedRules = { owner: { kind: 'user', id: 'ann' }, set: grantRulesOf(bad) }
+      return askingDecisions(owned, { ...TOOL, grants: grantsOf(bad) }, { text: bad.text })
+    },
+  },
+  [`${RULES}grant-globs.ts`]: {
+    GrantGlobs: (bad) => new GrantGlobs(grantRulesOf(bad).rules).findings(grantsOf(bad)),
   },
   [`${RULES}rule-globs.ts`]: {
     toolAnswers: (bad) => toolAnswers(toolRulesOf(bad), bad.text),
+    grantFindings: (bad) => grantFindings(grantRulesOf(bad), grantsOf(bad)),
     comparedGlobs(bad) {
       const set = ruleSetOf(bad)
       const compare = comparedGlobs(set, { left: Infinity })
@@ -99,6 +121,18 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
       return lines.end()
     },
   },
+}
+
+/** The globs as rules about grants of each kind. */
+function grantRulesOf(bad: BadTexts): RuleSet {
+  const rules = badGlobs(bad).map(
+    (value, at) => ({ effect: 'deny', grant: GRANT_KINDS[at % 3] ?? 'network', value }) as const,
+  )
+  return { default: 'allow', rules }
+}
+
+function grantsOf({ text }: BadTexts): readonly Grant[] {
+  return GRANT_KINDS.map((kind) => ({ kind, value: text }))
 }
 
 function toolRulesOf(bad: BadTexts): RuleSet {

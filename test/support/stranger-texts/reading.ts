@@ -1,4 +1,4 @@
-import type { JsonObject, ToolRunner } from '@toolrack/contract'
+import { GRANT_KINDS, type JsonObject, type ToolRunner } from '@toolrack/contract'
 import { parseNameEntry, parseNameFilter } from '../../../packages/contract/src/name-filter.ts'
 import { ARGUMENT_KINDS } from '../../../packages/contract/src/kinds/argument-kind.ts'
 import { canonicalArguments } from '../../../packages/contract/src/kinds/canonical-arguments.ts'
@@ -12,6 +12,7 @@ import { readingsOfName, ToolReadings } from '../../../packages/contract/src/kin
 import { canonicalUrl } from '../../../packages/contract/src/kinds/url-text.ts'
 import { canonicalUuid } from '../../../packages/contract/src/kinds/uuid-text.ts'
 import { hasDoubt, readValue } from '../../../packages/contract/src/rules/argument-text.ts'
+import { grantUses, hostGlob, packageGlob } from '../../../packages/contract/src/rules/grant-texts.ts'
 import { matchesEveryText } from '../../../packages/contract/src/rules/glob.ts'
 import { parseRuleSet } from '../../../packages/contract/src/rules/rule-set.ts'
 import { askedName } from '../../../functions/src/features/audit/audit-call.ts'
@@ -111,6 +112,11 @@ export const READING: Calls<(text: string) => unknown> = {
   [`${RULES}argument-text.ts`]: {
     readValue: (text) => ARGUMENT_KINDS.map((kind) => readValue(text, [{ kind }])),
     hasDoubt: (text) => ARGUMENT_KINDS.map((kind) => hasDoubt(text, kind)),
+  },
+  [`${RULES}grant-texts.ts`]: {
+    grantUses: (text) => GRANT_KINDS.map((kind) => grantUses({ kind, value: text })),
+    hostGlob,
+    packageGlob,
   },
   [`${RULES}glob.ts`]: { matchesEveryText: (text) => matchesEveryText(text, 'path') },
   [`${RULES}rule-set.ts`]: { parseRuleSet: (text) => parseRuleSet(oneRule(text)) },

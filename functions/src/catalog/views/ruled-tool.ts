@@ -36,6 +36,10 @@ class EntryTool implements RuledTool {
     return this.#entry.classes
   }
 
+  get grants(): CatalogEntry['grants'] {
+    return this.#entry.grants
+  }
+
   get parameters(): JsonObject {
     return this.#parsed.function.parameters ?? {}
   }

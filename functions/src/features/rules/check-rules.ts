@@ -75,12 +75,15 @@ export async function checkedRules(set: RuleSet, view: CatalogView, turns: Turns
 
 function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: readonly RuledTool[]): Fault[] {
   if (targets.tools.length === 0) {
+    if (rule.grant !== undefined)
+      return [{ pointer: jsonPointer(['rules', index, 'value']), message: NO_GRANT }]
     return [
       targets.isNamed
         ? { pointer: jsonPointer(['rules', index, 'class']), message: NO_TOOL_OF_CLASS }
         : { pointer: jsonPointer(['rules', index, 'tool']), message: NO_TOOL },
     ]
   }
+  if (rule.grant !== undefined) return []
   const [first = [], ...others] = tools.map((tool) => undeclaredArguments(rule, tool))
   // oxlint-disable-next-line toolrack/linear-texts -- It is a list of names.
   const nowhere = first.filter((name) => others.every((undeclared) => undeclared.includes(name)))
@@ -95,6 +98,7 @@ function idleFaults(rule: Rule, index: number, targets: RuleTargets, tools: read
 
 const NO_TOOL = 'matches no tool that you can list; correct it, or say "future": true'
 const NO_TOOL_OF_CLASS = 'is no class of the tools that the rule names; correct it, or say "future": true'
+const NO_GRANT = 'matches no grant of a tool that you can list; correct it, or say "future": true'
 const NO_ARGUMENT = 'is an argument that none of these tools declares; correct it, or say "future": true'
 
 /** The faults, with suggestions. For the first rules that name no known tool, suggests the tool that was probably meant. */

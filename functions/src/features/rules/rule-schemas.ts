@@ -80,7 +80,9 @@ export const WRITE_RULES: RouteSchemas = {
     rules: z
       .array(json)
       .optional()
-      .describe('The rules, each `{effect, tool, class?, args?, future?}`. Default: none.'),
+      .describe(
+        'The rules, each `{effect, tool, class?, args?, future?}` or, about grants, `{effect, grant, value, future?}`. Default: none.',
+      ),
   }),
   answers: {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),

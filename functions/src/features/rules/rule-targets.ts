@@ -1,4 +1,4 @@
-import { GlobSet, NO, type Rule, type RuleSet } from '@toolrack/contract'
+import { GlobSet, grantFindings, NO, type Rule, type RuleSet, type ToolRule } from '@toolrack/contract'
 import type { Turns } from '../../loop-turn.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
@@ -33,14 +33,18 @@ export type Targets = {
   readonly more: number
 }
 
-/** Finds the tools of each rule. Compares each tool with each rule, so other requests get turns. */
-export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
+/**
+ * Finds the tools of each rule. Those of a rule about grants have a grant that its glob matches. Compares each tool with each rule,
+ * so other requests get turns.
+ */
+export async function targetsOf(set: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
+  const { rules } = set
   const byRule = rules.map((): RuleTargets => ({ tools: [], isNamed: false }))
   const met = new Set<CatalogEntry>()
   const globs: Search[] = []
   for (const [at, rule] of rules.entries()) {
     const targets = byRule[at]
-    if (!targets) continue
+    if (!targets || rule.grant !== undefined) continue
     if (/[*?]/.test(rule.tool)) globs.push({ rule, targets })
     else meet(view.winner(rule.tool), rule, targets, met)
   }
@@ -48,19 +52,24 @@ export async function targetsOf({ rules }: RuleSet, view: CatalogView, turns: Tu
     globs.map(({ rule }) => rule.tool),
     'name',
   )
-  for (const entry of globs.length > 0 ? view.candidates() : []) {
+  const isSearched = globs.length > 0 || rules.some(({ grant }) => grant !== undefined)
+  for (const entry of isSearched ? view.candidates() : []) {
     if (turns.isDue) await turns.give()
     if (!view.shows(entry)) continue
     const answers = names.answers(entry.name)
     for (const [at, { rule, targets }] of globs.entries())
       if (answers[at] !== NO) meet(entry, rule, targets, met)
+    for (const index of grantFindings(set, entry.grants).matched) {
+      const [rule, targets] = [rules[index], byRule[index]]
+      if (rule && targets) meet(entry, rule, targets, met)
+    }
   }
   const shown = [...met].slice(0, TOOLS_SHOWN_MAX)
   return { byRule, shown, more: met.size - shown.length }
 }
 
 /** A rule whose tools are searched. */
-type Search = { readonly rule: Rule; readonly targets: RuleTargets }
+type Search = { readonly rule: ToolRule; readonly targets: RuleTargets }
 
 function meet(
   entry: CatalogEntry | undefined,

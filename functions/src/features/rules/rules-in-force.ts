@@ -1,8 +1,7 @@
 import {
   alwaysDenied,
-  decideBy,
+  askingDecisions,
   decideCall,
-  matchedRules,
   type JsonObject,
   type RuledTool,
   type RuleDecision,
@@ -59,15 +58,9 @@ export const NO_RULES = new RulesInForce([])
 export const EMPTY_BOOK = { of: () => Promise.resolve(NO_RULES) }
 
 function asksOfOwner(one: MarkedRules, tool: RuledTool, args: JsonObject): readonly AskingRule[] {
-  const { owner, set, marks } = one
-  const matched = matchedRules(set, tool, args)
-  const { effect, ...decision } = decideBy([one], tool, (rule) => matched.has(rule))
-  if (effect !== 'ask') return []
-  if (decision.rule === null) return [{ ...decision, says: markedText(marks, 'default', 'default') }]
-  return set.rules.flatMap((rule, index) => {
-    if (rule.effect !== 'ask' || !matched.has(rule)) return []
-    // In this decision only this rule matches. The others stay in the list, so that the decision has the index of the rule.
-    const { effect: own, ...asked } = decideBy([{ owner, set }], tool, (other) => other === rule)
-    return own === 'ask' ? [{ ...asked, says: markedText(marks, index, ruleText(rule)) }] : []
+  const { set, marks } = one
+  return askingDecisions(one, tool, args).map(({ effect: _ask, ...asked }) => {
+    const rule = asked.rule === null ? undefined : set.rules[asked.rule]
+    return { ...asked, says: markedText(marks, asked.rule ?? 'default', rule ? ruleText(rule) : 'default') }
   })
 }

@@ -1,6 +1,7 @@
 import type { ToolReadings } from '../kinds/tool-readings.ts'
 import { matchedSets, matchesEachText, valuesOf, type Values, type Work } from './argument-values.ts'
-import { decideBy, readingsOfTool, rulesAbout, type RuledTool, type RuleDecision } from './decide-call.ts'
+import { decideBy, isDeniedForGrants, readingsOfTool, rulesAbout } from './decide-call.ts'
+import type { RuledTool, RuleDecision } from './decide-call.ts'
 import type { OwnedRules, Rule } from './rule-set.ts'
 
 /** The most sets of rules that are computed for one tool. Its arguments are added one after the other. */
@@ -20,7 +21,8 @@ export const COMPARED_STEPS_MAX = { allTools: 5_000_000, oneTool: 1_000_000 } as
  */
 export function alwaysDenied(owned: readonly OwnedRules[], tool: RuledTool): RuleDecision | undefined {
   const rules = owned.flatMap(({ set }) => rulesAbout(set, tool))
-  if (!rules.some(({ effect }) => effect === 'deny') && !hasDenyingDefault(owned)) return undefined
+  const mayDeny = rules.some(({ effect }) => effect === 'deny') || hasDenyingDefault(owned)
+  if (!mayDeny && !isDeniedForGrants(owned, tool)) return undefined
   const readings = readingsOfTool(tool)
   const byOne = decideBy(owned, tool, (rule) => rule.effect !== 'deny' || deniesAll(rule, readings))
   if (byOne.effect === 'deny') return byOne

@@ -1,7 +1,9 @@
 import { GlobSet, NO, UNKNOWN, YES, type Answer, type StepsLeft } from '../matching/glob-set.ts'
+import type { Grant } from '../grants.ts'
 import { globsFor } from './argument-globs.ts'
 import type { GlobKind } from './glob.ts'
 import { compiledGlob } from './matches-glob.ts'
+import { GrantGlobs, NO_FINDINGS, type GrantFindings } from './grant-globs.ts'
 import type { Rule, RuleEffect, RuleSet } from './rule-set.ts'
 
 /** A function that compares a glob of a rule with a text. */
@@ -27,18 +29,23 @@ class RuleGlobs {
   /** The last tool name and the answers for it. They are kept, because several questions about a tool follow each other. */
   #last: { readonly name: string; readonly answers: readonly Answer[] } | undefined
   #texts: PlacedGlobs | undefined
+  #grants: GrantGlobs | undefined
 
   constructor({ rules }: RuleSet) {
     this.#rules = rules
     this.#tools = new GlobSet(
-      rules.map(({ tool }) => tool),
+      // A rule about grants names no tool. The empty glob matches no name.
+      rules.map(({ tool = '' }) => tool),
       'name',
     )
   }
 
   /** The size of this object: the characters of all globs, plus SET_LENGTH for other data. */
   get length(): number {
-    const lengths = this.#rules.flatMap(({ tool, args }) => [tool, ...Object.values(args ?? {})])
+    const lengths = this.#rules.flatMap((rule) => [
+      rule.grant === undefined ? rule.tool : rule.value,
+      ...Object.values(rule.args ?? {}),
+    ])
     return lengths.reduce((sum, { length }) => sum + length + 1, SET_LENGTH)
   }
 
@@ -47,6 +54,10 @@ class RuleGlobs {
     if (this.#last?.name !== name)
       this.#last = { name, answers: this.#tools.answers(name, { left: FOLLOWED_STEPS_MAX.name }) }
     return this.#last.answers
+  }
+
+  get grants(): GrantGlobs {
+    return (this.#grants ??= new GrantGlobs(this.#rules))
   }
 
   /** The globs for all arguments, compared as texts. They include the other spellings that `deny` and `ask` also match. */
@@ -108,6 +119,11 @@ function globsOf(set: RuleSet): RuleGlobs {
 /** For each rule of the set, in order, whether the glob for the tool matches this name. */
 export function toolAnswers(set: RuleSet, name: string): readonly Answer[] {
   return globsOf(set).toolAnswers(name)
+}
+
+/** What the rules of the set about grants say about a tool with these grants. */
+export function grantFindings(set: RuleSet, grants: readonly Grant[]): GrantFindings {
+  return grants.length === 0 ? NO_FINDINGS : globsOf(set).grants.findings(grants)
 }
 
 /**

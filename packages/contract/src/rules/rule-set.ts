@@ -1,4 +1,5 @@
 import { GLOB_LENGTH_MAX } from './glob.ts'
+import { GRANT_KINDS, type GrantKind } from '../grants.ts'
 import { isJsonArray, isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '../json.ts'
 import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
 
@@ -6,8 +7,8 @@ import { isToolClass, TOOL_CLASSES, type ToolClass } from './tool-classes.ts'
 export const RULE_EFFECTS = ['deny', 'ask', 'allow'] as const
 export type RuleEffect = (typeof RULE_EFFECTS)[number]
 
-/** One rule. It applies to a call if the tool's name, its class, and all arguments that the rule names match. */
-export type Rule = {
+/** A rule about tools. It applies to a call if the tool's name, its class, and all arguments that the rule names match. */
+export type ToolRule = {
   readonly effect: RuleEffect
   /** A glob over names of tools. */
   readonly tool: string
@@ -16,7 +17,25 @@ export type Rule = {
   readonly args?: Readonly<Record<string, string>>
   /** True if the rule may be stored although there is no tool yet to which it applies. */
   readonly future?: boolean
+  readonly grant?: never
 }
+
+/**
+ * A rule about a kind of grants. `deny` denies tools that have a matching grant, and `ask` asks about their calls. `allow` denies
+ * tools with a grant of this kind that no `allow` of the same owner matches. No rule about grants makes a call allowed.
+ */
+export type GrantRule = {
+  readonly effect: RuleEffect
+  readonly grant: GrantKind
+  /** A glob over hosts, packages or names of secrets. */
+  readonly value: string
+  readonly future?: boolean
+  readonly tool?: never
+  readonly class?: never
+  readonly args?: never
+}
+
+export type Rule = ToolRule | GrantRule
 
 /** The rules of one owner. `default` is the decision for a call to which no rule applies. */
 export type RuleSet = { readonly default: RuleEffect; readonly rules: readonly Rule[] }
@@ -58,21 +77,50 @@ export function parseRuleSet(
 }
 
 const EFFECT_RULE = 'must be "allow", "ask" or "deny"'
-const RULE_KEYS = ['effect', 'tool', 'class', 'args', 'future'] as const
+const TOOL_RULE_KEYS = ['effect', 'tool', 'class', 'args', 'future'] as const
+
+const GRANT_RULE_KEYS = ['effect', 'grant', 'value', 'future'] as const
 
 type Path = readonly (string | number)[]
 
 function ruleFaults(rule: JsonValue, path: Path): RuleFault[] {
   if (!isJsonObject(rule)) return [fault(path, 'must be an object: {"effect": "deny", "tool": "git_*"}')]
-  const { effect, tool, class: toolClass, args, future } = rule
-  const faults = unknownKeys(rule, RULE_KEYS, path)
+  const { effect, tool, class: toolClass, args, future, grant, value } = rule
+  const isAboutGrants = grant !== undefined
+  const faults = unknownKeys(rule, isAboutGrants ? GRANT_RULE_KEYS : TOOL_RULE_KEYS, path)
   if (!isEffect(effect)) faults.push(fault([...path, 'effect'], EFFECT_RULE))
+  if (future !== undefined && typeof future !== 'boolean')
+    faults.push(fault([...path, 'future'], 'must be true or false'))
+  if (isAboutGrants) return [...faults, ...grantFaults(grant, value, path)]
   if (!isToolGlob(tool)) faults.push(fault([...path, 'tool'], TOOL_RULE))
   if (toolClass !== undefined && !isToolClass(toolClass))
     faults.push(fault([...path, 'class'], `must be one of ${TOOL_CLASSES.join(', ')}`))
-  if (future !== undefined && typeof future !== 'boolean')
-    faults.push(fault([...path, 'future'], 'must be true or false'))
   return args === undefined ? faults : [...faults, ...argumentFaults(args, [...path, 'args'])]
+}
+
+function grantFaults(grant: JsonValue, value: JsonValue | undefined, path: Path): RuleFault[] {
+  const kind = GRANT_KINDS.find((one) => one === grant)
+  if (!kind) return [fault([...path, 'grant'], `must be one of ${GRANT_KINDS.join(', ')}`)]
+  const { pattern, rule } = GRANT_VALUES[kind]
+  return isGlob(value) && pattern.test(value as string) ? [] : [fault([...path, 'value'], rule)]
+}
+
+const WILDCARDS = `of at most ${GLOB_LENGTH_MAX} characters, in which * stands for any characters and ? for one`
+
+/** The globs for each kind of grants. A glob with another character could match no grant. */
+const GRANT_VALUES: Readonly<Record<GrantKind, { readonly pattern: RegExp; readonly rule: string }>> = {
+  network: {
+    pattern: /^[A-Za-z0-9.*?-]+(?::[0-9*?]{1,5})?$/,
+    rule: `must be a host ${WILDCARDS}, such as *.example.com or api.example.com:8443`,
+  },
+  packages: {
+    pattern: /^[A-Za-z0-9*?][\x20-\x7e]*$/,
+    rule: `must be the name of a package or a requirement ${WILDCARDS}, such as pandas or pandas>=2`,
+  },
+  secrets: {
+    pattern: /^(?:caller:)?[A-Z0-9_*?]+$/,
+    rule: `must be the name of a secret ${WILDCARDS}, such as API_KEY or caller:API_KEY`,
+  },
 }
 
 function argumentFaults(args: JsonValue, path: Path): RuleFault[] {

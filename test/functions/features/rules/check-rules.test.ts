@@ -80,3 +80,53 @@ test('the schemas of 2,000 tools are read in turns', async () => {
   expect([result.meets.length, result.more]).toEqual([200, 1_800])
   expect(turns).toBeGreaterThan(20)
 })
+
+/** A Python tool that asks for these grants. */
+function granted(name: string, grants: object): ToolDefinition {
+  return { ...tool(name), runner: { kind: 'python', module: name, sha256: '0'.repeat(64), ...grants } }
+}
+
+const GRANTED = [
+  granted('web', { network: ['api.example.com:8443'], secrets: ['caller:API_KEY'] }),
+  granted('data', { packages: ['pandas>=2'] }),
+  tool('plain'),
+]
+
+async function metBy(...rules: readonly Rule[]): Promise<readonly string[]> {
+  const set: RuleSet = { default: 'allow', rules }
+  const checked = await checkedRules(set, catalogView({ global: GRANTED }), new Turns())
+  expect(checked.set).toEqual(set)
+  return checked.meets.map((met) => met.tool).toSorted()
+}
+
+test('a rule about grants meets the tools with a grant that its glob matches', async () => {
+  expect(await metBy({ effect: 'deny', grant: 'network', value: '*.Example.com' })).toEqual(['web'])
+  expect(await metBy({ effect: 'ask', grant: 'packages', value: 'Pandas' })).toEqual(['data'])
+  expect(await metBy({ effect: 'deny', grant: 'secrets', value: 'API_KEY' })).toEqual(['web'])
+  expect(
+    await metBy(
+      { effect: 'allow', grant: 'packages', value: '*' },
+      { effect: 'deny', tool: 'plain' },
+      { effect: 'deny', grant: 'network', value: 'none.com', future: true },
+    ),
+  ).toEqual(['data', 'plain'])
+})
+
+test('a rule about grants that no tool has is refused at its value', async () => {
+  const rules: readonly Rule[] = [
+    { effect: 'deny', grant: 'network', value: 'api.example.org' },
+    { effect: 'deny', grant: 'network', value: 'api.example.com' },
+    // Without its port, an allow does not match the host with another port.
+    { effect: 'allow', grant: 'network', value: 'api.example.com' },
+  ]
+  const view = catalogView({ global: GRANTED })
+  const error = await checkedRules({ default: 'allow', rules }, view, new Turns()).catch(
+    (thrown: unknown) => thrown,
+  )
+  expect(isToolrackError(error) && [error.code, error.message]).toEqual([
+    'RULE_INVALID',
+    expect.stringMatching(/^\/rules\/0\/value matches no grant of a tool that you can list/),
+  ])
+  const details = isToolrackError(error) ? error.details : []
+  expect(details.map((detail) => detail['pointer'])).toEqual(['/rules/0/value', '/rules/2/value'])
+})

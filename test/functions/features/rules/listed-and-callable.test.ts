@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import {
+  GRANT_KINDS,
   toolResult,
   TOOL_CLASSES,
   type JsonObject,
@@ -85,7 +86,15 @@ const ARGUMENTS = {
   day: {
     schema: { $ref: '#/$defs/Day' },
     globs: ['*', '2026-*', '1767312000', '*-02', '20??-*'],
-    values: ['2026-01-02', '1767398400', '2025-01-02', '1999-01-01', '2025-01-01', '2026-01-01'],
+    values: [
+      '2026-01-02',
+      '1767398400',
+      '2025-01-02',
+      '1999-01-01',
+      '1999-01-02',
+      '2025-01-01',
+      '2026-01-01',
+    ],
   },
   amount: {
     schema: { anyOf: [{ type: 'string', format: 'decimal' }, { type: 'null' }] },
@@ -107,8 +116,24 @@ const ARGUMENTS = {
 type Argument = keyof typeof ARGUMENTS
 const ALL_ARGUMENTS = Object.keys(ARGUMENTS) as Argument[]
 
+/** Globs of rules about grants, and what tools ask for. */
+const GRANT_GLOBS = {
+  network: ['a.com', '*.a.com', 'API.A.com', '*:443', '*:8443', '*'],
+  packages: ['pandas', 'Google_Cloud*', 'pandas>=2', '*'],
+  secrets: ['KEY', 'caller:*', 'K??', '*'],
+} as const
+const GRANTS = {
+  network: ['a.com', 'api.a.com:8443', 'Api.a.com', 'b.com:443'],
+  packages: ['pandas>=2', 'google-cloud-storage', 'polars[x]'],
+  secrets: ['KEY', 'caller:KEY', 'OTHER'],
+} as const
+
 function rule(about: readonly Argument[]): Rule {
   const effect = oneOf(['deny', 'deny', 'ask', 'allow'] as const)
+  if (random() < 0.25) {
+    const grant = oneOf(GRANT_KINDS)
+    return { effect, grant, value: oneOf<string>(GRANT_GLOBS[grant]) }
+  }
   const args = some(2, () => oneOf(about)).map((name) => [name, oneOf<string>(ARGUMENTS[name].globs)])
   return {
     effect,
@@ -132,12 +157,15 @@ function sets(about: readonly Argument[], ...owners: readonly string[]): string 
 
 function definition(required: readonly Argument[]): ToolDefinition {
   const properties = Object.fromEntries(ALL_ARGUMENTS.map((name) => [name, ARGUMENTS[name].schema]))
+  const grants = Object.fromEntries(
+    GRANT_KINDS.map((kind) => [kind, some(2, () => oneOf<string>(GRANTS[kind]))] as const),
+  )
   const $defs = { Day: { type: 'string', format: 'date' } }
   const parameters = { type: 'object', properties, required, $defs }
   return {
     type: 'function',
     function: { name: oneOf(NAMES), description: '', parameters },
-    runner: { kind: 'python', module: 'm', sha256: '0'.repeat(64), kinds: { where: ['path'] } },
+    runner: { kind: 'python', module: 'm', sha256: '0'.repeat(64), kinds: { where: ['path'] }, ...grants },
     ...(random() < 0.2 && { sealed: true }),
     annotations: { classes: [oneOf(TOOL_CLASSES)] },
   }
@@ -169,7 +197,7 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   }
   await ruleBook.of(ann)
   const wrong: object[] = []
-  const seen = { listed: 0, hidden: 0 }
+  const seen = { listed: 0, hidden: 0, hiddenForGrants: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
     const about = [oneOf(ALL_ARGUMENTS), oneOf(ALL_ARGUMENTS)].filter(
       (one, at, all) => all.indexOf(one) === at,
@@ -201,6 +229,8 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
       if (isListed !== isCallable || isListed !== isResolved)
         wrong.push({ round, name: entry.name, isListed, isCallable, isResolved })
       seen[isListed ? 'listed' : 'hidden'] += 1
+      if (/asks for/.test((await ruleBook.of(principal)).hides(entry)?.reason ?? ''))
+        seen.hiddenForGrants += 1
     }
 
     /** The steps of a real call, up to the decision. */
@@ -225,4 +255,5 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   expect(wrong).toEqual([])
   expect(seen.listed).toBeGreaterThan(ROUNDS / 2)
   expect(seen.hidden).toBeGreaterThan(ROUNDS / 2)
+  expect(seen.hiddenForGrants).toBeGreaterThan(ROUNDS / 10)
 }, 120_000)
