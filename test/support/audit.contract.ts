@@ -56,6 +56,20 @@ export function auditContract(open: () => Promise<AuditHarness>): void {
       harness.dispose?.()
     }
   }
+  test('the grants of a call are kept in its record, and the chain verifies', () =>
+    withTrail(async (trail, { store }) => {
+      const grants = [
+        { kind: 'packages', value: 'pandas>=2' },
+        { kind: 'secrets', value: 'caller:API_KEY' },
+      ] as const
+      await trail.record(() => event('ann', { grants }))
+      await trail.record(() => event('bob'))
+      const texts = await store.texts({ instance: store.instance, day: '2026-03-01' }, 0, 9)
+      const kept = texts.map((text) => (JSON.parse(text) as { grants?: unknown }).grants)
+      expect(kept).toEqual([grants, undefined])
+      expect(await trail.verify()).toMatchObject({ fault: null, records: 2 })
+    }))
+
   test('records are one chain for each day, and the chain goes on after a restart', () =>
     withTrail(async (trail, { store, again }) => {
       await Promise.all(['ann', 'bob', 'ann'].map((uid) => trail.record(() => event(uid))))

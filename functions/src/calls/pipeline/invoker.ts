@@ -1,6 +1,7 @@
 import type { InvocationMeta } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
+import { usedGrants } from '../used-grants.ts'
 import type { Log } from '../../log.ts'
 import type { Asked, CallEvent, CallHeaders, CallOutcome, Invocation, Pipeline, Received } from '../call.ts'
 import type { Next } from '../onion.ts'
@@ -81,10 +82,9 @@ function eventsTo(listen: Asked['listen'], invocationId: string, log: Log) {
   return { emit, end }
 }
 
-function metaOf(
-  invocationId: string,
-  { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: CallOutcome,
-): InvocationMeta {
+function metaOf(invocationId: string, outcome: CallOutcome): InvocationMeta {
+  const { call, isolation, executionTimeMs, usage, replayed, artifact, approval } = outcome
+  const grants = usedGrants(outcome)
   return {
     invocationId,
     tool: call.entry?.name ?? null,
@@ -97,5 +97,6 @@ function metaOf(
     ...(artifact !== null && { artifact }),
     ...(approval !== null && { approval }),
     ...(call.decision && call.decision.owner !== null && { decision: call.decision }),
+    ...(grants && { grants }),
   }
 }

@@ -1,6 +1,7 @@
 import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
 import type { CallOutcome, Known, Received, Resolved } from '../../calls/call.ts'
 import type { Step } from '../../calls/onion.ts'
+import { recordedGrants, usedGrants } from '../../calls/used-grants.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from '../../redaction/redact.ts'
@@ -41,7 +42,13 @@ export function noteStart<Call extends Resolved>(trail: AuditTrail): Step<Call> 
 }
 
 function startOf(call: Resolved & Added): AuditEvent {
-  return { ...knownOf(call), phase: 'start', outcome: 'started' }
+  const { grants } = call.entry
+  return {
+    ...knownOf(call),
+    phase: 'start',
+    outcome: 'started',
+    ...(grants.length > 0 && { grants: recordedGrants(grants) }),
+  }
 }
 
 /**
@@ -57,10 +64,8 @@ function knownOf(call: Known & Added): Facts {
   return call.recorded?.() ?? factsOf(call)
 }
 
-function endOf(
-  { call, result, usage, isolation, replayed, approval }: CallOutcome,
-  durationMs: number,
-): AuditEvent {
+function endOf(ended: CallOutcome, durationMs: number): AuditEvent {
+  const { call, result, usage, isolation, replayed, approval } = ended
   const outcome = result.resultType === 'success' ? 'ok' : result.code
   const facts = knownOf(call)
   return {
@@ -71,6 +76,7 @@ function endOf(
     usage,
     isolation,
     replayed,
+    grants: usedGrants(ended),
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, json, jsonObject, none, page, sha256 } from '../../http/answer-shapes.ts'
+import { count, grant, json, jsonObject, none, page, sha256 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
 import type { Manifest } from './manifest.ts'
 import { AUDIT_KINDS, type ChainHead } from './record.ts'
@@ -45,6 +45,7 @@ const record = z.strictObject({
   replayed: z.literal(true).exactOptional(),
   lost: z.literal(true).exactOptional(),
   subject: jsonObject.exactOptional(),
+  grants: z.array(grant).exactOptional(),
   lostBefore: z.int().positive().exactOptional(),
 })
 /** What is left of a record whose content was erased. */

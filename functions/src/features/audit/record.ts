@@ -1,4 +1,5 @@
-import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { canonicalJson, isJsonObject, parsedJson } from '@toolrack/contract'
+import type { Grant, JsonObject, JsonValue } from '@toolrack/contract'
 import { hash } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 
@@ -68,6 +69,8 @@ export type AuditEvent = {
   readonly traceparent?: string | null
   /** Facts about what a write has changed, or what an erasure or a retention has removed. */
   readonly subject?: JsonObject
+  /** The grants that the tool had while it ran, sorted. In the record of a start: those that it is about to have. */
+  readonly grants?: readonly Grant[] | undefined
 }
 
 /** A chain: the records of one instance of the service on one day (UTC). */
