@@ -59,14 +59,19 @@ export function auditContract(open: () => Promise<AuditHarness>): void {
   test('the grants of a call are kept in its record, and the chain verifies', () =>
     withTrail(async (trail, { store }) => {
       const grants = [
-        { kind: 'packages', value: 'pandas>=2' },
+        { kind: 'network', value: 'api.example.com:8443' },
+        { kind: 'packages', value: 'pandas[excel]>=2,<3; python_version < "3.12"' },
+        { kind: 'secrets', value: 'PASSWORD' },
         { kind: 'secrets', value: 'caller:API_KEY' },
       ] as const
       await trail.record(() => event('ann', { grants }))
-      await trail.record(() => event('bob'))
+      const shaped = `sk-${'a1b2c3d4'.repeat(4)}`
+      await trail.record(() => event('bob', { grants: [{ kind: 'network', value: shaped }] }))
       const texts = await store.texts({ instance: store.instance, day: '2026-03-01' }, 0, 9)
       const kept = texts.map((text) => (JSON.parse(text) as { grants?: unknown }).grants)
-      expect(kept).toEqual([grants, undefined])
+      expect(kept[0]).toEqual(grants)
+      expect(JSON.stringify(kept[1])).toContain('redacted')
+      expect(JSON.stringify(kept[1])).not.toContain(shaped)
       expect(await trail.verify()).toMatchObject({ fault: null, records: 2 })
     }))
 

@@ -14,12 +14,13 @@ export function redactedEvent(event: AuditEvent): AuditEvent {
     const text = event[field]
     return typeof text === 'string' ? [[field, redactText(text)] as const] : []
   })
-  const { rule, subject, kind } = event
+  const { rule, subject, kind, grants } = event
   // The service makes the records of erasures and removals itself, and a verification reads them.
   const isRead = kind === 'erasure' || kind === 'retention'
   return {
     ...event,
     ...Object.fromEntries(texts),
+    ...(grants && { grants: grants.map((grant) => ({ ...grant, value: redactText(grant.value) })) }),
     ...(rule !== undefined && { rule: redact(rule) }),
     ...(subject !== undefined && !isRead && { subject: redact(subject) as JsonObject }),
   }

@@ -1,6 +1,6 @@
 import { GRANT_KINDS, type Grant, type GrantKind } from '../grants.ts'
 import { GlobSet, NO, YES, type Answer, type StepsLeft } from '../matching/glob-set.ts'
-import { grantUses, packageGlob, hostGlob, type GrantUse } from './grant-texts.ts'
+import { grantUses, hostGlob, packageGlob, type GrantText } from './grant-texts.ts'
 import type { GrantRule, Rule } from './rule-set.ts'
 
 /** A rule that denies or asks because of a grant of the tool. `rule` is the index of the rule in its set. */
@@ -23,8 +23,9 @@ export type GrantFindings = {
 export const NO_FINDINGS: GrantFindings = { matched: new Set(), strict: [] }
 
 /**
- * The most steps of automata for all grants of one tool. A glob of a host with a `?` needs about 20 for each grant. If a comparison
- * would need more, `deny` and `ask` match, and `allow` does not.
+ * The most steps of automata for all grants of one tool. A glob of a host with a `?` needs about 40 for each grant, and a tool has
+ * at most 20 hosts. If a comparison would need more, `deny` and `ask` match, and `allow` does not. With this limit, a user who
+ * writes rules cannot delay the lists of other users.
  */
 const GRANT_STEPS_MAX = 65_536
 
@@ -69,7 +70,7 @@ class KindGlobs {
   readonly #placed: readonly Placed[]
   /** The index of the first rule that allows. With such a rule, other uses of this kind are denied. */
   readonly #limit: number | undefined
-  readonly #compare: (text: GrantUse['texts'][number], steps: StepsLeft) => readonly Answer[]
+  readonly #compare: (text: GrantText, steps: StepsLeft) => readonly Answer[]
 
   constructor(kind: GrantKind, placed: readonly Placed[]) {
     this.#placed = placed
@@ -94,9 +95,17 @@ class KindGlobs {
     const matched = new Set<number>()
     const strict: Omit<GrantFinding, 'grant'>[] = []
     let isAllowed = true
+    // The uses of a host without a port share the text of the host.
+    const known = new Map<string, readonly Answer[]>()
+    const compared = (text: GrantText): readonly Answer[] => {
+      const key = `${text.name} ${text.rest}`
+      const answers = known.get(key) ?? this.#compare(text, steps)
+      known.set(key, answers)
+      return answers
+    }
     for (const { texts, also } of grantUses(grant)) {
-      const answers = texts.map((text) => this.#compare(text, steps))
-      const others = also.map((text) => this.#compare(text, steps))
+      const answers = texts.map(compared)
+      const others = also.map(compared)
       let isUseAllowed = false
       for (const [at, { rule, index }] of this.#placed.entries()) {
         if (rule.effect === 'allow') {
