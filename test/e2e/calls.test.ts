@@ -406,7 +406,7 @@ TOOL_SPECS = [{"name": "fetches:fetch", "handler": fetch, "network": ${JSON.stri
 `
 }
 
-withPython('a tool reaches the host that its spec names, and no other', async () => {
+withPython('a tool reaches the host that its spec names and no rule denies, and no other', async () => {
   const pages = createServer((_, res) => res.end('a page')).listen(0, '127.0.0.1')
   await new Promise((resolve) => pages.once('listening', resolve))
   const { port } = pages.address() as AddressInfo
@@ -414,7 +414,27 @@ withPython('a tool reaches the host that its spec names, and no other', async ()
   const server = await start()
   try {
     await uploaded(server, 'fetches', fetches([`localhost:${port}`]))
-    expect((await invoked(server, 'fetches:fetch', { url }))[1]).toMatchObject({ textResultForLlm: 'a page' })
+    const grants = [{ kind: 'network', value: `localhost:${port}` }]
+    expect((await invoked(server, 'fetches:fetch', { url }))[1]).toMatchObject({
+      textResultForLlm: 'a page',
+      meta: { grants },
+    })
+    const records = await server.fetch('/workflows/audit?tool=fetches:fetch&limit=1')
+    expect(await records.json()).toMatchObject({ records: [{ outcome: 'ok', grants }] })
+    await withRules(
+      server,
+      { rules: [{ effect: 'deny', grant: 'network', value: 'LOCALHOST' }] },
+      async (meets) => {
+        expect(meets.map(({ tool }) => tool)).toContain('fetches:fetch')
+        expect(await invoked(server, 'fetches:fetch', { url })).toMatchObject([
+          403,
+          {
+            code: 'PERMISSION_DENIED',
+            error: expect.stringContaining(`asks for network localhost:${port}.`),
+          },
+        ])
+      },
+    )
     await uploaded(server, 'fetches', fetches(['example.com']))
     const [status, refused] = await invoked(server, 'fetches:fetch', { url })
     expect([status, refused]).toMatchObject([200, { resultType: 'failure', code: 'TOOL_RAISED' }])
