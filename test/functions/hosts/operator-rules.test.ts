@@ -12,7 +12,10 @@ function configured(content: string) {
 }
 
 test('the rules of the file belong to everybody', () => {
-  const rules = [{ effect: 'deny', tool: 'git:*' }]
+  const rules = [
+    { effect: 'deny', tool: 'git:*' },
+    { effect: 'allow', grant: 'packages', value: 'pandas' },
+  ]
   expect(configured(JSON.stringify({ rules }))).toEqual({
     owner: { kind: 'everybody', id: 'file' },
     set: { default: 'allow', rules },

@@ -108,6 +108,16 @@ const BODIES: Readonly<Record<string, readonly JsonValue[]>> = {
   'POST /agents/:id/tools': [{ tools: 'ECHO' }, { tools: ['ECHO', 'hers'] }],
   'DELETE /agents/:id/tools': [{ tools: 'ECHO' }, { tools: ['bobs_tool'] }],
   'PUT /agents/session/:sessionId': [{ agentId: 'made' }, { agentId: 'default' }],
+  'PUT /rules/:kind/:id': [
+    {
+      rules: [
+        { effect: 'deny', grant: 'network', value: '*.example.com:8443', future: true },
+        { effect: 'allow', grant: 'packages', value: 'pandas[excel]>=2', future: true },
+        { effect: 'ask', grant: 'secrets', value: 'caller:API_*', future: true },
+      ],
+    },
+    { default: 'allow', rules: [{ effect: 'ask', tool: 'notes:*', args: { text: '*secret*' } }] },
+  ],
   'POST /jobs/tokens': [
     { workflowId: 'w', tools: [granted], ttl: 60 },
     { workflowId: 'w', tools: [{ name: 'bobs_tool', digest: '$BOBS_DIGEST$' }] },
