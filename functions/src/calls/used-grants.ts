@@ -2,8 +2,8 @@ import type { Grant } from '@toolrack/contract'
 import type { CallOutcome } from './call.ts'
 
 /**
- * The grants that the tool had while it ran, sorted. Undefined if it asks for none, or if nothing has run: the call was refused or
- * simulated, or its result is that of an earlier call. If the tool may have run, it counts as run.
+ * The grants that the tool had while it ran, sorted. Undefined if it asks for none, or if nothing has run: the call was refused
+ * or simulated, or its result is that of an earlier call. If the tool may have run, it counts as run.
  */
 export function usedGrants({ call, result, isolation, usage, replayed, mayHaveRun }: CallOutcome) {
   const { entry, isDryRun } = call

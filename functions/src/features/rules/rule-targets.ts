@@ -34,8 +34,8 @@ export type Targets = {
 }
 
 /**
- * Finds the tools of each rule. Those of a rule about grants have a grant that its glob matches. Compares each tool with each rule,
- * so other requests get turns.
+ * Finds the tools of each rule. Those of a rule about grants have a grant that its glob matches. Compares each tool with each
+ * rule, so other requests get turns.
  */
 export async function targetsOf(set: RuleSet, view: CatalogView, turns: Turns): Promise<Targets> {
   const { rules } = set

@@ -45,8 +45,8 @@ export type RuleDecision = {
 
 /**
  * Decides about a call. Among the rules of one owner, a matching `deny` comes first, then an `ask`, then an `allow`, then the
- * default. Rules about grants can only make this decision stricter. If there are several owners, the strictest decision counts, and of equally strict ones the first. So another owner can
- * only make a decision stricter.
+ * default. Rules about grants can only make this decision stricter. If there are several owners, the strictest decision counts,
+ * and of equally strict ones the first. So another owner can only make a decision stricter.
  */
 export function decideCall(owned: readonly OwnedRules[], tool: RuledTool, args: JsonObject): RuleDecision {
   const given = new GivenArguments(tool, args)
@@ -75,7 +75,10 @@ function whyWithout(
   return ` ${named}, which it names, is missing, and a missing argument matches every deny.`
 }
 
-/** Decides like `decideCall`, but asks `matches` which rules match. It is asked only about rules about tools that are for the tool. */
+/**
+ * Decides like `decideCall`, but asks `matches` which rules about tools match. It is asked only about rules that are for the
+ * tool.
+ */
 export function decideBy(
   owned: readonly OwnedRules[],
   tool: RuledTool,
@@ -191,7 +194,10 @@ function of({ kind, id }: RuleOwner): string {
   return kind === 'everybody' ? 'for everybody' : `of the ${kind} ${id}`
 }
 
-/** Those rules of one owner about tools that match a call. Each rule is compared only once, even if several decisions use the result. */
+/**
+ * Those rules of one owner about tools that match a call. Each rule is compared only once, even if several decisions use the
+ * result.
+ */
 export function matchedRules(set: RuleSet, tool: RuledTool, args: JsonObject): ReadonlySet<Rule> {
   const given = new GivenArguments(tool, args)
   const compare = comparedGlobs(set, { left: FOLLOWED_STEPS_MAX.call })
