@@ -13,6 +13,8 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
+    # Faults of its dependencies.
+    "packages_unsupported",
     # Faults of the files of a module with several files.
     "path_invalid",
     "path_conflict",
@@ -57,7 +59,7 @@ FaultKind = Literal[
 NoteKind = Literal[
     "key_unknown",
     "arguments_not_converted",
-    "secrets_not_delivered",
+    "secrets_unreachable",
     "import_unavailable",
     "example_failed",
 ]
@@ -94,8 +96,13 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner."""
+        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner.
+
+        PACKAGES_REFUSED if the runner does not install what the module depends on.
+        """
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
+        if self.kind.startswith("packages_"):
+            return "PACKAGES_REFUSED"
         return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 
     def as_json(self) -> FaultJson:
