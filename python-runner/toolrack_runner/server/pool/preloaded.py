@@ -33,7 +33,7 @@ def installed_distributions() -> Installed:
 
 
 async def know_installed() -> None:
-    """Calls `installed_distributions` in a thread if it was not called yet, because it reads files for a third of a second."""
+    """Calls `installed_distributions` in a thread, if it was not called yet. It reads files for a third of a second."""
     if not installed_distributions.cache_info().currsize:
         await asyncio.to_thread(installed_distributions)
 

@@ -152,7 +152,7 @@ class Worker:
 
         It is not asked before the module runs, because a child that was just forked has the standard error of the runner.
         """
-        if not self.channel.life.has_begun or self.has_exited:
+        if not self.channel.life.has_begun or self.gone.done():
             return False
         _kill(self.pidfd, signal.SIGUSR1)
         return True
