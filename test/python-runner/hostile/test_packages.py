@@ -167,7 +167,8 @@ def test_look_alikes_and_hooks_of_installed_packages_never_run(pool: tuple[str, 
 
 
 ENTRY_POINTS = "[pydantic]\nevil = evil\n[console_scripts]\npython = evil:main\n"
-#: Found without being told of it, and with a message that only the runner's own code may send.
+#: Sends a message that only the runner's own code may send, with code for the next children. Before `Starting` the server
+#: process would believe it.
 FORGING = """
 import json, os, stat
 print("THE PACKAGE RAN", __name__, flush=True)
@@ -178,13 +179,8 @@ def channel():
                 return descriptor
         except OSError:
             pass
-for message in (
-    {"imports": [], "code": "AAAA"},
-    {"stage": {"stage": "parsed", "module": "forged", "ok": True, "faults": [], "notes": [], "imports": ["forged"],
-               "missingImports": [], "tools": []}},
-):
-    payload = json.dumps(message).encode()
-    os.write(channel(), len(payload).to_bytes(4, "big") + payload)
+payload = json.dumps({"imports": ["forged"], "code": "AAAA"}).encode()
+os.write(channel(), len(payload).to_bytes(4, "big") + payload)
 os._exit(7)
 """
 VICTIM = """

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ class Environments:
     """The folder of all environments."""
 
     folder: Path
+    #: The user that installs them: the runner's own.
+    owner: int = field(default_factory=os.geteuid)
 
     def install(self, files: dict[str, str | bytes], **versions: str) -> dict[str, Any]:
         """Installs these files as an environment, and returns the fields of its `Environment`."""
@@ -34,12 +36,10 @@ class Environments:
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
         place.mkdir(exist_ok=True)
         compileall.compile_dir(str(place), ddir=PACKAGES_PATH, quiet=2)
-        for root, folders, names in os.walk(place):
-            for each in folders:
-                os.chmod(f"{root}/{each}", 0o755)
-            for each in names:
-                os.chmod(f"{root}/{each}", 0o644)
-        os.chmod(place, 0o755)
+        for file in (place, *place.rglob("*")):
+            if not file.is_symlink():
+                file.chmod(0o755 if file.is_dir() else 0o644)
+                os.chown(file, self.owner, self.owner)
         tops = {path.partition("/")[0].partition(".")[0] for path in files}
         return {
             "digest": f"sha256:{name}",
@@ -108,6 +108,9 @@ def live_pool(
     """A pool of whoever runs the tests, or of an ordinary user."""
     with environments() as own, readable_root(as_nobody) as (root, python):
         found = all_environments or own
+        if as_nobody:
+            os.chown(found.folder, NOBODY, NOBODY)
+            found = replace(found, owner=NOBODY)
         with tempfile.TemporaryDirectory() as copied:
             os.chmod(copied, 0o755)
             driver = Path(copied) / "pool_driver.py"

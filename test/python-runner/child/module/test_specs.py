@@ -171,7 +171,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
         (
             spec_with(secrets="['caller:KEY']"),
             "field_invalid",
-            "or {'name': 'WEATHER_API_KEY', 'of': 'caller'} for a secret",
+            "or {'name': 'WEATHER_API_KEY', 'of': 'caller'} for",
         ),
         (
             spec_with(secrets="[{'name': 'KEY', 'of': 'admin'}]"),

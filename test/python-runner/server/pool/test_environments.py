@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.environments import LivePool, environments, live_pool
+from support.until import until
 
 CASES = {
     "all layers": (),
@@ -132,6 +133,15 @@ def test_a_library_that_the_runner_has_in_another_version_is_that_of_the_environ
                     files[f"{package}/{os.path.relpath(place, folder)}"] = source_file.read()
     other = one_pool.environments.install(files, **{package: "0.0.1"})
     source = WHERE.replace("{package}", package)
+    # Without an environment, such a module shares the runner's version with a zygote.
+    shares = source.replace("where", "shares").replace(
+        "import datetime", f"IS = {package!r} in sys.modules\nimport datetime"
+    )
+    shares = shares.replace(f"return {package}.__file__.startswith('/packages')", "return IS")
+    until(
+        lambda: answer(one_pool, shares, "shares:run", refill=True, day="2026-01-02") is True,
+        "a zygote with the package",
+    )
     report = one_pool.check("where", source, other)
     assert (report["ok"], report["missingImports"]) == (True, []), report
     for _ in range(3):
