@@ -13,8 +13,6 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
-    # Faults of its dependencies.
-    "packages_unsupported",
     # Faults of the files of a module with several files.
     "path_invalid",
     "path_conflict",
@@ -32,6 +30,7 @@ FaultKind = Literal[
     "import_disk",
     "import_hung",
     "import_crashed",
+    "packages_unsupported",
     "specs_not_a_list",
     "specs_empty",
     "specs_too_many",
@@ -96,13 +95,12 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner.
-
-        PACKAGES_REFUSED if the runner does not install what the module depends on.
+        """PACKAGES_REFUSED if its packages cannot be had, MODULE_BROKEN if Python cannot import the module, MODULE_INVALID
+        if the module breaks a rule of the runner.
         """
-        is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         if self.kind.startswith("packages_"):
             return "PACKAGES_REFUSED"
+        is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 
     def as_json(self) -> FaultJson:
