@@ -85,6 +85,7 @@ def live(
     For a probe, the descriptors `kept` stay open.
     """
     try:
+        packages = confinement.packages_of(workplace)
         be_another_process()
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -95,9 +96,9 @@ def live(
         gc.enable()  # Off in the zygote, because a collection would copy pages.
         match order:
             case messages.CallOrder():
-                _call(channel, order, spawn.limits.output_bytes)
+                _call(channel, order, spawn.limits.output_bytes, packages)
             case messages.CheckOrder():
-                _check(channel, order)
+                _check(channel, order, packages)
             case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
@@ -108,7 +109,7 @@ def live(
         _exit(0)
 
 
-def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> None:
+def _call(channel: int, order: messages.CallOrder, output_bytes_max: int, packages: str) -> None:
     sayer = CallChannel(channel)
     Context.tell = sayer.progress
     if order.rehearse:
@@ -117,7 +118,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
         connect_by_broker()
 
     try:
-        module, ready = _loaded(channel, order)
+        module, ready = _loaded(channel, order, packages)
     except ModuleError as refused:
         _flush()
         _say(channel, _broken(refused.fault))
@@ -145,12 +146,15 @@ def _rehearse() -> None:
     encode_frame(_answer(outcome).as_json())
 
 
-def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
-    """Loads the module of a call. Returns it, with the message for the server process. Raises ModuleError."""
+def _loaded(channel: int, order: messages.CallOrder, packages: str) -> tuple[LoadedModule, messages.Ready]:
+    """Loads the module of a call. Returns it, with the message for the server process. Raises ModuleError.
+
+    `packages` is the folder of its environment, or empty.
+    """
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
-        module = load_known(order.module, order.source, code, order.known.places)
+        module = load_known(order.module, order.source, code, order.known.places, packages=packages)
         if order.known.converts and not _is_called(channel):
             prepare(module)
             _flush()
@@ -164,7 +168,8 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
         _say(channel, messages.Imports([name for name in imported if name != order.module], text))
         _say(channel, messages.Starting())
 
-    module = load_module(order.module, _source(order.source, _utf8), for_one_call=True, announce=announce)
+    source = _source(order.source, _utf8)
+    module = load_module(order.module, source, for_one_call=True, announce=announce, packages=packages)
     return module, messages.Ready(places(module), converts(module))
 
 
@@ -200,12 +205,12 @@ def _answer(outcome: Any) -> Answer:
     return messages.CallFailure(outcome["code"], outcome["error"])
 
 
-def _check(channel: int, order: messages.CheckOrder) -> None:
+def _check(channel: int, order: messages.CheckOrder, packages: str) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
     source = _source(order.source, a2b_base64)
-    check_module(order.module, source, send=send, this_machine=order.this_machine)
+    check_module(order.module, source, send=send, this_machine=order.this_machine, packages=packages)
     _flush()
     _say(channel, messages.Done())
     _wait_for_the_end(channel)

@@ -27,6 +27,18 @@ OF_THE_SYSTEM = (
 )
 
 
+def installed_paths() -> tuple[str, ...]:
+    """The folders in which this process finds installed packages, in the order of its import path.
+
+    Zygotes start without them.
+    """
+    return tuple(
+        path
+        for path in sys.path
+        if os.path.basename(path) in ("site-packages", "dist-packages") and os.path.isdir(path)
+    )
+
+
 def needed_paths() -> tuple[str, ...]:
     """The folders that this interpreter needs for every import."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

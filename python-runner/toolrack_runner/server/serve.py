@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from toolrack_runner.server.base_folder import choose_base, sweep_bases
 from toolrack_runner.server.level.put_canaries import put_canaries
-from toolrack_runner.server.readable import needed_paths, readable_paths
+from toolrack_runner.server.readable import installed_paths, needed_paths, readable_paths
 from toolrack_runner.server.settings import Settings, SettingsError, read_settings
 from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 
@@ -46,6 +46,8 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         needed=needed_paths(),
         without=settings.without,
         canaries=canaries,
+        installed=installed_paths(),
+        prefix=sys.prefix,
     )
     first = None if spawned is None else (spawned[0], ZygoteChannel(spawned[1]))
     if first is not None:

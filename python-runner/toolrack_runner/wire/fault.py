@@ -30,6 +30,7 @@ FaultKind = Literal[
     "import_disk",
     "import_hung",
     "import_crashed",
+    "packages_unsupported",
     "specs_not_a_list",
     "specs_empty",
     "specs_too_many",
@@ -57,7 +58,7 @@ FaultKind = Literal[
 NoteKind = Literal[
     "key_unknown",
     "arguments_not_converted",
-    "secrets_not_delivered",
+    "secrets_unreachable",
     "import_unavailable",
     "example_failed",
 ]
@@ -94,7 +95,11 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner."""
+        """PACKAGES_REFUSED if its packages cannot be had, MODULE_BROKEN if Python cannot import the module, MODULE_INVALID
+        if the module breaks a rule of the runner.
+        """
+        if self.kind.startswith("packages_"):
+            return "PACKAGES_REFUSED"
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 

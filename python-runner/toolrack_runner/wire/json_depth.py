@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-import orjson
-
 #: How many levels of arrays and objects orjson reads. A test checks this number.
 READER_LEVELS = 1_024
 #: How many values one message or result may contain. As Python objects, they take at most about 100 MB, and parsing them
@@ -26,6 +24,9 @@ def read_json(data: bytes, levels: int) -> Any:
     The data is put into so many arrays that orjson itself fails if the data has one level too many. A search through the
     parsed value would take more time than parsing it.
     """
+    # Only the server process reads JSON here. A zygote imports no installed package unless a module needs it.
+    import orjson
+
     if data.count(b"[") + data.count(b"{") <= levels:
         return orjson.loads(data)
     around = READER_LEVELS - levels

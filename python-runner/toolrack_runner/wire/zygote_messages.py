@@ -51,6 +51,13 @@ class Opening(NamedTuple):
     needed: tuple[str, ...]
     #: The fields of `wire.canaries.Canaries` except `victim`; None after the level is measured.
     canaries: dict[str, int | str] | None = None
+    #: The folder of all environments (`server/packages/`). Empty if packages are off.
+    packages: str = ""
+    #: The folders of installed packages, which the zygote appends to its import path. It starts without them (`-S`), so that
+    #: no `.pth` file and no `sitecustomize` of them runs.
+    installed: tuple[str, ...] = ()
+    #: What `sys.prefix` is: the folder of the virtual environment.
+    prefix: str = ""
 
 
 class Spawn(NamedTuple):
@@ -62,6 +69,10 @@ class Spawn(NamedTuple):
     child: int
     slot: int
     limits: Limits
+    #: The name of the folder of its environment. Empty if it has none.
+    environment: str = ""
+    #: The bytes of the environment's shared libraries, which the child may map in addition to the usual room.
+    library_bytes: int = 0
 
 
 class Ready(NamedTuple):
@@ -75,6 +86,10 @@ class Ready(NamedTuple):
     victim: int
     #: The observation of each probe, by the name of the probe; empty if nothing was probed.
     sights: dict[str, str]
+    #: The reason why no child of this zygote can have an environment. Empty if they can.
+    no_environments: str = ""
+    #: The top-level names of all modules that it has imported from installed packages.
+    loaded: tuple[str, ...] = ()
 
 
 class Importing(NamedTuple):
@@ -156,7 +171,7 @@ def _parse(name: str, *given: Any) -> Message:
     """The message in a packet. Both sides are trusted, so this function only restores the types of the fields."""
     kind = _TYPES[name]
     if kind is Spawn:
-        return Spawn(given[0], given[1], Limits(*given[2]))
-    if kind is Opening:
+        return Spawn(given[0], given[1], Limits(*given[2]), *given[3:])
+    if kind is Opening or kind is Ready:
         given = tuple([tuple(each) if isinstance(each, list) else each for each in given])
     return kind(*given)

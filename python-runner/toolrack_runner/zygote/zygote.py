@@ -9,16 +9,18 @@ import gc
 import os
 import select
 import signal
+import site
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from toolrack_runner.child.home import Home
 from toolrack_runner.child.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.child.jail.hygiene import die_with
+from toolrack_runner.child.jail.linux import Unavailable
 from toolrack_runner.child.live import live
 from toolrack_runner.wire import zygote_messages as messages
 from toolrack_runner.wire.zygote_messages import ZygoteChannel
@@ -45,6 +47,7 @@ def main() -> NoReturn:
     try:
         opening, connections = channel.receive()
         assert isinstance(opening, messages.Opening)
+        find_installed(opening.installed, opening.prefix)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
         replace_denied_calls()
@@ -74,6 +77,10 @@ def main() -> NoReturn:
                 anonymous_bytes=confinement.in_use.anonymous_bytes,
                 victim=0 if canaries is None else canaries.victim,
                 sights={} if canaries is None else probe(confinement, canaries),
+                no_environments=confinement.packages.reason
+                if isinstance(confinement.packages, Unavailable)
+                else "",
+                loaded=loaded_packages(),
             )
         )
         for connection in connections:
@@ -84,6 +91,27 @@ def main() -> NoReturn:
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass  # The server process has ended. The zygote ends, and its children with it.
     os._exit(0)
+
+
+def find_installed(folders: Sequence[str], prefix: str) -> None:
+    """Makes installed packages importable, and adds the builtins of `site`, such as `exit`.
+
+    The module `site` would also run code of installed packages: their `.pth` files and `sitecustomize`. The zygote was
+    started without it (`-S`), so importing it here does nothing else.
+    """
+    sys.path += [folder for folder in folders if folder not in sys.path]
+    if prefix:
+        sys.prefix = sys.exec_prefix = prefix
+    site.ENABLE_USER_SITE = False
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
+def loaded_packages() -> tuple[str, ...]:
+    """The top-level names of all imported modules that are neither Python's nor the runner's."""
+    names = {name.partition(".")[0] for name in sys.modules}
+    return tuple(sorted(names - sys.stdlib_module_names - {"__main__", __name__.partition(".")[0]}))
 
 
 def offer_for_killing() -> None:
@@ -156,7 +184,9 @@ class _Children:
         assert isinstance(spawn, messages.Spawn)
         channel, output = descriptors
         try:
-            workplace = self._confinement.make_workplace(spawn.slot, spawn.limits)
+            workplace = self._confinement.make_workplace(
+                spawn.slot, spawn.limits, spawn.environment, spawn.library_bytes
+            )
             pid = os.fork()
         except OSError as error:
             self._channel.send(messages.Unborn(spawn.child, str(error)))

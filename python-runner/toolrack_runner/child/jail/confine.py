@@ -16,6 +16,7 @@ from toolrack_runner.child.jail.rlimits import MemoryInUse, memory_in, plan_limi
 from toolrack_runner.child.jail.seccomp.program import SeccompProgram
 from toolrack_runner.child.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
 from toolrack_runner.child_bounds import THREADS_MAX
+from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.remove_contents import remove_contents
 from toolrack_runner.wire.zygote_messages import Limits, Opening
 
@@ -42,6 +43,8 @@ class Confinement:
     seccomp: SeccompProgram | Unavailable
     namespaces: Namespaces | Unavailable
     status: int
+    #: The folder of all environments, or the reason why no child can have one.
+    packages: str | Unavailable = SWITCHED_OFF
     in_use: MemoryInUse = field(default_factory=MemoryInUse)
     zygote: int = field(default_factory=os.getpid)
 
@@ -99,17 +102,30 @@ class Confinement:
         if self.status >= 0:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
 
-    def make_workplace(self, slot: int, limits: Limits) -> Workplace:
+    def make_workplace(
+        self, slot: int, limits: Limits, environment: str = "", library_bytes: int = 0
+    ) -> Workplace:
         """Describes the workplace of the next child of a slot.
 
         With namespaces the child mounts its directory, else this makes it.
         """
         uid, gid = self._user_of(slot)
         processes = THREADS_MAX if self._has_uid else None
-        planned = _plan_limits(limits, processes=processes, in_use=self.in_use)
+        planned = _plan_limits(limits, processes=processes, in_use=self.in_use, library_bytes=library_bytes)
         if not isinstance(self.namespaces, Unavailable):
-            return Workplace(self.namespaces.workplace, uid, gid, planned)
-        return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
+            return Workplace(self.namespaces.workplace, uid, gid, planned, environment)
+        path = make_directory(self.base, slot, uid, gid)
+        return Workplace(path, uid, gid, planned, environment)
+
+    def packages_of(self, workplace: Workplace) -> str:
+        """The path at which a child finds its environment. Empty if it has none. Raises OSError if it cannot have one."""
+        if not workplace.environment:
+            return ""
+        if isinstance(self.packages, Unavailable):
+            raise OSError(self.packages.reason)
+        if not isinstance(self.namespaces, Unavailable):
+            return PACKAGES_PATH
+        return f"{self.packages}/{workplace.environment}"
 
     def clear_workplace(self, slot: int) -> int | None:
         """Starts a process that removes the files that a slot's last child has left, and returns the pid of this process.
@@ -132,11 +148,12 @@ class Confinement:
 
         Only `keep` and the standard streams stay open.
         """
+        packages = self.packages_of(workplace)
         hygiene.separate_from_zygote()
         if ON_LINUX:
             hygiene.come_after_the_runner()
         if not isinstance(self.namespaces, Unavailable):
-            self.namespaces.enter_own(workplace.uid, workplace.gid)
+            self.namespaces.enter_own(workplace.uid, workplace.gid, workplace.environment)
         else:
             os.chdir(workplace.path)
             name_workplace(workplace.path)
@@ -148,7 +165,7 @@ class Confinement:
             hygiene.hide_memory()
             hygiene.forbid_new_privileges()
         if not isinstance(self.landlock, Unavailable):
-            self.landlock.apply(writable=workplace.path)
+            self.landlock.apply(writable=workplace.path, packages=packages)
         hygiene.close_all_except((0, 1, 2, *keep))
         # The limits are set after `close_all_except`. Before, this child also has the descriptors of other children that it
         # has inherited from the zygote. They can be more than the limit of open files (RLIMIT_NOFILE) allows.
@@ -168,7 +185,9 @@ def prepare_confinement(opening: Opening) -> Confinement:
     With namespaces, the function returns in a new process (`enter_namespaces`).
     """
     without = opening.without
-    namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
+    # Looked up here, because the new root does not have this path.
+    packages = opening.packages if os.path.isdir(opening.packages) else ""
+    namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only, packages)
     landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)
     seccomp = SWITCHED_OFF if "seccomp" in without else SeccompProgram.prepare()
     if isinstance(namespaces, Unavailable):
@@ -176,15 +195,36 @@ def prepare_confinement(opening: Opening) -> Confinement:
         status = os.open("/proc/self/status", os.O_RDONLY) if ON_LINUX else -1
     else:
         status = namespaces.status
+    has_own_root = not isinstance(namespaces, Unavailable)
+    first_uid = _first_uid(opening, has_own_root=has_own_root)
+    has_uid = not isinstance(first_uid, Unavailable)
     return Confinement(
         base=opening.base,
-        first_uid=_first_uid(opening, has_own_root=not isinstance(namespaces, Unavailable)),
+        first_uid=first_uid,
         rlimits="rlimits" not in without,
         landlock=landlock,
         seccomp=seccomp,
         namespaces=namespaces,
         status=status,
+        packages=_packages(opening.packages, packages, is_on_disk=has_uid and not has_own_root),
     )
+
+
+def _packages(wanted: str, folder: str, *, is_on_disk: bool) -> str | Unavailable:
+    """The folder of all environments. Unavailable if packages are off, or if the users of slots cannot enter it.
+
+    `folder` is `wanted`, or empty if there is no such folder.
+    """
+    if not folder:
+        return Unavailable(f"there is no folder {wanted}" if wanted else "packages are off in this runner")
+    # With namespaces, the zygote mounts the folder where every user may enter.
+    closed = identity.closed_to_others((folder,)) if is_on_disk else None
+    if closed is not None:
+        return Unavailable(
+            f"other users can't enter {closed}, which holds the installed packages: "
+            "set TOOLRACK_PACKAGES_DIR to a folder that every user can enter"
+        )
+    return folder
 
 
 def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:

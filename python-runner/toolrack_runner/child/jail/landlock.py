@@ -65,6 +65,7 @@ class LandlockRules:
         self._attributes = ctypes.create_string_buffer(attributes, len(attributes))
         self._rules = [ctypes.create_string_buffer(path_rule(*rule), PATH_RULE.size) for rule in rules]
         self._workdir = ctypes.create_string_buffer(PATH_RULE.size)
+        self._packages = ctypes.create_string_buffer(PATH_RULE.size)
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
@@ -86,20 +87,25 @@ class LandlockRules:
             rules.append(((READ_FILE | WRITE_FILE | TRUNCATE) & file_rights(abi), null))
         return cls(abi, rules)
 
-    def apply(self, *, writable: str | int) -> None:
+    def apply(self, *, writable: str | int, packages: str = "") -> None:
         """Confines this thread, and threads that it starts, permanently. `writable` is the call's directory.
 
-        Needs no_new_privs.
+        `packages` is the folder of the child's environment, which it may read, or empty. Needs no_new_privs.
         """
         own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
         PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
+        own_rules, opened = [self._workdir], [own]
+        if packages:
+            opened.append(os.open(packages, os.O_PATH | os.O_CLOEXEC))
+            PATH_RULE.pack_into(self._packages, 0, READ, opened[-1])
+            own_rules.append(self._packages)
         ruleset = syscall(
             "landlock_create_ruleset", ctypes.addressof(self._attributes), len(self._attributes)
         )
-        for rule in (*self._rules, self._workdir):
+        for rule in (*self._rules, *own_rules):
             syscall("landlock_add_rule", ruleset, LANDLOCK_RULE_PATH_BENEATH, ctypes.addressof(rule))
         syscall("landlock_restrict_self", ruleset)
-        for descriptor in (ruleset, own, *self.descriptors):
+        for descriptor in (ruleset, *opened, *self.descriptors):
             os.close(descriptor)
 
 

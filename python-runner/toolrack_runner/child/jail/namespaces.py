@@ -4,6 +4,10 @@ The zygote does the expensive part once. It makes a network without interfaces, 
 children may read. Each child then makes a mount namespace and an IPC namespace, with a small tmpfs as its workplace. The
 size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
 
+In the root of the zygote, the folder of all environments is mounted at the path of the workplace. A child first binds its
+own environment to PACKAGES_PATH. Then it mounts its tmpfs over the folder of all environments, so it cannot even list the
+others. The process is not allowed to unmount anything later.
+
 A user other than root can do all this in a user namespace (`user_namespace.py`).
 
 The numbers are from `linux/sched.h` and `linux/mount.h`.
@@ -19,6 +23,7 @@ from toolrack_runner.child.jail.hygiene import die_with
 from toolrack_runner.child.jail.linux import Unavailable, syscall
 from toolrack_runner.child.jail.user_namespace import CLONE_NEWUSER, map_own_user
 from toolrack_runner.child_bounds import QUOTA_BYTES, QUOTA_INODES
+from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.workplace_path import workplace_beside
 
 CLONE_NEWNS: Final = 0x0002_0000
@@ -40,6 +45,7 @@ MNT_DETACH: Final = 2
 AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
+MOUNT_ATTR_NODEV: Final = 0x4
 
 #: The directory on which the new root is mounted. Every Linux has it, and children may read nothing that is in it. The mount
 #: exists only in the zygote's own mount namespace, so nothing can be left in the real /proc.
@@ -71,10 +77,19 @@ class Namespaces:
         source, target = map(ctypes.addressof, self._texts)
         flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
         self._mount = (source, target, source, flags, ctypes.addressof(self._options))
+        self._packages = ctypes.create_string_buffer(os.fsencode(PACKAGES_PATH))
 
-    def enter_own(self, uid: int, gid: int) -> None:
-        """Gives the child its own file tree, with a small, empty workplace. Needs capabilities. Raises OSError."""
+    def enter_own(self, uid: int, gid: int, environment: str = "") -> None:
+        """Gives the child its own file tree, with a small, empty workplace. Needs capabilities. Raises OSError.
+
+        `environment` is the name of the folder of its environment, or empty.
+        """
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
+        if environment:
+            # The new mount gets the attributes of the mounted folder: it is read-only too.
+            source = ctypes.create_string_buffer(os.fsencode(f"{self.workplace}/{environment}"))
+            target = ctypes.addressof(self._packages)
+            syscall("mount", ctypes.addressof(source), target, 0, MS_BIND, 0)
         self.mount_workplace(uid, gid)
 
     def mount_workplace(self, uid: int, gid: int) -> None:
@@ -89,8 +104,10 @@ class Namespaces:
         _call("umount2", self.workplace, 0)
 
 
-def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
+def enter_namespaces(read_only: Sequence[str], packages: str = "") -> Namespaces | Unavailable:
     """Forks. Makes the new process the first one in new namespaces, and gives it its own root directory.
+
+    `packages` is the folder of all environments, or empty.
 
     Returns only in the new process. The old process waits for the new one, and ends with the same exit code or signal. If
     the kernel refuses the namespaces, the function returns Unavailable in the calling process, and nothing has changed.
@@ -105,7 +122,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
     die_with(0)
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     workplace = workplace_beside(read_only)
-    _build_root(read_only, workplace)
+    _build_root(read_only, workplace, packages)
     return Namespaces(status, workplace)
 
 
@@ -158,11 +175,16 @@ def _wait_and_end_as(pid: int) -> NoReturn:
     os._exit(code if code >= 0 else 1)
 
 
-def _build_root(read_only: Sequence[str], workplace: str) -> None:
+def _build_root(read_only: Sequence[str], workplace: str, packages: str) -> None:
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     _mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
     os.mkdir(NEW_ROOT + "/dev", 0o755)
     os.mkdir(NEW_ROOT + workplace, 0o755)
+    if packages:
+        os.mkdir(NEW_ROOT + PACKAGES_PATH, 0o755)
+        # Extension modules are mapped executable, so this mount is not `noexec`. Seccomp denies starting a program.
+        _mount(packages, NEW_ROOT + workplace, "", MS_BIND | MS_REC)
+        _make_read_only(NEW_ROOT + workplace, MOUNT_ATTR_NODEV)
     for path in read_only:
         _show(path)
     for device in DEVICES:
@@ -193,8 +215,8 @@ def _show(path: str) -> None:
     _make_read_only(shown)
 
 
-def _make_read_only(path: str) -> None:
-    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0)
+def _make_read_only(path: str, more: int = 0) -> None:
+    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID | more, 0, 0, 0)
     address, size = ctypes.addressof(attributes), ctypes.sizeof(attributes)
     _call("mount_setattr", AT_FDCWD, path, AT_RECURSIVE, address, size)
 

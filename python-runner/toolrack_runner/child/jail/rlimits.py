@@ -11,7 +11,7 @@ MIB: Final = 1024 * 1024
 
 #: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not
 #: count such files. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote has imported before the fork do not
-#: need it.
+#: need it. The libraries of an environment are known, so a child with an environment gets additional room for all of them.
 MAPPED_FILES_BYTES: Final = 72 * MIB
 
 #: How many signals may wait for the processes of one user. Each takes 160 bytes in the kernel. Signals below SIGRTMIN arrive
@@ -37,18 +37,20 @@ class MemoryInUse(NamedTuple):
     """Memory that is present and not part of a file (RssAnon). A child shares it with the zygote until it writes to it."""
 
 
-def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -> PlannedLimits:
+def plan_limits(
+    limits: Limits, *, processes: int | None, in_use: MemoryInUse, library_bytes: int = 0
+) -> PlannedLimits:
     """The limits to set, soft and hard, never above a hard limit that this process already has.
 
     - `memory_bytes` (RLIMIT_DATA): private writable memory in addition to `in_use`.
     - `address_space_bytes` (RLIMIT_AS): all mappings, also those that RLIMIT_DATA does not count, such as memory that became
-      read-only.
+      read-only. It has room for the shared libraries of the child's environment (`library_bytes`).
     - `cpu_seconds`: the kernel sends SIGXCPU at this time, and SIGKILL a second later.
     - `file_bytes`: writing beyond this size fails with EFBIG, because Python ignores SIGXFSZ.
     - `processes` (RLIMIT_NPROC): all threads of the uid together. None means no limit: the user has other processes too.
     """
     data = in_use.data_bytes + limits.memory_bytes
-    mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
+    mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES + library_bytes
     wanted = {
         "DATA": data,
         "AS": min(mapped, limits.address_space_bytes),

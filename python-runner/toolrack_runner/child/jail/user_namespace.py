@@ -37,7 +37,7 @@ def start_again_in_own_user_namespace(root: str) -> None:
     if pid == 0:
         os._exit(0 if _enter() else 1)
     if os.waitpid(pid, 0)[1] == 0 and _enter():
-        os.execv(sys.executable, [sys.executable, "-I", root, "--zygote", AGAIN])  # noqa: S606 - itself
+        os.execv(sys.executable, [sys.executable, "-I", "-S", root, "--zygote", AGAIN])  # noqa: S606 - itself
 
 
 def _enter() -> bool:

@@ -24,6 +24,8 @@ class Workplace:
     uid: int
     gid: int
     limits: PlannedLimits
+    #: The name of the folder of the child's environment. Empty if it has none.
+    environment: str = ""
 
 
 def name_workplace(path: str) -> None:

@@ -1,12 +1,16 @@
 """The check of one module. Sends a report after each of three stages: reading it, importing it, and running its examples."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from typing import Final
 
 from toolrack_runner.child.module.call import call_tool, failure
 from toolrack_runner.child.module.checked_tool import checked_tool
 from toolrack_runner.child.module.context import example_context
+from toolrack_runner.child.module.environment import is_in_environment
 from toolrack_runner.child.module.files import Source
+from toolrack_runner.child.module.import_fault import how_to_install
 from toolrack_runner.child.module.imports import ImportedPackage
 from toolrack_runner.child.module.load import LoadedModule, load_module
 from toolrack_runner.child.module.parse import parse_module
@@ -17,6 +21,7 @@ from toolrack_runner.child.module.spec import RefusedSpec, Tool
 from toolrack_runner.child.module.spec_fields import Example
 from toolrack_runner.child.module.user_traceback import cut_middle
 from toolrack_runner.hosts import is_this_machine, read_host, why_not_this_machine
+from toolrack_runner.own_libraries import OF_PYDANTIC
 from toolrack_runner.wire.fault import Fault, ModuleError, NoteJson, fault, note
 from toolrack_runner.wire.frames import JsonObject
 from toolrack_runner.wire.report import CheckReport, SpecReport, Stage
@@ -28,22 +33,37 @@ _SHOWN_CHARS_MAX = 4_000
 #: The most levels of an example's arguments and context, which are copied level by level.
 _DEPTH_MAX = 64
 
+#: The libraries that a check needs, each with the top-level names that its import imports.
+_LIBRARIES: Final = {
+    "docstring_parser": ("docstring_parser",),
+    "jsonschema_rs": ("jsonschema_rs",),
+    "pydantic.json_schema": OF_PYDANTIC,
+}
+
 #: Takes a report. Also takes the message before each example: `{"stage": "running", "tool", "example", "line"}`.
 Send = Callable[[Mapping[str, object]], None]
 
 
-def check_module(name: str, source: Source, *, send: Send, this_machine: bool = False) -> None:
+def check_module(
+    name: str, source: Source, *, send: Send, this_machine: bool = False, packages: str = ""
+) -> None:
     """Checks a module, and sends a report after each stage. Never raises.
 
     The report `parsed` is sent before any code of the module runs, `imported` before any example runs, and `loaded` at the
     end. Before each example, the message `running` is sent, so that the server process can name the example if it has to end
-    the check. `this_machine` says whether a spec may name the machine of the runner in its `network`.
+    the check. `this_machine` says whether a spec may name the machine of the runner in its `network`. `packages` is
+    the folder of the module's environment, or empty. Before the report `parsed`, nothing of this folder is executed.
     """
-    # These libraries are imported first. The module could replace names that they need at their import.
-    for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):
-        import_module(library)
-    parsed = parse_module(name, source)
-    unavailable = [each for each in parsed.packages if not each.optional and not is_available(each.name)]
+    # These libraries are imported first. The module could replace names that they need at their import. If the environment
+    # has one of them, the module gets that one, and so does the runner's code in this child.
+    later = [library for library, names in _LIBRARIES.items() if _comes_from_environment(names, packages)]
+    for library in _LIBRARIES:
+        if library not in later:
+            import_module(library)
+    parsed = parse_module(name, source, packages)
+    unavailable = [
+        each for each in parsed.packages if not each.optional and not is_available(each.name, packages)
+    ]
 
     def report(stage: Stage, *, faults: Sequence[Fault] = (), tools: Sequence[SpecReport] = ()) -> None:
         told = faults[0].package if faults else None
@@ -65,7 +85,7 @@ def check_module(name: str, source: Source, *, send: Send, this_machine: bool = 
     if parsed.faults:
         return report("loaded", faults=parsed.faults)
     try:
-        module = load_module(name, source, parsed.declared)
+        module = load_module(name, source, parsed.declared, packages=packages, libraries=later)
     except ModuleError as error:
         return report("loaded", faults=[error.fault])
     specs = {refused.index: _refused_spec(refused) for refused in module.faults}
@@ -85,6 +105,11 @@ def check_module(name: str, source: Source, *, send: Send, this_machine: bool = 
             notes = [*spec["notes"], *_secret_notes(tool), *_example_notes(tool, ran)]
             specs[tool.index] = {**spec, "notes": notes, "examples": ran}
     return report("loaded", tools=[specs[index] for index in sorted(specs)])
+
+
+def _comes_from_environment(names: Sequence[str], packages: str) -> bool:
+    """Whether the environment has one of these packages, and this process has not imported it from elsewhere."""
+    return any(name not in sys.modules and is_in_environment(name, packages) for name in names)
 
 
 def _refused_spec(refused: RefusedSpec) -> SpecReport:
@@ -152,11 +177,14 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
 
 
 def _secret_notes(tool: Tool) -> list[NoteJson]:
-    """A note for the author if the spec has `secrets`, because they have no effect yet."""
-    if not tool.secrets:
+    """A note for the author if the spec has `secrets` that the handler cannot get."""
+    if not tool.secrets or tool.handler.takes_context:
         return []
-    sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."
-    return [note("secrets_not_delivered", tool.file, tool.line, sentence)]
+    sentence = (
+        f"'{tool.name}': it names secrets, but {tool.handler.title} has no parameter context, so it gets none of them. "
+        'Add the parameter, and read context["secrets"].'
+    )
+    return [note("secrets_unreachable", tool.file, tool.line, sentence)]
 
 
 def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
@@ -171,7 +199,6 @@ def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
 
 def _unavailable_note(package: ImportedPackage) -> NoteJson:
     sentence = (
-        f"'{package.name}' is not installed here, so this import will fail. "
-        "Use the standard library, or ask the operator to add it to packages.txt."
+        f"'{package.name}' is not installed here, so this import will fail. {how_to_install(package.name)}."
     )
     return note("import_unavailable", package.file, package.line, sentence)

@@ -1,11 +1,39 @@
 """The fault of a module whose import raised."""
 
+from typing import Final
+
 from toolrack_runner.child.module.facts import is_a, missing_name
 from toolrack_runner.child.module.files import ModuleFiles
 from toolrack_runner.child.module.raised import denied, raised
 from toolrack_runner.child.module.sibling_fault import sibling_fault
 from toolrack_runner.child.module.user_traceback import exception_line, user_place, user_traceback
 from toolrack_runner.wire.fault import Fault, FaultKind, fault
+
+#: Packages that are imported by another name than the one that a head has to name.
+_DISTRIBUTIONS: Final = {
+    "PIL": "pillow",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "pymupdf",
+    "jwt": "pyjwt",
+    "pptx": "python-pptx",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+
+
+def how_to_install(package: str) -> str:
+    """Tells the author how to get a package that is missing, without a full stop. `package` is the name of the import."""
+    name = _DISTRIBUTIONS.get(package, package)
+    return (
+        "Name its package in `dependencies` in the head of the module, in three lines: "
+        f"'# /// script', '# dependencies = [\"{name}\"]' and '# ///'. "
+        "Or use the standard library, or ask the operator to add it to packages.txt"
+    )
 
 
 def import_fault(files: ModuleFiles, error: BaseException) -> Fault:
@@ -39,8 +67,7 @@ def _said(files: ModuleFiles, error: BaseException) -> tuple[FaultKind, str]:
     package = _package(error)
     if package:
         sentence = f"the module imports '{package[:64]}', which is not installed here."
-        cure = "Use the standard library, or ask the operator to add the package to packages.txt"
-        return "import_not_installed", f"{sentence} {cure}."
+        return "import_not_installed", f"{sentence} {how_to_install(package[:64])}."
     hint = denied(error, files)
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"

@@ -8,14 +8,18 @@ only in the module's own calls.
 
 import marshal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
 from toolrack_runner.child.module.annotations import to_convert
 from toolrack_runner.child.module.convert import Converter, converter_of
+from toolrack_runner.child.module.environment import use_environment
 from toolrack_runner.child.module.facts import as_items, as_list, as_text
 from toolrack_runner.child.module.files import ModuleFiles, Source, known_files, read_files
 from toolrack_runner.child.module.handler import Handler, plain_handler
@@ -117,6 +121,8 @@ def load_module(
     *,
     for_one_call: bool = False,
     announce: Callable[[Code], None] | None = None,
+    packages: str = "",
+    libraries: Sequence[str] = (),
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS. Raises ModuleError.
 
@@ -124,22 +130,30 @@ def load_module(
     name the line of their spec. `announce` is called with the compiled module before any of it runs. With `for_one_call`,
     the module may replace names of the runner, because the process does nothing after the call. In this case the module's
     name is checked only if there is an `announce`.
+
+    `packages` is the folder of the module's environment, or empty. `libraries` are imported from there before the module.
     """
     if announce or not for_one_call:
-        check_module_name(name)
+        check_module_name(name, packages)
     files = read_files(name, source)
     codes = {file: code_object(file, files.texts[file]) for file in files.python_files}
     code: Code = codes if files.is_package else codes[files.main]
     if announce:
         announce(code)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
-    module = LoadedModule(files, trusted, _imported(files, code, trusted), declared, {})
+    namespace = _imported(files, code, trusted, packages, libraries)
+    module = LoadedModule(files, trusted, namespace, declared, {})
     _ = module.tools  # Reads the specs, so that a fault of TOOL_SPECS is raised here.
     return module
 
 
 def load_known(
-    name: str, source: str | Mapping[str, str], code: bytes, places: Mapping[str, int]
+    name: str,
+    source: str | Mapping[str, str],
+    code: bytes,
+    places: Mapping[str, int],
+    *,
+    packages: str = "",
 ) -> LoadedModule:
     """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError.
 
@@ -148,7 +162,8 @@ def load_known(
     compiled: Code = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
     trusted = NamesLeftAlone()
     files = known_files(name, source)
-    return LoadedModule(files, trusted, _imported(files, compiled, trusted), NOTHING_DECLARED, places)
+    namespace = _imported(files, compiled, trusted, packages)
+    return LoadedModule(files, trusted, namespace, NOTHING_DECLARED, places)
 
 
 def portable_code(code: Code) -> bytes | None:
@@ -184,10 +199,19 @@ def converts(module: LoadedModule) -> bool:
         return False
 
 
-def _imported(files: ModuleFiles, code: Code, trusted: Names) -> dict[str, Any]:
+def _imported(
+    files: ModuleFiles, code: Code, trusted: Names, packages: str = "", libraries: Sequence[str] = ()
+) -> dict[str, Any]:
     """Runs a compiled module under its name. Returns its namespace. Raises ModuleError."""
+    # From here on, an import may run code of the environment, which is code of strangers like the module.
+    use_environment(packages)
+    for library in libraries:
+        with suppress(
+            BaseException
+        ):  # If the library is needed and does not work, its next import raises again.
+            trusted.run(partial(import_module, library))
     try:
-        # Here user code runs for the first time, in a jailed child.
+        # Here code of the module runs for the first time, in a jailed child.
         if isinstance(code, CodeType):
             namespace = vars(_new_module(files))
             trusted.run(lambda: exec(code, namespace))  # noqa: S102

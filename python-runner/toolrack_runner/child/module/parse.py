@@ -43,10 +43,13 @@ class ParsedModule:
     faults: tuple[Fault, ...]
 
 
-def parse_module(name: str, source: Source) -> ParsedModule:
-    """Reads the syntax trees. Nothing is executed. `faults` are faults of the whole module, at most one for each file."""
+def parse_module(name: str, source: Source, packages: str = "") -> ParsedModule:
+    """Reads the syntax trees. Nothing is executed. `faults` are faults of the whole module, at most one for each file.
+
+    `packages` is the folder of the module's environment, or empty.
+    """
     try:
-        check_module_name(name)
+        check_module_name(name, packages)
     except ModuleError as error:
         return ParsedModule((), NOTHING_DECLARED, (error.fault,))
     files, faults = readable_files(name, source)
@@ -58,29 +61,29 @@ def parse_module(name: str, source: Source) -> ParsedModule:
         except ModuleError as error:
             faults.append(error.fault)
     if not faults:
-        faults += _missing_siblings(files, trees)
+        faults += _missing_siblings(files, trees, packages)
     if not faults and (missing := _missing_specs(files.main, trees[files.main])) is not None:
         faults.append(missing)
     if faults and files.main not in trees:
         return ParsedModule((), NOTHING_DECLARED, tuple(faults))
-    return ParsedModule(_imported(files, trees), _declared_specs(files.main, trees), tuple(faults))
+    return ParsedModule(_imported(files, trees, packages), _declared_specs(files.main, trees), tuple(faults))
 
 
-def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[ImportedPackage, ...]:
+def _imported(files: ModuleFiles, trees: dict[str, ast.Module], packages: str) -> tuple[ImportedPackage, ...]:
     """The packages that the files import, each once. Leaves out the module itself and its files."""
     found: dict[str, ImportedPackage] = {}
     siblings = files.siblings
     for file, tree in trees.items():
         for package in imported_packages(tree, file):
             name, known = package.name, found.get(package.name)
-            if name == files.name or (name in siblings and not is_available(name)):
+            if name == files.name or (name in siblings and not is_available(name, packages)):
                 continue
             if known is None or (known.optional and not package.optional):
                 found[package.name] = package
     return tuple(found.values())[:PACKAGES_MAX]
 
 
-def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[Fault]:
+def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module], packages: str) -> list[Fault]:
     """A fault for each imported file that the module lacks, and for each of its files that it imports like a package."""
     siblings = files.siblings if files.is_package else {}
     told: dict[str, Fault] = {}
@@ -90,7 +93,7 @@ def _missing_siblings(files: ModuleFiles, trees: dict[str, ast.Module]) -> list[
                 sentence = missing_sibling(dotted, siblings)
                 told.setdefault(f".{dotted}", fault("import_sibling_missing", file, line, sentence))
         for each in imported_packages(tree, file):
-            if not each.optional and each.name in siblings and not is_available(each.name):
+            if not each.optional and each.name in siblings and not is_available(each.name, packages):
                 sentence = absolute_sibling(each.name)
                 told.setdefault(each.name, fault("import_sibling_missing", file, each.line, sentence))
     return list(told.values())

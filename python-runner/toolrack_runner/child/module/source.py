@@ -8,6 +8,7 @@ from keyword import iskeyword
 from types import CodeType
 from typing import cast
 
+from toolrack_runner.child.module.environment import is_in_environment
 from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.wire.fault import Fault, ModuleError, module_error
 
@@ -25,10 +26,11 @@ _RUNNER = __name__.partition(".")[0]
 _NESTED = "the source is nested too deeply for Python. Break up its longest expression, or move data out of the code."
 
 
-def check_module_name(name: str) -> None:
+def check_module_name(name: str, packages: str = "") -> None:
     """Raises ModuleError if a module cannot have this name. Imports nothing.
 
-    A module is imported under its name, so no installed package may have the same one.
+    A module is imported under its name, so no installed package may have the same one, and none of its environment, which
+    is in the folder `packages`.
     """
     if not (name.isascii() and name.isidentifier() and len(name) <= MODULE_NAME_MAX) or iskeyword(name):
         rule = f"1 to {MODULE_NAME_MAX} ASCII letters, digits and _, not starting with a digit, and no Python keyword"
@@ -38,17 +40,21 @@ def check_module_name(name: str) -> None:
     if name.startswith("__"):
         sentence = "names that start with __ are reserved for Python. Rename the file."
         raise module_error("module_name_invalid", name, None, sentence)
-    if name in sys.stdlib_module_names or name == _RUNNER or is_available(name):
+    if name in sys.stdlib_module_names or name == _RUNNER or is_available(name, packages):
         owner = "Python's standard library" if name in sys.stdlib_module_names else "an installed package"
+        if owner == "an installed package" and is_in_environment(name, packages):
+            owner = "a package that the dependencies of the module install"
         sentence = f"'{name}' is the name of {owner}, which the file would hide. Rename it, for example to {name}_tools.py."
         raise module_error("module_name_taken", name, None, sentence)
 
 
-def is_available(package: str) -> bool:
-    """True if `import package` finds something in this process. Imports nothing.
+def is_available(package: str, packages: str = "") -> bool:
+    """True if `import package` finds something in this process or in the folder `packages`. Imports nothing.
 
     Asks the finders. A name in `sys.modules` proves nothing, because it may belong to an uploaded module.
     """
+    if is_in_environment(package, packages):
+        return True
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from toolrack_runner.child.module.facts import type_name
 from toolrack_runner.child.module.plain import NotPlainError, plain_value
@@ -17,6 +18,8 @@ from toolrack_runner.wire.frames import JsonObject, JsonValue
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
+#: What a report and a definition write before the name of a secret of the caller.
+CALLER: Final = "caller:"
 _PORT = re.compile(r"[1-9][0-9]{4}")
 _field_error = partial(SpecError, "field_invalid")
 _example_error = partial(SpecError, "examples_invalid")
@@ -60,9 +63,30 @@ def read_timeout(value: object) -> float:
 
 
 def read_secrets(value: object) -> tuple[str, ...]:
-    """The names of the secrets that a call gets."""
-    wanted = "names such as 'WEATHER_API_KEY' (capitals, digits and _)"
-    return _names("secrets", value, SECRETS_MAX, lambda text: _SECRET.fullmatch(text) is not None, wanted)
+    """The names of the secrets that a call gets. A secret of the caller is `caller:` and its name."""
+    listed = _plain("secrets", value)
+    wanted = (
+        "names such as 'WEATHER_API_KEY' (capitals, digits and _), "
+        "or {'name': 'WEATHER_API_KEY', 'of': 'caller'} for a secret of the caller"
+    )
+    texts = [_secret(each) for each in listed] if isinstance(listed, list) else listed
+    names = _names("secrets", texts, SECRETS_MAX, _is_secret, wanted)
+    for name in names:
+        if CALLER + name in names:
+            raise _field_error(f"secrets names '{name}' twice, once of the caller. Both would have one name.")
+    return names
+
+
+def _secret(value: JsonValue) -> JsonValue:
+    """`{'name': 'X', 'of': 'caller'}` as a text. Anything else as it is, except a text that is already in this form."""
+    if isinstance(value, dict) and value.keys() == {"name", "of"} and value["of"] == "caller":
+        name = value["name"]
+        return f"{CALLER}{name}" if isinstance(name, str) else None
+    return None if isinstance(value, str) and value.startswith(CALLER) else value
+
+
+def _is_secret(text: str) -> bool:
+    return _SECRET.fullmatch(text.removeprefix(CALLER)) is not None
 
 
 def read_network(value: object) -> tuple[str, ...]:

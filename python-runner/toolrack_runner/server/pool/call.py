@@ -7,6 +7,7 @@ from functools import partial
 
 from toolrack_runner.rfc3339 import rfc3339
 from toolrack_runner.server.network.broker import ConnectError, connect
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.call_events import CallEvents
 from toolrack_runner.server.pool.channel import ChannelClosedError
 from toolrack_runner.server.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
@@ -42,6 +43,8 @@ class Call:
     invocation_id: str
     #: The W3C trace context that the caller sent, for the log lines.
     traceparent: str | None = None
+    #: The environment whose digest the key has; None if the module has no packages of its own.
+    environment: Environment | None = None
 
     @property
     def log_fields(self) -> dict[str, str]:
@@ -56,7 +59,7 @@ async def run_call(
     """Runs a call in its own child, and passes its events on. If PoolError is raised, no code of the module has run."""
     with pool.behind.busy():
         started = time.monotonic()
-        worker = await pool.take(call.key, source)
+        worker = await pool.take(call.key, source, call.environment)
         has_result = False
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from toolrack_runner.file_paths import INIT
 from toolrack_runner.server.network.public_address import allows_this_machine
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.channel import ChannelClosedError
 from toolrack_runner.server.pool.check_report import as_report, refused_report, with_lost_example
 from toolrack_runner.server.pool.children import PoolError
@@ -14,6 +15,7 @@ from toolrack_runner.server.pool.ending import end_of, line_now
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 from toolrack_runner.server.pool.outcome import Observed, observe
 from toolrack_runner.server.pool.pool import Pool
+from toolrack_runner.server.pool.preloaded import know_installed, shared
 from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
@@ -46,12 +48,25 @@ class Checked:
 
 
 async def run_check(
-    pool: Pool, name: str, source: bytes | dict[str, bytes], *, tenant: str, seconds: float
+    pool: Pool,
+    name: str,
+    source: bytes | dict[str, bytes],
+    *,
+    tenant: str,
+    seconds: float,
+    environment: Environment | None = None,
 ) -> Checked:
-    """Checks a module for a user within `seconds`. If PoolError is raised, no code of the module has run."""
-    pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
+    """Checks a module for a user within `seconds`. If PoolError is raised, no code of the module has run.
+
+    `environment` has the packages of the module.
+    """
+    if environment is not None:
+        await know_installed()
+    # If the environment has another version of a library, the child is forked from a zygote without this library.
+    libraries = shared(LIBRARIES, environment)
+    pool.zygotes.prepare(THE_SERVICE, libraries)
     started = time.monotonic()
-    worker = await pool.blank(Limits(), LIBRARIES)
+    worker = await pool.blank(Limits(), libraries, environment)
     worker.channel.take_at_most(REPORT_BYTES_MAX)
     try:
         with pool.at_work(tenant, worker):

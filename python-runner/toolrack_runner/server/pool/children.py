@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.wire.zygote_messages import Born, Gone, Limits, Unborn
 
 #: How many children may exist at once, whether they wait, run or end. A slot stands for the uid and the work directory of a
@@ -13,6 +14,10 @@ SLOTS_MAX = 1_000
 
 class PoolError(Exception):
     """No child can be made now. This is a fault of the runner, and another try may succeed."""
+
+
+class NoEnvironmentError(PoolError):
+    """No child here can have an environment. The text says why. Nothing was run."""
 
 
 class AnyChild(Protocol):
@@ -36,7 +41,16 @@ class AnyChild(Protocol):
 class AnyZygote(Protocol):
     """The part of a zygote that the pool uses."""
 
-    def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None: ...
+    def spawn(
+        self,
+        child: int,
+        slot: int,
+        limits: Limits,
+        environment: Environment | None,
+        *,
+        channel: int,
+        output: int,
+    ) -> None: ...
 
 
 Child = TypeVar("Child", bound=AnyChild)
@@ -58,12 +72,19 @@ class Children(Generic[Child, Zygote]):
         self._free_slots = deque(range(slots))
         self._number = 0
         self._alive: dict[int, tuple[Child, Zygote]] = {}
+        #: The digest of the environment of each living child that has one, by the child's number.
+        self._environments: dict[int, str] = {}
 
     @property
     def alive(self) -> int:
         return len(self._alive)
 
-    def spawn(self, limits: Limits, zygote: Zygote) -> Child:
+    @property
+    def environments(self) -> set[str]:
+        """The digests of all environments of living children."""
+        return set(self._environments.values())
+
+    def spawn(self, limits: Limits, zygote: Zygote, environment: Environment | None = None) -> Child:
         """Asks a zygote for a child. Raises PoolError if there is no slot or the zygote accepts no orders."""
         if not self._free_slots:
             raise PoolError("every slot has a living child")
@@ -75,13 +96,15 @@ class Children(Generic[Child, Zygote]):
             raise PoolError(f"no channel to a child could be made: {error.strerror}") from None
         try:
             channel, output = child.descriptors
-            zygote.spawn(child.number, slot, limits, channel=channel, output=output)
+            zygote.spawn(child.number, slot, limits, environment, channel=channel, output=output)
         except OSError as error:
             child.reaped(None)
             raise PoolError(f"no child could be asked for: {error.strerror}") from None
         child.handed_over()
         self._free_slots.popleft()
         self._alive[child.number] = (child, zygote)
+        if environment is not None:
+            self._environments[child.number] = environment.digest
         return child
 
     def zygote_of(self, child: Child) -> Zygote | None:
@@ -107,6 +130,7 @@ class Children(Generic[Child, Zygote]):
 
     def _ended(self, number: int, gone: Gone | None) -> None:
         child, _ = self._alive.pop(number)
+        self._environments.pop(number, None)
         self._on_end(child)
         self._free_slots.append(child.slot)
         child.reaped(gone)

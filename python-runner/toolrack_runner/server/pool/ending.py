@@ -80,16 +80,20 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 
 
 async def line_now(worker: Worker, module: str) -> Place | None:
-    """Where the module is running now. The interpreter reports it. The child's log is cut before this report."""
+    """Where the module is running now. The interpreter reports it. The child's log is cut before this report.
+
+    None at once if no report can come: the log is full, its module does not run yet, or nobody can write to the output.
+    """
     output, place = worker.output, None
     before = output.length
-    if before >= output.bytes_max:
+    if before >= output.bytes_max or output.has_ended:
         return None
     output.end_live()
-    worker.ask_where()
+    if not worker.ask_where():
+        return None
     with suppress(TimeoutError):
         async with asyncio.timeout(WHERE_SECONDS):
-            while (place := _place_in(output.text(before), module)) is None:
+            while (place := _place_in(output.text(before), module)) is None and not output.has_ended:
                 await output.more()
     output.end_at(before)
     return place

@@ -32,6 +32,8 @@ class Output:
         self.on_kept: Callable[[], None] | None = None
         #: Where `live` stops, because a report of the interpreter follows in the output. None if there is no report.
         self._live_end: int | None = None
+        #: Whether all writers have closed the pipe, so that no more output can come.
+        self.has_ended = False
         self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
@@ -103,6 +105,8 @@ class Output:
             return False
         if not data:
             self._loop.remove_reader(self._ours)
+            self.has_ended = True
+            self._arrived.set()
             return False
         room = self.bytes_max - len(self._kept)
         self._kept += data[:room]

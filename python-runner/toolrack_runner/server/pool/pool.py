@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from toolrack_runner.server.network.public_address import Network
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.channel import ChannelClosedError
-from toolrack_runner.server.pool.children import Children, PoolError
+from toolrack_runner.server.pool.children import Children, NoEnvironmentError, PoolError
 from toolrack_runner.server.pool.memory_watch import too_much, watched
 from toolrack_runner.server.pool.name_lookups import NameLookUps
 from toolrack_runner.server.pool.niceness import LongCalls, RecentUse
+from toolrack_runner.server.pool.preloaded import know_installed, shared
 from toolrack_runner.server.pool.refills import BehindAnswers, Refills
 from toolrack_runner.server.pool.warm_queue import Key, WarmQueue, WarmQueues
 from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
@@ -90,24 +92,39 @@ class Pool:
         """How many children are not reaped yet, and how many of them wait for a call, for `/health`."""
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
-    async def take(self, key: Key, source: SourceText) -> Worker:
-        """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError."""
-        queue = self._queues.called(key, source, self._loop.time())
+    async def take(self, key: Key, source: SourceText, environment: Environment | None = None) -> Worker:
+        """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError.
+
+        `environment` is the one whose digest the key has.
+        """
+        if environment is not None:
+            await know_installed()
+        queue = self._queues.called(key, source, self._loop.time(), environment)
         worker = self._queues.take(queue)
         if worker is None:
             queue.found_none()
-            worker = await self.blank(key.limits, queue.packages)
+            worker = await self.blank(key.limits, queue.packages, environment)
             self._order(worker, queue, rehearse=False)
         return worker
 
-    async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
+    async def blank(
+        self, limits: Limits, packages: Packages = PLAIN, environment: Environment | None = None
+    ) -> Worker:
         """A confined child that has imported no module; raises PoolError."""
-        while self._blanks and limits == Limits() and not packages:
+        while self._blanks and limits == Limits() and not packages and environment is None:
             worker = self._blanks.popleft()
             if worker.is_alive:
                 return worker
             worker.kill()
-        return self._children.spawn(limits, await self._zygote(packages))
+        return self._children.spawn(limits, await self._zygote(packages, environment), environment)
+
+    def environments_in_use(self) -> set[str]:
+        """The digests of the environments that living children have, or children that are being made."""
+        return self._children.environments | self._queues.environments_coming
+
+    def forget_environment(self, digest: str) -> None:
+        """Ends the children that wait with this environment. Running calls and checks go on."""
+        self._queues.drop_with(digest)
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
@@ -142,6 +159,7 @@ class Pool:
 
     def _prefer(self, queue: WarmQueue[Worker], packages: Packages) -> None:
         """Makes the next children of this queue come from a zygote with these packages, if there is one that is ready."""
+        packages = shared(packages, queue.environment)
         if packages != queue.packages:
             queue.packages = packages
             if packages:
@@ -226,7 +244,10 @@ class Pool:
 
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None if the import fails."""
-        worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
+        environment = queue.environment
+        worker = self._children.spawn(
+            key.limits, await self._zygote(queue.packages, environment), environment
+        )
         # There is no rehearsal while other children that were requested are still to be made.
         self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
@@ -248,17 +269,19 @@ class Pool:
         network = bool(queue.key.network)
         worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network))
 
-    async def _zygote(self, packages: Packages) -> ZygoteProcess:
-        zygote = self.zygotes.choose(packages)
+    async def _zygote(self, packages: Packages, environment: Environment | None) -> ZygoteProcess:
+        zygote = self.zygotes.choose(packages, environment)
         if zygote is None:
             try:
                 async with asyncio.timeout(IMPORT_SECONDS):
                     await self.zygotes.plain_is_ready.wait()
             except TimeoutError:
                 raise PoolError("the process that children are forked from does not start") from None
-            zygote = self.zygotes.choose(packages)
+            zygote = self.zygotes.choose(packages, environment)
         if zygote is None:
             raise PoolError("the process that children are forked from has just died")
+        if environment is not None and (reason := zygote.no_environments):
+            raise NoEnvironmentError(f"installed packages cannot be used here: {reason}")
         return zygote
 
     def _retired(self, retired: ZygoteProcess) -> None:

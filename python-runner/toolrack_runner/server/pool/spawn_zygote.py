@@ -32,7 +32,8 @@ def spawn_zygote(arguments: Sequence[str] = tuple(sys.argv)) -> tuple[int, socke
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_DUP2, theirs.fileno(), CHANNEL_DESCRIPTOR),
     ]
-    command = [sys.executable, "-I", ROOT, "--zygote", *({WITHOUT_NAMESPACES} & {*arguments})]
+    # With -S, no `.pth` file and no `sitecustomize` of installed packages runs in a zygote.
+    command = [sys.executable, "-I", "-S", ROOT, "--zygote", *({WITHOUT_NAMESPACES} & {*arguments})]
     pid = os.posix_spawn(sys.executable, command, ENVIRONMENT, file_actions=actions)
     theirs.close()
     return pid, ours

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Generic
 
 from toolrack_runner.hosts import Host
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.children import SLOTS_MAX, Child
 from toolrack_runner.server.pool.fair_queue import FairBudget
 from toolrack_runner.server.pool.zygotes import PLAIN, Packages
@@ -40,6 +41,8 @@ class Key:
     limits: Limits
     #: The hosts that a call may connect to.
     network: tuple[Host, ...] = ()
+    #: The digest of the environment; empty if the module has no packages of its own.
+    environment: str = ""
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class WarmQueue(Generic[Child]):
 
     key: Key
     source: SourceText
+    #: The environment of its children. It has the digest of the key.
+    environment: Environment | None = None
     #: The packages of the zygote that forks the next children of this queue.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
@@ -117,11 +122,13 @@ class WarmQueues(Generic[Child]):
         """The memory of all waiting children."""
         return self._bytes.amount
 
-    def called(self, key: Key, source: SourceText, now: float = 0.0) -> WarmQueue[Child]:
+    def called(
+        self, key: Key, source: SourceText, now: float = 0.0, environment: Environment | None = None
+    ) -> WarmQueue[Child]:
         """The queue of a key for which a call comes at `now`. If there is none, a new one is made."""
         queue = self._queues.get(key)
         if queue is None:
-            queue = self._queues[key] = WarmQueue(key, source)
+            queue = self._queues[key] = WarmQueue(key, source, environment)
             self._modules.add(key.tenant, 1)
             while (user := self._modules.greediest) is not None:
                 self.drop(next(other for other in self._queues if other.tenant == user))
@@ -197,6 +204,16 @@ class WarmQueues(Generic[Child]):
         for key in list(self._queues):
             if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
                 self.drop(key)
+
+    def drop_with(self, environment: str) -> None:
+        """Drops the queues whose children have this environment, which is given by its digest."""
+        for key in [key for key in self._queues if key.environment == environment]:
+            self.drop(key)
+
+    @property
+    def environments_coming(self) -> set[str]:
+        """The digests of the environments of children that are being made."""
+        return {key.environment for key, queue in self._queues.items() if queue.coming and key.environment}
 
     def drop_not_called_since(self, then: float) -> None:
         """Drops the queues whose last call was before `then`."""

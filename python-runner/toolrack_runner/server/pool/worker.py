@@ -147,13 +147,15 @@ class Worker:
             with suppress(OSError), open(path, "w") as file:
                 file.write(str(niceness))
 
-    def ask_where(self) -> None:
-        """Makes the child's interpreter write the line that it runs to the output (faulthandler).
+    def ask_where(self) -> bool:
+        """Makes the child's interpreter write the line that it runs to the output (faulthandler). Whether it was asked.
 
-        Does nothing before the module runs, because a child that was just forked has the standard error of the runner.
+        It is not asked before the module runs, because a child that was just forked has the standard error of the runner.
         """
-        if self.channel.life.has_begun:
-            _kill(self.pidfd, signal.SIGUSR1)
+        if not self.channel.life.has_begun or self.gone.done():
+            return False
+        _kill(self.pidfd, signal.SIGUSR1)
+        return True
 
     def stop(self) -> None:
         """Stops the child until the next order. Meanwhile its threads use no processor time and take no more memory."""

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.children import Children
 from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.wire import zygote_messages as messages
@@ -42,13 +43,35 @@ class ZygoteProcess:
         self._loop.add_reader(self._pidfd, self._reap)
 
     @property
+    def loaded(self) -> frozenset[str]:
+        """The top-level names of the modules that the zygote has imported from installed packages, once it is ready."""
+        return frozenset(self.ready.result().loaded)
+
+    @property
+    def no_environments(self) -> str:
+        """The reason why no child of this zygote can have an environment. Empty if they can. Known once it is ready."""
+        return self.ready.result().no_environments
+
+    @property
     def is_ready(self) -> bool:
         """Whether the zygote lives and accepts orders."""
         return not self._is_lost and self.ready.done() and self.ready.exception() is None
 
-    def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
+    def spawn(
+        self,
+        child: int,
+        slot: int,
+        limits: Limits,
+        environment: Environment | None,
+        *,
+        channel: int,
+        output: int,
+    ) -> None:
         """Asks for a child; raises OSError if the zygote accepts no more messages."""
-        self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
+        spawn = messages.Spawn(child, slot, limits)
+        if environment is not None:
+            spawn = spawn._replace(environment=environment.folder, library_bytes=environment.library_bytes)
+        self._channel.send(spawn, (channel, output))
         self._alive += 1
 
     def retire(self) -> None:

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.children import Children
+from toolrack_runner.server.pool.preloaded import fits, installed_distributions, normalised
 from toolrack_runner.server.pool.spawn_zygote import spawn_zygote
 from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.server.pool.zygote_process import ZygoteProcess
@@ -29,8 +31,18 @@ PLAIN: Packages = frozenset()
 _log = logging.getLogger("toolrack_runner")
 
 
-def installed_packages() -> Packages:
-    """The top-level names of installed packages, without the standard library. Imports nothing."""
+def installed_packages(preload: Collection[str] | None = None) -> Packages:
+    """The top-level names of installed packages, without the standard library. Imports nothing.
+
+    If `preload` is not None, only those that it names: by the name of the package, or by the name that is imported.
+    """
+    if preload is not None:
+        named = {*preload, *map(normalised, preload)}
+        return frozenset(
+            top
+            for top, owners in installed_distributions().items()
+            if named and top.isidentifier() and (top in named or any(owner in named for owner, _ in owners))
+        )
     names: set[str] = set()
     for folder in map(Path, sys.path):
         if folder.name in ("site-packages", "dist-packages") and folder.is_dir():
@@ -118,13 +130,24 @@ class Zygotes:
         await self.plain_is_ready.wait()
         return await self._by_packages[PLAIN].ready
 
-    def choose(self, packages: Packages) -> ZygoteProcess | None:
-        """The zygote with these packages, if it is ready. Otherwise the plain one. None if neither is ready."""
+    def choose(self, packages: Packages, environment: Environment | None = None) -> ZygoteProcess | None:
+        """The zygote with these packages, if it is ready. Otherwise the plain one. None if neither is ready.
+
+        For a child with an environment, a zygote that has imported something else than the environment has is left out.
+        """
         for wanted in (packages - self._unfit, PLAIN):
             zygote = self._by_packages.get(wanted)
-            if zygote is not None and zygote.is_ready:
-                self._owners.used(wanted)
-                return zygote
+            if zygote is None or not zygote.is_ready:
+                continue
+            # What its packages have imported is only known now.
+            if (
+                environment is not None
+                and wanted
+                and not fits(environment, zygote.loaded, installed_distributions())
+            ):
+                continue
+            self._owners.used(wanted)
+            return zygote
         return None
 
     def prepare(self, user: str, packages: Packages) -> None:

@@ -193,14 +193,14 @@ def test_an_example_that_needs_what_a_check_has_not_is_skipped_with_the_reason(n
     assert tool["accepted"]
 
 
-def test_a_spec_with_secrets_is_accepted_with_a_note_that_none_are_delivered() -> None:
-    source = "def run(a): return a\n" + SPEC % "{'arguments': {'a': 0}}"
-    (plain,) = checked(source)["tools"]
-    (tool,) = checked(source.replace("'examples'", "'secrets': ['KEY'], 'examples'"))["tools"]
-    assert (plain["notes"], tool["accepted"]) == ([], True)
+def test_a_handler_that_names_secrets_and_takes_no_context_is_accepted_with_a_note() -> None:
+    spec = (SPEC % "{'arguments': {'a': 0}}").replace("'examples'", "'secrets': ['KEY'], 'examples'")
+    (plain,) = checked("def run(a, context): return a\n" + spec)["tools"]
+    (tool,) = checked("def run(a): return a\n" + spec)["tools"]
+    assert (plain["notes"], plain["accepted"], tool["accepted"]) == ([], True, True)
     (note,) = tool["notes"]
-    assert (note["kind"], note["line"]) == ("secrets_not_delivered", tool["line"])
-    assert note["message"].endswith("this version does not deliver secrets yet, so a call gets none of them.")
+    assert (note["kind"], note["line"]) == ("secrets_unreachable", tool["line"])
+    assert note["message"].endswith('Add the parameter, and read context["secrets"].')
 
 
 def test_a_module_of_bad_specs_only_is_not_ok_and_one_good_spec_makes_it_so() -> None:

@@ -168,6 +168,32 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "secrets is not a list of names such as 'WEATHER_API_KEY'",
         ),
         (spec_with(secrets="['key']"), "field_invalid", "secrets"),
+        (
+            spec_with(secrets="['caller:KEY']"),
+            "field_invalid",
+            "or {'name': 'WEATHER_API_KEY', 'of': 'caller'} for",
+        ),
+        (
+            spec_with(secrets="[{'name': 'KEY', 'of': 'admin'}]"),
+            "field_invalid",
+            "secrets is not a list of names",
+        ),
+        (
+            spec_with(secrets="[{'name': 'key', 'of': 'caller'}]"),
+            "field_invalid",
+            "secrets is not a list of names",
+        ),
+        (
+            spec_with(secrets="[{'name': 1, 'of': 'caller'}]"),
+            "field_invalid",
+            "secrets is not a list of names",
+        ),
+        (spec_with(secrets="[{'name': 'KEY'}]"), "field_invalid", "secrets is not a list of names"),
+        (
+            spec_with(secrets="['KEY', {'name': 'KEY', 'of': 'caller'}]"),
+            "field_invalid",
+            "secrets names 'KEY' twice, once of the caller",
+        ),
         (spec_with(secrets="['K'] * 21"), "field_invalid", "secrets has 21 entries; at most 20 are allowed"),
         (spec_with(network="['https://a.b']"), "field_invalid", "network is not a list of host names"),
         (spec_with(network="['*.example.com']"), "field_invalid", "network"),
@@ -273,7 +299,7 @@ def test_all_reasons_of_a_spec_are_told_at_once() -> None:
         spec_with(description="None", handler="documented"),
         spec_with(
             timeoutSeconds="0.5",
-            secrets="['API_KEY', 'API_KEY']",
+            secrets="['API_KEY', 'API_KEY', {'name': 'OWN', 'of': 'caller'}]",
             network="['api.example.com', 'db.example.com:8080']",
         ),
         spec_with(
@@ -287,6 +313,12 @@ def test_a_good_spec_is_accepted(spec: str) -> None:
     report = checked(module_with(spec, "def documented(a):\n    'Runs.'\n    return a"))
     assert kinds(report) == []
     assert [tool["accepted"] for tool in report["tools"]] == [True, True]
+
+
+def test_a_secret_of_the_caller_is_reported_with_whose_it_is() -> None:
+    secrets = "['API_KEY', {'of': 'caller', 'name': 'OWN'}, 'API_KEY', {'name': 'OWN', 'of': 'caller'}]"
+    (_, tool) = checked(module_with(spec_with(secrets=secrets)))["tools"]
+    assert tool["secrets"] == ["API_KEY", "caller:OWN"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.warm_queue import Key
 from toolrack_runner.wire.zygote_messages import Gone, Limits
 
@@ -78,7 +79,16 @@ class FakeZygote:
     refuses: OSError | None = None
     asked: list[tuple[int, int]] = field(default_factory=list)
 
-    def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
+    def spawn(
+        self,
+        child: int,
+        slot: int,
+        limits: Limits,
+        environment: Environment | None,
+        *,
+        channel: int,
+        output: int,
+    ) -> None:
         """Notes the order."""
         if self.refuses is not None:
             raise self.refuses

@@ -32,8 +32,9 @@ class OneChild:
         """During the call."""
         yield worker.cpu_seconds()
 
-    async def take(self, _key: object, source: str) -> Worker:
+    async def take(self, _key: object, source: str, environment: object) -> Worker:
         """The child, ready for its call."""
+        assert environment is None
         self.worker.send(CallOrder("m", source, None, rehearse=False, network=False))
         self._say(Starting(), Ready())
         await self.worker.channel.receive()

@@ -102,13 +102,14 @@ def test_a_child_is_asked_for_its_line_when_the_module_runs_and_not_before(
     async def ask() -> None:
         worker = Worker(1, 0, Limits())
         worker.send(child_messages.CallOrder("m", "", None, rehearse=False, network=False))
-        worker.ask_where()
+        assert not worker.ask_where()
         assert sent == []
         with socket.socket(fileno=os.dup(worker.descriptors[0])) as theirs:
             theirs.sendall(encode_frame(child_messages.Starting().as_json()))
         await worker.channel.receive()
-        worker.ask_where()
+        assert worker.ask_where()
         assert sent == [signal.SIGUSR1]
         worker.reaped(None)
+        assert not worker.ask_where()
 
     asyncio.run(ask())
