@@ -29,7 +29,7 @@ export function everySpelling(secret: string): readonly string[] {
 /** Escaped once, and as JSON a second time, because tools put JSON into the texts of their results. */
 function escaped(secret: string): readonly string[] {
   const json = inJson(secret)
-  const repr = json.replaceAll(String.raw`\"`, '"')
+  const repr = json.replaceAll('\\"', '"')
   const once = [
     secret,
     json,
