@@ -67,9 +67,9 @@ def parts(form: str, channel: str, cut: int, context: dict):
     if channel == "values":
         yield {"also": [text]}
 
-def given(secret: str, form: str, channel: str, cut: int, context: dict):
+def given(word: str, form: str, channel: str, cut: int, context: dict):
     "Gives away an argument."
-    return leak(secret, form, channel, cut, context)
+    return leak(word, form, channel, cut, context)
 
 TOOL_SPECS = [
     {"name": "leaks:own", "handler": own, "secrets": ["LEAKED"]},
@@ -125,14 +125,14 @@ export async function leaked(server: Server, count: number, seed: number): Promi
   return found
 }
 
-/** Gives a text away in each form and way that the service does not know as a secret, and returns what is not found of it. */
+/** Gives a text away in each form that the service does not know as a secret. Returns those in which `reveals` does not find it. */
 export async function unfoundPlanted(server: Server): Promise<readonly string[]> {
   await uploaded(server, 'leaks', LEAKS, { headers: server.approver })
   const secret = 'planted/ö "+0123456789'
   const unfound: string[] = []
   for (const form of FORMS)
     for (const channel of ['text', 'list', 'key', 'raise', 'progress'])
-      if (!reveals(await call(server, 'leaks:given', { secret, form, channel, cut: 0 }, true), secret))
+      if (!reveals(await call(server, 'leaks:given', { word: secret, form, channel, cut: 0 }, true), secret))
         unfound.push(`${form} ${channel}`)
   return unfound
 }
