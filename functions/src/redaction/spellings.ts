@@ -26,7 +26,10 @@ export function everySpelling(secret: string): readonly string[] {
   return [...new Set(whole.flatMap((one) => [...escaped(one), ...percentEncoded(one), ...inBytes(one)]))]
 }
 
-/** Escaped once, and as JSON a second time, because tools put JSON into the texts of their results. */
+/**
+ * Escaped once, as JSON a second time, because tools put JSON into their texts, and a third time, because such a text can be in a
+ * result that is JSON.
+ */
 function escaped(secret: string): readonly string[] {
   const json = inJson(secret)
   const repr = json.replaceAll('\\"', '"')
@@ -39,9 +42,8 @@ function escaped(secret: string): readonly string[] {
     repr,
     repr.replaceAll("'", String.raw`\'`),
   ]
-  return [...once, ...new Set(once)].flatMap((text, index) =>
-    index < once.length ? [text] : [inJson(text), inAscii(inJson(text))],
-  )
+  const twice = [...new Set(once)].flatMap((text) => [inJson(text), inAscii(inJson(text))])
+  return [...once, ...twice, ...twice.map(inJson)]
 }
 
 function percentEncoded(secret: string): readonly string[] {

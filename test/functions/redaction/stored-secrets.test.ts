@@ -25,6 +25,8 @@ test.each<[string, (text: string) => string]>([
   ['as JSON in JSON', (text) => json(json(text))],
   ['as JSON in ASCII in JSON', (text) => json(ascii(json(text)))],
   ['as JSON in JSON in ASCII', (text) => ascii(json(json(text)))],
+  ['as JSON in JSON in JSON', (text) => json(json(json(text)))],
+  ['as JSON in ASCII in JSON in JSON', (text) => json(json(ascii(json(text))))],
   ['percent-encoded by JavaScript', encodeURIComponent],
   ['as an address by JavaScript', encodeURI],
   ['percent-encoded by Python', (text) => python(text).replaceAll('%2F', '/')],
