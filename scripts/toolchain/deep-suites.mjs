@@ -12,6 +12,7 @@ export const deepSuites = [
   'test/e2e/killed-audit.test.ts',
   'test/e2e/killed-calls.test.ts',
   'test/e2e/lost-calls.test.ts',
+  'test/e2e/secret-leaks.test.ts',
   'test/e2e/supervised.test.ts',
   'test/functions/hosts/local/killed-first-start.test.ts',
   'test/python-runner/server/http/test_deaths.py',

@@ -1,12 +1,13 @@
 import { newSealingKey, parseSealingKey, type Sealing } from '../../functions/src/calls/sealing.ts'
 import type { Governance } from '../../functions/src/features/host-parts.ts'
+import { newSecretKey, SecretKeys } from '../../functions/src/features/secrets/secret-keys.ts'
 import { featureStores } from './feature-stores.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
 
 /** The embedded store of what features keep, without a file. */
 export function memoryGovernance(): Governance {
-  return embeddedGovernance(openGovernance(':memory:'), newSealing())
+  return embeddedGovernance(openGovernance(':memory:'), newSealing(), new SecretKeys([newSecretKey()]))
 }
 
 /** What each feature keeps, without a file. */

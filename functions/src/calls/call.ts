@@ -6,6 +6,7 @@ import type {
   ResourceUsage,
   RuleDecision,
   ToolLimits,
+  ToolrackError,
   ToolResult,
 } from '@toolrack/contract'
 import type { Principal } from '../access/principal.ts'
@@ -14,6 +15,7 @@ import type { CatalogView } from '../catalog/views/catalog-view.ts'
 import type { HowRun } from '../catalog/views/how-run.ts'
 import type { JsonText } from '../json/json-text.ts'
 import type { IsolationLevel, PrintedLog } from '../catalog/definitions/runner.ts'
+import type { StoredSecrets } from '../redaction/stored-secrets.ts'
 import type { SessionSelection } from '../catalog/views/session-selection.ts'
 
 /** The request of one call, parsed. */
@@ -102,6 +104,16 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'
 
 export type Requested = Received & { readonly request: CallRequest }
 
+/** The secrets that the tool of a call gets. */
+export type CallSecrets = {
+  /** The values by the names under which the tool reads them. */
+  readonly values: Readonly<Record<string, string>>
+  /** Removes the values from everything that leaves the call. */
+  readonly stored: StoredSecrets
+  /** Why the call cannot run: a secret is not stored, or may not be given to the tool. */
+  readonly refusal?: ToolrackError | undefined
+}
+
 export type Resolved = Requested & {
   /** What the session of the call allows. Undefined if the call names no session. */
   readonly session?: SessionSelection | undefined
@@ -109,6 +121,8 @@ export type Resolved = Requested & {
   readonly entry: CatalogEntry
   readonly howRun: HowRun
   readonly limits: ToolLimits
+  /** Undefined if the tool asks for no secrets. */
+  readonly secrets?: CallSecrets | undefined
 }
 
 /** A call with the decision that the rules have made about it. */

@@ -18,6 +18,7 @@ import type { AuditTrail } from './audit/audit-trail.ts'
 import type { HeldResults } from './calling/held-results.ts'
 import type { Bounds } from './changes/change-feeds.ts'
 import type { FolderNews } from './folder/folder-news.ts'
+import type { SecretKeys } from './secrets/secret-keys.ts'
 
 /** Where a host keeps what features store. */
 export type Governance = {
@@ -28,6 +29,8 @@ export type Governance = {
    * without the secrets that are recognized in them, and a result with a recognized secret is not kept.
    */
   readonly sealing?: Sealing | undefined
+  /** Seals the secrets that users store for tools. Without it, no secrets are kept. */
+  readonly secretKeys?: SecretKeys | undefined
   /** An id of this process. Undefined if other processes use the documents too. */
   readonly process?: string | undefined
   readonly close: () => Promise<void>

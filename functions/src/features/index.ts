@@ -16,6 +16,7 @@ import { once } from './once/feature.ts'
 import { rules } from './rules/feature.ts'
 import { schemas } from './schemas/feature.ts'
 import { scopes } from './scopes/feature.ts'
+import { secrets } from './secrets/feature.ts'
 import { sessions } from './sessions/feature.ts'
 import { usage } from './usage/feature.ts'
 import { wrap } from './wrap/feature.ts'
@@ -30,6 +31,7 @@ export const FEATURES = Features.of<HostParts>()
   .add(rules)
   .add(sessions)
   .add(scopes)
+  .add(secrets)
   .add(usage)
   .add(audit)
   .add(approvals)

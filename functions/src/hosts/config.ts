@@ -5,6 +5,7 @@ import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import { AUDIT_MODES, DAYS_KEPT } from '../features/audit/audit-trail.ts'
 import { AUDIT_KEY_RULE, parseAuditKey } from '../features/audit/manifest.ts'
 import { parseSealingKey, SEALING_KEY_RULE } from '../calls/sealing.ts'
+import { parseSecretKeys, SECRET_KEYS_RULE, SecretKeys } from '../features/secrets/secret-keys.ts'
 import { LOG_BOUNDS } from '../calls/invocation-logs.ts'
 import { FEATURES } from '../features/index.ts'
 import type { WebhookTarget } from '../platform/webhook/approval-webhook.ts'
@@ -66,6 +67,11 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
 }
 
+function secretKeys(text: string): SecretKeys | undefined {
+  const keys = parseSecretKeys(text)
+  return keys && new SecretKeys(keys)
+}
+
 /** The reasons why a variable cannot be set in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
 const OF_GOOGLE = "Google's libraries read this environment variable themselves"
@@ -95,6 +101,7 @@ export const TABLE = {
   TOOLRACK_AUDIT_KEY: parsed(parseAuditKey, AUDIT_KEY_RULE),
   TOOLRACK_AUDIT_LOG_PATH: inFile('path', optional),
   TOOLRACK_SEALING_KEY: parsed(parseSealingKey, SEALING_KEY_RULE),
+  TOOLRACK_SECRETS_KEY: parsed(secretKeys, SECRET_KEYS_RULE),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
@@ -199,6 +206,7 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     jobKeys: values.TOOLRACK_JOB_KEYS,
     /** The key that encrypts those stored data that may contain secrets. */
     sealing: values.TOOLRACK_SEALING_KEY,
+    secretKeys: values.TOOLRACK_SECRETS_KEY,
     /** The limits of a call whose definition has none. */
     callLimits: {
       deadlineMs: values.TOOLRACK_CALL_TIMEOUT_SECONDS * 1_000,

@@ -3,6 +3,7 @@ import { PrintedSecrets } from './printed-secrets.ts'
 import { redact, redactText } from './redact.ts'
 import { REDACTED } from './redacted.ts'
 import { NOT_SENSITIVE, type Sensitivity } from './sensitive.ts'
+import { spellings } from './spellings.ts'
 
 /** Removes secrets from texts. */
 export type TextFilter = {
@@ -80,21 +81,4 @@ function collect(removed: string, found: Set<string>): void {
     const password = secret.slice(secret.indexOf(':') + 1)
     for (const one of new Set([part, secret, password])) if (one.length >= LENGTH_MIN) found.add(one)
   }
-}
-
-/**
- * The ways in which a secret can be spelled: unchanged, as JSON with and without escaped letters, percent-encoded as in
- * JavaScript and as in Python, and in base64.
- */
-function spellings(secret: string): readonly string[] {
-  const json = JSON.stringify(secret).slice(1, -1)
-  const percent = encodeURIComponent(secret.toWellFormed())
-  const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
-  const asciiJson = json.replaceAll(
-    /[^ -~]/g,
-    (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  const pythonPercent = percent.replaceAll('%2F', '/')
-  const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
-  return [secret, json, asciiJson, percent, pythonPercent, base64, base64url]
 }

@@ -2,6 +2,12 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
+ * How many characters at the end of a part `cut` removes, if a secret may begin with them. Fewer characters reveal little, and
+ * are often there by chance.
+ */
+const CUT_MIN = 4
+
+/**
  * Removes known secrets from a text that arrives in parts of any size. Only text that may be the beginning of a secret is held
  * back. The work for a part grows only with its length.
  */
@@ -41,9 +47,20 @@ export class PrintedSecrets {
     return this.#show(this.#end)
   }
 
+  /**
+   * Returns what was held back, but the text goes on: the next part is searched together with the parts before it. The end of the
+   * part is removed if it may be the beginning of a secret, because the rest of the secret may be shown with the next part.
+   */
+  cut(): string {
+    const open = this.#needles.count === 0 ? 0 : this.#needles.open(this.#state)
+    if (open >= CUT_MIN && this.#end > this.#heldFrom) this.#find(this.#end - open)
+    return this.#show(this.#end)
+  }
+
   /** Notes a secret that begins at `from` and ends at the present position. Overlapping secrets become one. */
   #find(from: number): void {
-    let first = from
+    // What was shown before cannot be removed any more.
+    let first = Math.max(from, this.#heldFrom)
     for (let { last } = this.#found; last && last.end > first; { last } = this.#found) {
       first = Math.min(first, last.from)
       this.#found.dropLast()

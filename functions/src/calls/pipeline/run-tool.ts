@@ -8,10 +8,12 @@ import {
 } from '@toolrack/contract'
 import { toolResultOfJson } from '../../json/json-text.ts'
 import type { HowRun } from '../../catalog/views/how-run.ts'
-import { FilteredLines } from '../../redaction/filtered-lines.ts'
-import { printedFilter, type TextFilter } from '../../redaction/known-secrets.ts'
+import { printedFilter } from '../../redaction/known-secrets.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
+import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
+import { Turns } from '../../loop-turn.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from '../call.ts'
+import { FilteredEvents } from './filtered-events.ts'
 import type { LeftOut, ListFilter } from '../../catalog/views/catalog-view.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
@@ -99,6 +101,7 @@ export function refuseToRun(call: Resolved): asserts call is Runnable {
   if (howRun.by === 'nobody')
     throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
   if (howRun.by === 'python') minIsolationOf(call)
+  if (call.secrets?.refusal) throw call.secrets.refusal
 }
 
 type Runnable = Resolved & { readonly howRun: Exclude<HowRun, { by: 'client' | 'nobody' }> }
@@ -124,17 +127,13 @@ async function runPython(
   start: Start,
   { runner, sourceOf, deadlineMsMax, callLimits }: RunParts,
 ): Promise<CallOutcome> {
-  const { entry, principal, request, invocationId, limits, signal } = call
-  let filter: TextFilter | undefined
-  const printed = (): TextFilter =>
-    (filter ??= printedFilter(request.arguments, marksOf(entry.stored), request.context))
-  let lines: FilteredLines | undefined
+  const { entry, principal, request, invocationId, limits, signal, secrets } = call
+  const printed = lazy(() => printedFilter(request.arguments, marksOf(entry.stored), request.context))
+  if (secrets && call.isHeard) await new Turns(signal).run(secrets.stored.prepare())
+  const events = new FilteredEvents({ emit: call.emit, printed, stored: secrets?.stored })
   function hear(event: RunnerEvent): Promise<void> | undefined {
     start.now()
-    if (event.type === 'value') return call.emit(event)
-    if (event.type === 'progress') return call.emit({ ...event, text: printed()(event.text) })
-    const text = (lines ??= new FilteredLines(printed())).take(event.text)
-    return text === '' ? undefined : call.emit({ ...event, text })
+    return events.hear(event)
   }
   const answer = await runner.invoke({
     module,
@@ -148,6 +147,7 @@ async function runPython(
       session: call.session?.id ?? null,
       workflow: principal.workflowId ?? null,
       caller: request.context,
+      ...(secrets && { secrets: secrets.values }),
     },
     tenant: principal.uid,
     invocationId,
@@ -163,11 +163,27 @@ async function runPython(
     listen: call.isHeard ? hear : undefined,
   })
   if (answer.usage) start.now()
-  const rest = lines?.end() ?? ''
-  if (rest !== '') await call.emit({ type: 'log', text: rest })
-  const { log = null } = answer
-  const outcome = outcomeOfRunner(call, answer)
+  await events.end()
+  const shown = secrets ? await withoutSecrets(answer, secrets.stored) : answer
+  const { log = null } = shown
+  const outcome = outcomeOfRunner(call, shown)
   return log && log.text !== '' ? { ...outcome, log: { ...log, text: printed()(log.text) } } : outcome
+}
+
+function lazy<Value>(make: () => Value): () => Value {
+  let value: Value | undefined
+  return () => (value ??= make())
+}
+
+/** The outcome without the stored secrets that the tool got. This also runs if the caller has left, because outcomes are kept. */
+async function withoutSecrets(answer: RunnerOutcome, stored: StoredSecrets): Promise<RunnerOutcome> {
+  const turns = new Turns()
+  const { log } = answer
+  const shown = log && { log: { ...log, text: await turns.run(stored.without(log.text, log.truncated)) } }
+  if ('code' in answer) return { ...answer, ...shown, error: await turns.run(stored.without(answer.error)) }
+  if ('json' in answer)
+    return { ...answer, ...shown, json: await turns.run(stored.withoutInJson(answer.json)) }
+  return { ...answer, ...shown, text: await turns.run(stored.without(answer.text)) }
 }
 
 /** The longest time that a streaming caller waits for the event `start`. A refusal by the runner usually takes less time. */

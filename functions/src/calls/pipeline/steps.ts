@@ -19,6 +19,8 @@ export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 
 /** Those steps of features that decide whether a call may run. They change nothing. */
 export type DecidingSteps = {
+  /** Runs inside of the step 'resolve the tool', so that a call of a tool without secrets does not wait for one more step. */
+  readonly 'load the secrets'?: Step<Resolved> | undefined
   readonly 'take edited arguments': Step<Resolved>
   readonly 'authorise the call': Step<Resolved, Authorised>
 }
@@ -59,11 +61,19 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
   const { steps } = parts
   return onion
     .step('read the request', readRequest)
-    .step('resolve the tool', resolveTool(parts))
+    .step('resolve the tool', within(resolveTool(parts), steps['load the secrets']))
     .step('make the arguments canonical', makeArgumentsCanonical)
     .step('take edited arguments', steps['take edited arguments'])
     .step('authorise the call', steps['authorise the call'])
     .step('validate the arguments', validateArguments<Authorised>(parts))
+}
+
+/** Both steps as one. */
+function within<Call extends Received, Found extends Received>(
+  outer: Step<Call, Found>,
+  inner: Step<Found> | undefined,
+): Step<Call, Found> {
+  return inner ? (call, next) => outer(call, (found) => inner(found, next)) : outer
 }
 
 /** The steps after the decision about a call. */

@@ -77,6 +77,8 @@ export type CallContext = {
   readonly workflow: string | null
   /** The `context` that the caller of the service sent. Nobody has checked that it is true. */
   readonly caller: JsonObject
+  /** The stored secrets that the spec of the tool names. */
+  readonly secrets?: Readonly<Record<string, string>>
 }
 
 export type RunnerCall = {

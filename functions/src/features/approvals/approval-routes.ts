@@ -12,6 +12,7 @@ import { route, type FoundRequest, type KnownRequest, type Route } from '../../h
 import { sendJson } from '../../http/send-json.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
 import type { CheckEdited } from './check-edited.ts'
+import type { SecretsFor } from '../secrets/load-secrets.ts'
 import type { ShowArguments } from './show-arguments.ts'
 import type { Approvals } from './approvals.ts'
 
@@ -20,6 +21,7 @@ type Parts = {
   readonly checkEdited: CheckEdited
   readonly showArguments: ShowArguments
   readonly catalog: Catalog
+  readonly secretsFor?: SecretsFor | undefined
 }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
@@ -27,7 +29,13 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 /** The form of an id, which is a UUID. A text of another form is not looked up. */
 const APPROVAL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function approvalRoutes({ approvals, checkEdited, showArguments, catalog }: Parts): readonly Route[] {
+export function approvalRoutes({
+  approvals,
+  checkEdited,
+  showArguments,
+  catalog,
+  secretsFor,
+}: Parts): readonly Route[] {
   /** Adds facts about the call of an approval to the audit record of the request. */
   async function noteApproval(
     { note, principal }: KnownRequest,
@@ -45,7 +53,8 @@ export function approvalRoutes({ approvals, checkEdited, showArguments, catalog 
     const view = await catalog.view(principal)
     const entry = view.meaning(tool)
     // Which arguments are sensitive is known only if the tool still has the digest of the call.
-    const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent) : { tool, digest }
+    const stored = entry && (await secretsFor?.(principal, entry))?.stored
+    const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent, stored) : { tool, digest }
     note({ ...facts, approval: id, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
 

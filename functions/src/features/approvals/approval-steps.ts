@@ -85,7 +85,12 @@ async function ruled(
   const asked = await askedCall(call, (files) => fileMarks?.make(files))
   if (request.approval === undefined) {
     const marks = marksOf(entry.stored)
-    const found = await approvals.ask({ ...asked, arguments: request.arguments, marks })
+    const found = await approvals.ask({
+      ...asked,
+      arguments: request.arguments,
+      marks,
+      stored: call.secrets?.stored,
+    })
     return found?.state === 'pending' ? waiting(call, found) : next(answeredBy(call, found))
   }
   const approval = await approvals.take(request.approval, asked, invocationId)

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
 import { NOT_SENSITIVE, type Sensitivity } from '../../redaction/sensitive.ts'
+import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import type { ApprovalStore, PlannedApprovals } from './approval-store.ts'
 import { answerOf, isEqual, unanswered, type AskedCall } from './answers.ts'
@@ -30,6 +31,8 @@ export type AskingCall = AskedCall & {
   readonly arguments: JsonObject
   /** The parts of the arguments that the definition of the tool marks as sensitive. */
   readonly marks?: Sensitivity
+  /** The stored secrets that the tool gets. */
+  readonly stored?: StoredSecrets | undefined
 }
 
 export type Decision = {
@@ -68,7 +71,7 @@ export class Approvals {
     if (answer) return answer
     // The id is chosen outside the plan, because a plan can run several times.
     const id = randomUUID()
-    const kept = argumentsToKeep(call.arguments, call.marks ?? NOT_SENSITIVE, sealing)
+    const kept = argumentsToKeep(call.arguments, call.marks ?? NOT_SENSITIVE, sealing, call.stored)
     const put = { id, text: keptText(kept, { uid: call.uid, id }, sealing) }
     const approval = await store.change<Approval | undefined>(call.uid, nowMs, (known) => {
       const asked = unanswered(known, call, nowMs)

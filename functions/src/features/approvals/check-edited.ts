@@ -10,6 +10,7 @@ import { readRequest, validateArguments, type DecideParts } from '../../calls/pi
 import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
 import type { Sealing } from '../../calls/sealing.ts'
+import type { SecretsFor } from '../secrets/load-secrets.ts'
 import type { Approval, ApprovalArguments } from './approval.ts'
 import { argumentsToRun } from './edited-arguments.ts'
 
@@ -29,12 +30,15 @@ export function checkEdited(
     AuthoriseParts & {
       readonly log: Log
       readonly sealing?: Sealing | undefined
+      readonly secretsFor?: SecretsFor | undefined
     },
 ): CheckEdited {
   function stepsOf(kept: ApprovalArguments) {
-    const putBack: Step<Resolved> = (call, next) => {
-      const args = argumentsToRun(call.request.arguments, kept, marksOf(call.entry.stored), parts.sealing)
-      return next({ ...call, request: { ...call.request, arguments: args } })
+    const putBack: Step<Resolved> = async (call, next) => {
+      const { entry, request, principal } = call
+      const stored = (await parts.secretsFor?.(principal, entry))?.stored
+      const args = argumentsToRun(request.arguments, kept, marksOf(entry.stored), parts.sealing, stored)
+      return next({ ...call, request: { ...request, arguments: args } })
     }
     return Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
       .step('read the request', readRequest)

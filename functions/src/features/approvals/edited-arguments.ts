@@ -1,5 +1,6 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { redact, REDACTED } from '../../redaction/redact.ts'
+import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
 import type { Sensitivity } from '../../redaction/sensitive.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
@@ -7,19 +8,21 @@ import type { ApprovalArguments } from './approval.ts'
 /**
  * The edited arguments with which the call will run. The user who edits sees `[redacted]` in place of a secret, and sends this
  * text back. It is replaced by the original value. Throws ARGUMENTS_REDACTED if the original value is not known, or if a secret
- * would have to be kept without a key.
+ * would have to be kept without a key. `stored` are the stored secrets that the tool gets.
  */
 export function argumentsToRun(
   edited: JsonObject,
   { sent, isRedacted = false }: ApprovalArguments,
   marks: Sensitivity,
   sealing: Sealing | undefined,
+  stored?: StoredSecrets,
 ): JsonObject {
+  const hidden = (args: JsonObject): JsonValue => redact(stored?.withoutInObject(args) ?? args, marks)
+
   const whole = isRedacted ? undefined : sent
-  const shown = whole && redact(whole, marks)
+  const shown = whole && hidden(whole)
   const restored = restoredValue(edited, shown, whole, '') as JsonObject
-  if (!sealing && redact(restored, marks) !== restored)
-    throw new ToolrackError('ARGUMENTS_REDACTED', NOT_KEPT)
+  if (!sealing && hidden(restored) !== restored) throw new ToolrackError('ARGUMENTS_REDACTED', NOT_KEPT)
   return restored
 }
 

@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts'
 import type { Hook, Signal } from '../../signal.ts'
 import type { Sealing } from '../../calls/sealing.ts'
 import type { FolderLayers } from '../folder/folder-layers.ts'
+import type { SecretsFor } from '../secrets/load-secrets.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 import type { RuleStore } from '../rules/rule-store.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
@@ -33,6 +34,7 @@ type Needs = {
   readonly ruleBook: RuleBook
   readonly argumentValidator: ArgumentValidator
   readonly log: Log
+  readonly secretsFor: SecretsFor
   readonly now: () => number
   readonly signals: { readonly filesRead: Signal<LayerRead> }
 }

@@ -1,17 +1,22 @@
 import type { JsonObject } from '@toolrack/contract'
 import { redact } from '../../redaction/redact.ts'
+import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
 import type { Sensitivity } from '../../redaction/sensitive.ts'
 import type { SealedPlace, Sealing } from '../../calls/sealing.ts'
 import type { ApprovalArguments } from './approval.ts'
 
-/** The arguments of a call as they are kept. Without a key, they are kept without the texts that are recognized as secrets. */
+/**
+ * The arguments of a call as they are kept. Without a key, they are kept without the texts that are recognized as secrets, and
+ * without the `stored` secrets that the tool gets.
+ */
 export function argumentsToKeep(
   sent: JsonObject,
   marks: Sensitivity,
   sealing: Sealing | undefined,
+  stored?: StoredSecrets,
 ): ApprovalArguments {
   if (sealing) return { sent }
-  const redacted = redact(sent, marks) as JsonObject
+  const redacted = redact(stored?.withoutInObject(sent) ?? sent, marks) as JsonObject
   return redacted === sent ? { sent } : { sent: redacted, isRedacted: true }
 }
 

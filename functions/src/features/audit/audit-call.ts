@@ -98,7 +98,9 @@ function factsOf(call: Known & Added): Facts {
     workflow: workflowId,
     session: call.sessionId ?? null,
     agent: session?.agent ?? null,
-    ...(entry ? toolFacts(entry, request?.arguments) : { tool: askedName(request?.name) }),
+    ...(entry
+      ? toolFacts(entry, request?.arguments, call.secrets?.stored)
+      : { tool: askedName(request?.name) }),
     revision: view?.revision ?? null,
     ...(decision && { rule: recordedRule(decision) }),
     decision: decision?.effect ?? null,

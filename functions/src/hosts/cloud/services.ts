@@ -43,7 +43,7 @@ export function cloudServices(config: Config, log: Log): Services {
         : new FileLayer(config.definitionsFolder, compilers, { ownFolder: OWN_DEFS_DIR }),
     agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
-    governance: firestoreGovernance(connection, config.sealing),
+    governance: firestoreGovernance(connection, config.sealing, config.secretKeys),
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     feedBounds: FEEDS_MAX,

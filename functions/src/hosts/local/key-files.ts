@@ -4,6 +4,13 @@ import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts
 import { LOCAL_TOKEN_RULE, newLocalToken, parseLocalToken, TOKEN_FILES } from '../../access/local-token.ts'
 import { newAuditKey, parseAuditKey, type AuditKey } from '../../features/audit/manifest.ts'
 import { newSealingKey, parseSealingKey, type Sealing } from '../../calls/sealing.ts'
+import {
+  newSecretKey,
+  parseSecretKeysFile,
+  SecretKeys,
+  secretKeysFile,
+} from '../../features/secrets/secret-keys.ts'
+import { SECRET_KEYS_FILE } from './private-files.ts'
 import { writeWholeFile } from '../../write-whole-file.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
@@ -44,6 +51,18 @@ export function openSealing(folder: string): Sealing {
     holds: 'a key',
     loss: ': what waits for an approval must then be asked again, and results that are kept for an Idempotency-Key cannot be read any more',
   })
+}
+
+/** Reads the keys that seal the secrets of users. A rotation replaces them. */
+export function openSecretKeys(folder: string): SecretKeys {
+  const path = join(folder, SECRET_KEYS_FILE)
+  const keys = readOrMake(path, {
+    parse: parseSecretKeysFile,
+    make: () => secretKeysFile([newSecretKey()]),
+    holds: 'keys of secrets',
+    loss: ': the secrets that are stored cannot be read then, and the server does not start before npm run secrets -- forget has deleted them',
+  })
+  return new SecretKeys(keys, (kept) => writeWholeFile(path, secretKeysFile(kept)))
 }
 
 /** Reads the key that signs the manifests of the audit trail. */

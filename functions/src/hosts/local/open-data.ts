@@ -12,10 +12,11 @@ import { firestoreGovernance } from '../firestore-governance.ts'
 import { claimDataFolder } from './data-folder.ts'
 import { DatabaseList } from './database-list.ts'
 import { embeddedGovernance } from './governance.ts'
-import { openJobKeys, openSealing, openToken } from './key-files.ts'
+import { openJobKeys, openSealing, openSecretKeys, openToken } from './key-files.ts'
 import type { DatabaseName } from './lost-database.ts'
 import { openAudit } from './open-audit.ts'
 import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
+import { forgetAddress } from './running-server.ts'
 import { watchedUsers } from './users-file.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
 
@@ -32,7 +33,7 @@ export function openData(config: Config, log: Log) {
   if (!hasDataFolder(config)) {
     const connection = firestoreConnection()
     return {
-      ...inFirestore(connection, config.sealing),
+      ...inFirestore(connection, config),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
       kept: undefined,
@@ -44,6 +45,8 @@ export function openData(config: Config, log: Log) {
     }
   }
   const { path, release } = claimDataFolder(config.dataFolder, log)
+  // The last server may have been killed.
+  forgetAddress(path)
   try {
     return { ...openFolder(path, config, log), release }
   } catch (error) {
@@ -56,7 +59,7 @@ function openFolder(path: string, config: Config, log: Log) {
   const databases = databasesOf(config)
   const list = new DatabaseList(path, databases, log)
   const stores =
-    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config.sealing)
+    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config)
   const jobKeys = config.jobKeys ?? openJobKeys(path)
   const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
   const users = config.auth.kind === 'users' ? watchedUsers(config.auth.usersFile, log) : undefined
@@ -71,7 +74,10 @@ function openFolder(path: string, config: Config, log: Log) {
     authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken, users),
     token,
     approverFile: token === undefined ? undefined : join(path, TOKEN_FILES.approver),
-    closing: () => list.noteClosing(),
+    closing: () => {
+      forgetAddress(path)
+      list.noteClosing()
+    },
   }
 }
 
@@ -85,12 +91,13 @@ function openTokens(path: string) {
   return [openToken(path, 'local'), openToken(path, 'approver')] as const
 }
 
-function inFirestore(connection: ReturnType<typeof firestoreConnection>, sealing: Config['sealing']) {
+function inFirestore(connection: ReturnType<typeof firestoreConnection>, config: Config) {
   const store = (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
-  return { store, governance: firestoreGovernance(connection, sealing) }
+  return { store, governance: firestoreGovernance(connection, config.sealing, config.secretKeys) }
 }
 
-function embedded(path: string, { storeBytesMax, sealing = openSealing(path) }: Config) {
+function embedded(path: string, config: Config) {
+  const { storeBytesMax, sealing = openSealing(path), secretKeys = openSecretKeys(path) } = config
   const store = openStore(path, storeBytesMax)
-  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing) }
+  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing, secretKeys) }
 }

@@ -10,7 +10,9 @@ import { closeServices, createServices, type ServiceParts, type Services } from 
 import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { hasDataFolder, openData } from './open-data.ts'
+import { refuseMissingKeys } from './lost-secret-keys.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
+import { noteAddress } from './running-server.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 
@@ -75,10 +77,12 @@ export async function serve(
     releaseData()
   }
   try {
+    await refuseMissingKeys(services, config)
     await Promise.all([firstRead(services.catalog, config), services.agents.files.read()])
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
+    if (hasDataFolder(config)) noteAddress(config.dataFolder, listening.url)
     services.loopWatch.start()
     void reportRules(services)
     if (hasDataFolder(config)) void audit?.checkNewest()

@@ -1,0 +1,97 @@
+import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import type { ErrorBody } from '@toolrack/contract'
+import { harmless } from '../../log.ts'
+import { hiddenLine } from './hidden-line.ts'
+import { runningServer } from './running-server.ts'
+import { StartError } from './start-error.ts'
+
+/**
+ * The program of `npm run secrets`. It asks the embedded server that runs with the data folder `TOOLRACK_DATA`, because only this
+ * server may use its database. The value of a secret comes from the terminal or through a pipe, never from the arguments, which
+ * other programs can read. The exit code is 0 if everything was done, else 1.
+ */
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { layer: { type: 'string' } } })
+const [action = '', ...words] = positionals
+const [name = '', ...more] = words.map(encodeURIComponent)
+const layer = values.layer ?? 'user'
+const query = `?layer=${encodeURIComponent(layer)}`
+const server = { folder: resolve(process.env['TOOLRACK_DATA'] || '.toolrack') }
+
+try {
+  await run()
+} catch (error) {
+  if (!(error instanceof Error)) throw error
+  console.error(harmless(error.message))
+  process.exitCode = 1
+}
+
+async function run(): Promise<void> {
+  if (action === 'list') return list()
+  if (action === 'rotate') return rotate()
+  if (action === 'set') {
+    runningServer(server.folder)
+    const value = await readValue()
+    await ask('PUT', `/secrets/${name}${query}`, { value })
+    return console.log(`${words[0] ?? ''} is stored (layer ${layer}). Nobody can read it again.`)
+  }
+  if (action === 'delete') {
+    await ask('DELETE', `/secrets/${name}${query}`)
+    return console.log(`${words[0] ?? ''} is deleted (layer ${layer}).`)
+  }
+  const [module = '', digest = ''] = more
+  if (action === 'consent') {
+    await ask('PUT', `/secrets/consents/${name}/${module}`, { digest: decodeURIComponent(digest) })
+    return console.log(`The ${words[0] ?? ''} module ${words[1] ?? ''} gets the secrets that it asks for.`)
+  }
+  await ask('DELETE', `/secrets/consents/${name}/${module}`)
+  console.log(`The ${words[0] ?? ''} module ${words[1] ?? ''} gets none of your secrets any more.`)
+}
+
+type Listed = { readonly name: string; readonly updatedAt: string }
+
+async function list(): Promise<void> {
+  const { items } = (await ask('GET', `/secrets${query}`)) as { readonly items: readonly Listed[] }
+  for (const secret of items) console.log(`${secret.name}  ${secret.updatedAt}`)
+  if (items.length === 0) console.log(`There are no secrets (layer ${layer}).`)
+}
+
+type Rotated = {
+  readonly key: string
+  readonly resealed: number
+  readonly unreadable: number
+  readonly isDone: boolean
+}
+
+async function rotate(): Promise<void> {
+  const { key, resealed, unreadable, isDone } = (await ask('POST', '/secrets/keys/rotation')) as Rotated
+  console.log(`${resealed} secrets were sealed again. The key is ${key} now.`)
+  if (unreadable > 0)
+    throw new Error(
+      `${unreadable} secrets cannot be read, because their key is missing. The other keys were kept. Delete these secrets or put their key back, and rotate again.`,
+    )
+  if (!isDone) console.log('Now remove the other keys from TOOLRACK_SECRETS_KEY, and start the server again.')
+}
+
+async function readValue(): Promise<string> {
+  // A file or a program usually ends its text with a line feed, which is not part of the secret.
+  if (!process.stdin.isTTY) return (await text(process.stdin)).replace(/\r?\n$/, '')
+  const value = await hiddenLine(process.stdin, () =>
+    process.stderr.write(`Value of ${words[0] ?? ''} (it is not shown): `),
+  )
+  process.stderr.write('\n')
+  if (value === undefined) throw new Error('Nothing was stored.')
+  return value
+}
+
+async function ask(method: string, path: string, body?: object): Promise<unknown> {
+  const { url, token } = runningServer(server.folder)
+  const init = { method, headers: { Authorization: `Bearer ${token}` } }
+  const answer = await fetch(`${url}/workflows${path}`, body ? { ...init, body: JSON.stringify(body) } : init)
+  const said = await answer.text()
+  if (answer.ok) return said === '' ? undefined : JSON.parse(said)
+  if (answer.status === 401)
+    throw new StartError('The server does not know this token. Set TOOLRACK_TOKEN to your approver token.', 1)
+  throw new Error((JSON.parse(said) as ErrorBody).error.message)
+}

@@ -1,0 +1,137 @@
+import { beforeEach, expect, test } from '@jest/globals'
+import type { JsonObject, ToolDefinition } from '@toolrack/contract'
+import { absentRunner, type RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
+import type { RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
+import { memoryAudit } from '../../../support/memory-audit.ts'
+import { routeService } from '../../../support/route-service.ts'
+
+const OWN = 'the secret of ann'
+const GLOBAL = 'the secret of all'
+
+function python(name: string, secrets: readonly string[]): ToolDefinition {
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: 'Uses secrets.',
+      parameters: { type: 'object', properties: { text: {} } },
+    },
+    runner: { kind: 'python', module: 'shop', sha256: 'a'.repeat(64), secrets },
+  } as unknown as ToolDefinition
+}
+
+const TOOLS = [
+  python('shop:global', ['GLOBAL_KEY']),
+  python('shop:caller', ['caller:OWN_KEY']),
+  python('shop:both', ['GLOBAL_KEY', 'caller:OWN_KEY']),
+  python('shop:plain', []),
+]
+
+const calls: RunnerCall[] = []
+let outcome: object = { text: 'done' }
+const usage = { cpuMs: 1, wallMs: 1, maxRssBytes: 1 }
+
+const ask = await routeService(TOOLS, {
+  audit: memoryAudit(),
+  runner: {
+    ...absentRunner(''),
+    invoke(call) {
+      calls.push(call)
+      const log = { text: '', truncated: false }
+      return Promise.resolve({ isolation: 'L2', usage, log, ...outcome } as unknown as RunnerOutcome)
+    },
+  },
+})
+
+const invoke = (name: string, args: JsonObject = {}, query = '', headers = {}) =>
+  ask('ann', `POST /tools/invoke${query}`, { body: { name, arguments: args }, headers })
+
+beforeEach(async () => {
+  calls.length = 0
+  outcome = { text: 'done' }
+  await ask('ann', 'PUT /secrets/OWN_KEY', { body: { value: OWN } })
+  await ask('admin', 'PUT /secrets/GLOBAL_KEY?layer=global', { body: { value: GLOBAL } })
+  await ask('ann', 'DELETE /secrets/consents/file/shop')
+})
+
+/** Consents as the message of the refused call says. */
+async function consent(tool: string): Promise<void> {
+  const { body } = await invoke(tool)
+  const [, path = '', digest = ''] =
+    /PUT (\/secrets\/consents\/\S+) \{"digest": "(\S+)"\}/.exec(String(body['error'])) ?? []
+  expect((await ask('ann', `PUT ${path}`, { body: { digest } })).status).toBe(204)
+}
+
+test('a call gets exactly the secrets that its spec names', async () => {
+  await invoke('shop:global')
+  await invoke('shop:plain')
+  await consent('shop:both')
+  await invoke('shop:both')
+  expect(calls.map(({ context }) => context.secrets)).toEqual([
+    { GLOBAL_KEY: GLOBAL },
+    undefined,
+    { GLOBAL_KEY: GLOBAL, OWN_KEY: OWN },
+  ])
+})
+
+test("the caller's own secret needs the caller's consent to exactly these grants, which can be taken back", async () => {
+  const refused = await invoke('shop:caller')
+  expect(refused).toMatchObject({ status: 403, code: 'GRANTS_PENDING' })
+  expect(refused.body['error']).toMatch(
+    /^shop:caller of the file module shop asks for your own secret OWN_KEY, and you have not consented; nothing was run\. To consent: npm run secrets -- consent file shop sha256:/,
+  )
+  await consent('shop:both')
+  expect((await invoke('shop:caller')).code).toBe('GRANTS_PENDING')
+  await consent('shop:caller')
+  expect((await invoke('shop:caller')).status).toBe(200)
+  expect((await invoke('shop:both')).status).toBe(200)
+  await ask('ann', 'DELETE /secrets/consents/file/shop')
+  expect((await invoke('shop:caller')).code).toBe('GRANTS_PENDING')
+  expect(calls).toHaveLength(2)
+})
+
+test('a missing secret is named with its owner, also in a dry run, and nothing is run', async () => {
+  await ask('admin', 'DELETE /secrets/GLOBAL_KEY?layer=global')
+  for (const query of ['', '?dryRun=1']) {
+    const { status, code, body } = await invoke('shop:global', {}, query)
+    expect([status, code]).toEqual([422, 'SECRET_MISSING'])
+    expect(body['error']).toBe(
+      'shop:global needs the global secret GLOBAL_KEY, which no admin has stored; nothing was run. An admin stores it: npm run secrets -- set GLOBAL_KEY --layer global, or PUT /secrets/GLOBAL_KEY?layer=global {"value": "…"} with a token that may approve.',
+    )
+  }
+  expect(calls).toEqual([])
+})
+
+test('secrets of one call are together at most as long as a call may get', async () => {
+  await consent('shop:both')
+  await ask('ann', 'PUT /secrets/OWN_KEY', { body: { value: 'x'.repeat(64 * 1024) } })
+  expect(await invoke('shop:both')).toMatchObject({ code: 'SECRET_MISSING' })
+  expect((await invoke('shop:both')).body['error']).toMatch(/have 65553 bytes together/)
+})
+
+test.each<[string, object]>([
+  ['a text', { text: `it is ${GLOBAL}` }],
+  ['JSON', { json: JSON.stringify({ a: [GLOBAL], [GLOBAL]: 1 }) }],
+  ['an error', { code: 'TOOL_RAISED', error: `ValueError: ${GLOBAL}` }],
+  ['a log', { text: 'done', log: { text: `said ${GLOBAL}\n`, truncated: false } }],
+])(
+  'a secret is removed from %s, from the records, and from the result of an Idempotency-Key',
+  async (what, given) => {
+    outcome = given
+    const headers = { 'Idempotency-Key': `key of ${what}` }
+    const answers = [
+      await invoke('shop:global', { text: GLOBAL }, '', headers),
+      await invoke('shop:global', { text: GLOBAL }, '', headers),
+    ]
+    expect(calls).toHaveLength(1)
+    const meta = answers[0]?.body['meta'] as { readonly invocationId: string }
+    const records = [
+      await ask('ann', `GET /tools/invocations/${meta.invocationId}`),
+      await ask('ann', `GET /tools/invocations/${meta.invocationId}/log`),
+      await ask('admin', 'GET /audit'),
+    ]
+    const said = JSON.stringify([...answers, ...records].map(({ body }) => body))
+    expect(said).toContain('[redacted]')
+    expect(said).not.toContain(GLOBAL)
+  },
+)

@@ -1,0 +1,147 @@
+import { expect, test } from '@jest/globals'
+import { atOnce, Turns } from '../../../functions/src/loop-turn.ts'
+import { everySpelling } from '../../../functions/src/redaction/spellings.ts'
+import { StoredSecrets } from '../../../functions/src/redaction/stored-secrets.ts'
+import { randomNumbers } from '../../support/random-numbers.ts'
+
+const KEY = 'sk/Zx+9 "q\\ö\'\n7~*(w)'
+const PLAIN = 'plainkey-0123456789'
+
+const without = (values: readonly string[], text: string) => atOnce(new StoredSecrets(values).without(text))
+const withoutInJson = (values: readonly string[], text: string) =>
+  atOnce(new StoredSecrets(values).withoutInJson(text))
+
+const json = (text: string): string => JSON.stringify(text).slice(1, -1)
+const ascii = (text: string): string =>
+  text.replaceAll(/[^ -~]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const python = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+const lower = (text: string): string => text.replaceAll(/%[\dA-F]{2}/g, (byte) => byte.toLowerCase())
+
+test.each<[string, (text: string) => string]>([
+  ['as it is', (text) => text],
+  ['as JSON', json],
+  ['as JSON in ASCII', (text) => ascii(json(text))],
+  ['as JSON in JSON', (text) => json(json(text))],
+  ['as JSON in ASCII in JSON', (text) => json(ascii(json(text)))],
+  ['as JSON in JSON in ASCII', (text) => ascii(json(json(text)))],
+  ['as JSON in JSON in JSON', (text) => json(json(json(text)))],
+  ['as JSON in ASCII in JSON in JSON', (text) => json(json(ascii(json(text))))],
+  ['percent-encoded by JavaScript', encodeURIComponent],
+  ['as an address by JavaScript', encodeURI],
+  ['percent-encoded by Python', (text) => python(text).replaceAll('%2F', '/')],
+  ['percent-encoded by Python, also slashes', python],
+  ['percent-encoded with small letters', (text) => lower(python(text))],
+  ['percent-encoded with + for a blank', (text) => python(text).replaceAll('%20', '+')],
+  ['as a field of a form', (text) => new URLSearchParams({ a: text }).toString().slice(2)],
+  ['in hexadecimal', (text) => Buffer.from(text).toString('hex')],
+  ['in hexadecimal with capitals', (text) => Buffer.from(text).toString('hex').toUpperCase()],
+  ['in base64', (text) => Buffer.from(text).toString('base64')],
+  ['in base64 without padding', (text) => Buffer.from(text).toString('base64').replace(/=+$/, '')],
+  ['in base64 of addresses', (text) => Buffer.from(text).toString('base64url')],
+])('a stored secret is removed %s', (_what, spell) => {
+  for (const secret of [KEY, PLAIN])
+    expect(without([secret], `before <${spell(secret)}> after`)).toBe('before <[redacted]> after')
+})
+
+test('a stored secret is removed from a longer text in base64, wherever it begins', () => {
+  for (const before of ['', 'a', 'ab', 'abc', 'user:'])
+    for (const after of ['', 'x', 'xy', 'xyz'])
+      for (const kind of ['base64', 'base64url'] as const) {
+        const shown = without([PLAIN], Buffer.from(before + PLAIN + after).toString(kind))
+        expect(shown).toContain('[redacted]')
+        expect(Buffer.from(shown.replace('[redacted]', ''), 'base64').toString()).not.toContain('plain')
+      }
+})
+
+test('JSON stays JSON, whatever is removed from it', () => {
+  const values = ['1234567890', 'nabcdefgh', 'abcdefg\\', '","b":"xx', PLAIN]
+  const rows: readonly (readonly [unknown, unknown])[] = [
+    [
+      { a: 1_234_567_890, b: [-1_234_567_890, 12] },
+      { a: '[redacted]', b: ['[redacted]', 12] },
+    ],
+    ['\nabcdefgh', '[redacted]'],
+    [{ said: 'abcdefg"' }, { said: '[redacted]' }],
+    [{ a: '', b: 'xx' }, '[redacted]'],
+    [{ [PLAIN]: [`so ${PLAIN}`, null, true] }, { '[redacted]': ['so [redacted]', null, true] }],
+    [{ nothing: [1, 'two', { three: 3.5e10 }] }, { nothing: [1, 'two', { three: 3.5e10 }] }],
+  ]
+  for (const [value, shown] of rows)
+    expect(JSON.parse(withoutInJson(values, JSON.stringify(value)))).toEqual(shown)
+})
+
+test('an object of arguments is the same object if it has none', () => {
+  const stored = new StoredSecrets([PLAIN])
+  const args = { a: ['nothing'] }
+  expect(stored.withoutInObject(args)).toBe(args)
+  expect(stored.withoutInObject({ a: { b: `x ${PLAIN}` } })).toEqual({ a: { b: 'x [redacted]' } })
+  const whole = new StoredSecrets(['"first":1,"second":2'])
+  expect(whole.withoutInObject({ first: 1, second: 2 })).toEqual({ '[redacted]': '[redacted]' })
+})
+
+test('a text in parts shows no secret, wherever it is cut, and nothing else is missing', () => {
+  const random = randomNumbers(11)
+  const text = `a ${KEY} b ${encodeURIComponent(KEY)} plainke ${PLAIN}${PLAIN} c plainkey-`
+  for (let round = 0; round < 200; round += 1) {
+    const filter = new StoredSecrets([KEY, PLAIN]).open()
+    let shown = ''
+    for (let from = 0; from < text.length;) {
+      const length = 1 + Math.floor(random() * 9)
+      shown += filter.take(text.slice(from, from + length))
+      from += length
+    }
+    expect(shown + filter.end()).toBe('a [redacted] b [redacted] plainke [redacted][redacted] c plainkey-')
+  }
+})
+
+test('parts that are shown at once never show a whole secret together', () => {
+  for (let cut = 1; cut < PLAIN.length; cut += 1) {
+    const filter = new StoredSecrets([PLAIN]).open()
+    const [one, two] = [
+      filter.takeWhole(`so ${PLAIN.slice(0, cut)}`),
+      filter.takeWhole(`${PLAIN.slice(cut)} end`),
+    ]
+    expect(one + two).not.toContain(PLAIN)
+    expect(two).toBe('[redacted] end')
+    expect(one).toBe(cut < 4 ? `so ${PLAIN.slice(0, cut)}` : 'so [redacted]')
+  }
+  const letters = new StoredSecrets([PLAIN]).open()
+  expect(Array.from(PLAIN, (letter) => letters.takeWhole(letter)).join('')).toMatch(/^pla(?:\[redacted\])+$/)
+})
+
+test('of a text that was cut off, the beginning of a secret at its end is removed', () => {
+  const stored = new StoredSecrets([PLAIN])
+  expect(atOnce(stored.without(`so ${PLAIN.slice(0, 9)}`, true))).toBe('so [redacted]')
+  expect(atOnce(stored.without(`so ${PLAIN.slice(0, 9)}`))).toBe(`so ${PLAIN.slice(0, 9)}`)
+})
+
+test('a long secret is removed too, and is prepared only for a text in which it has room', async () => {
+  const long = Array.from({ length: 8_000 }, (_, at) => `ö${at}`).join(' ')
+  const stored = new StoredSecrets([long])
+  expect(atOnce(stored.prepare(1_000))).toEqual([])
+  const turns = new Turns()
+  expect(await turns.run(stored.withoutInJson(JSON.stringify({ a: `x${long}y` })))).toBe(
+    '{"a":"x[redacted]y"}',
+  )
+  for (const spelled of everySpelling(long))
+    expect(await turns.run(stored.without(spelled))).not.toContain('7999')
+})
+
+test.each([
+  ['beginnings of the secret', `${PLAIN.slice(0, -1)}_`.repeat(10_000)],
+  ['a secret of one letter, and that letter', 'a'.repeat(200_000)],
+  ['hexadecimal digits', Buffer.from(PLAIN.slice(0, -1)).toString('hex').repeat(5_000)],
+])('200 kB of near misses give other requests turns: %s', async (_what, text) => {
+  const stored = new StoredSecrets([PLAIN, 'a'.repeat(30)])
+  const pieces = stored.withoutInJson(JSON.stringify([text]))
+  let turns = 0
+  for (let piece = pieces.next(); !piece.done; piece = pieces.next()) turns += 1
+  expect(turns).toBeGreaterThan(text.length / 32_768)
+  for (const needles of atOnce(stored.prepare())) {
+    const before = needles.steps
+    atOnce(stored.without(text))
+    // Aho-Corasick makes at most two steps for each code unit.
+    expect(needles.steps - before).toBeLessThanOrEqual(2 * text.length)
+  }
+})
