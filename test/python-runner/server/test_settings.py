@@ -3,7 +3,8 @@
 import pytest
 
 from toolrack_runner.server.http.runner import shares_of_calls, shares_of_checks
-from toolrack_runner.server.settings import SettingsError, read_settings
+from toolrack_runner.server.settings import read_settings
+from toolrack_runner.server.variables import SettingsError
 
 
 def shares(**environment: str) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int], bool]:
