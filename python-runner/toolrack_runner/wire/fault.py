@@ -13,6 +13,19 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
+    # Faults of the head of the main file, and of the packages that it asks for.
+    "head_invalid",
+    "requirement_invalid",
+    "python_unsupported",
+    "packages_off",
+    "packages_denied",
+    "packages_missing",
+    "packages_yanked",
+    "packages_no_wheel",
+    "packages_conflict",
+    "packages_too_large",
+    "packages_changed",
+    "packages_unsafe",
     # Faults of the files of a module with several files.
     "path_invalid",
     "path_conflict",
@@ -60,6 +73,8 @@ NoteKind = Literal[
     "secrets_not_delivered",
     "import_unavailable",
     "example_failed",
+    "package_hidden",
+    "package_start_file",
 ]
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
@@ -94,7 +109,11 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner."""
+        """PACKAGES_REFUSED if its packages cannot be had, MODULE_BROKEN if Python cannot import the module, MODULE_INVALID
+        if the module breaks a rule of the runner.
+        """
+        if self.kind.startswith("packages_"):
+            return "PACKAGES_REFUSED"
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 
