@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 
@@ -16,6 +16,9 @@ from toolrack_runner.server.pool.fair_queue import FairBudget, FairQueue, QueueF
 from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.settings import LEVELS, Settings
 from toolrack_runner.wire.child_messages import SourceText
+
+if TYPE_CHECKING:
+    from toolrack_runner.server.packages.packages import Packages
 
 #: The fewest checks that may run at once. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
@@ -101,6 +104,16 @@ class Runner:
     checks: FairQueue
     measurement: Measurement
     sources: Sources = field(default_factory=Sources)
+    _packages: "Packages | None" = None
+
+    @property
+    def packages(self) -> "Packages":
+        """The packages of modules. Made when a module needs them, because what they import would delay the start."""
+        if self._packages is None:
+            from toolrack_runner.server.packages.packages import Packages
+
+            self._packages = Packages(self.settings.packages)
+        return self._packages
 
     def require_pool(self) -> Pool:
         """The pool; raises HttpError if this system has none."""
@@ -156,6 +169,8 @@ class Runner:
 
     def close(self) -> None:
         self.measurement.close()
+        if self._packages is not None:
+            self._packages.close()
         if self.pool is not None:
             self.pool.close()
 
