@@ -13,6 +13,11 @@ from support.wheels import Wheel
 _TYPE = "application/vnd.pypi.simple.v1+json"
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """A caller that is killed closes its connections."""
+
+
 class PackageIndex:
     """Serves wheels, and counts who asks. With `is_html` it is an index of the older kind, which tells no sizes."""
 
@@ -31,7 +36,7 @@ class PackageIndex:
         self.gate: threading.Event | None = None
         #: Set when a download has begun.
         self.downloading = threading.Event()
-        self._server: http.server.ThreadingHTTPServer | None = None
+        self._server: _Server | None = None
 
     @property
     def url(self) -> str:
@@ -47,7 +52,7 @@ class PackageIndex:
     @contextmanager
     def serving(self) -> Iterator["PackageIndex"]:
         """Serves during the `with` block."""
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         thread.start()

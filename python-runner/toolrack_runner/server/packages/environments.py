@@ -114,9 +114,10 @@ class Environments:
             await asyncio.to_thread(remove_tree, aside)
 
     def close(self) -> None:
-        """Ends all builds. Their processes are killed."""
+        """Ends all builds. Their processes are killed. Other runners may remove the environments."""
         for build in self._builds.values():
             build.task.cancel()
+        self._kept.close()
 
     async def _result(
         self, digest: str, build: _Build, listener: Listener | None, seconds: float | None = None

@@ -24,6 +24,7 @@ _NO_WHEEL = (
     *("no usable wheels", "no wheels", "building from source is disabled", "has no wheel"),
     *("no matching platform", "no matching Python", "matching Python ABI"),
 )
+_BROKEN = ("Failed to extract archive", "The wheel is invalid", "Invalid wheel", "Failed to install:")
 #: How uv explains a failure of the resolution, in the order in which it is looked for.
 _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
     (
@@ -76,6 +77,9 @@ def explained(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
 
 def _of_resolution(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
     text, explanation = ended.text, _explanation(ended.text)
+    if any(sign in text for sign in _BROKEN):
+        sentence = f"a wheel is broken. Ask for another version or package. uv says: {explanation}"
+        return PackagesRefusedError("packages_unsafe", sentence)
     if "No solution found" not in text:
         return PackagesUnavailableError(f"uv failed with status {ended.status}: {explanation}")
     for signs, kind, meaning in _REFUSALS:

@@ -51,7 +51,7 @@ class KeptEnvironments:
             return None
         manifest = read_manifest(self._manifest(digest))
         if manifest is not None and manifest.environment.digest == digest:
-            changed = difference(manifest.files, hashes_of(self._place(digest)))
+            changed = self._difference(digest, manifest)
             if changed is None:
                 with self._lock:
                     self._verified[digest] = manifest.environment, descriptor
@@ -105,6 +105,19 @@ class KeptEnvironments:
             digest = f"sha256:{manifest.stem}"
             if excess > 0 and not is_in_use(digest) and self.remove(digest, even_if_used_elsewhere=False):
                 excess -= 1
+
+    def close(self) -> None:
+        """Other runners may remove all environments of this process from now on."""
+        with self._lock:
+            for _, descriptor in self._verified.values():
+                os.close(descriptor)
+            self._verified.clear()
+
+    def _difference(self, digest: str, manifest: Manifest) -> str | None:
+        try:
+            return difference(manifest.files, hashes_of(self._place(digest)))
+        except OSError as error:
+            return f"it cannot be read: {error.strerror}"
 
     def _place(self, digest: str) -> Path:
         return self._folders.environments / digest.removeprefix("sha256:")
