@@ -10,7 +10,7 @@ from toolrack_runner.server.variables import SettingsError, whole_number
 
 #: The default of each limit. The service has the same defaults in `functions/src/hosts/config.ts`.
 #: 1 GB has room for pandas with scikit-learn and matplotlib (half of it), and not for libraries of graphics cards.
-MB = 1024
+SIZE_MB = 1024
 #: pandas has 5,200 files with its compiled ones.
 FILES = 30_000
 #: Resolving and installing pandas takes 6 s. The rest is for a slow connection.
@@ -19,7 +19,7 @@ SECONDS = 120
 COUNT = 20
 
 _GLOB = re.compile(r"[a-z0-9*][a-z0-9*-]{0,99}")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _INDEX = re.compile(r"https?://[!-~]+")
 
 
@@ -38,7 +38,7 @@ class PackageSettings:
     #: A folder of wheels. If it is set, no index is asked.
     wheels: Path | None = None
     #: The most bytes of an environment, and of the wheels that it is made of.
-    bytes_max: int = MB << 20
+    bytes_max: int = SIZE_MB << 20
     #: The most files of an environment.
     files_max: int = FILES
     #: How many seconds resolving and installing may take together.
@@ -69,7 +69,7 @@ def read_package_settings(environment: Mapping[str, str]) -> PackageSettings:
         deny=_list(environment, "TOOLRACK_PACKAGES_DENY", _GLOB, "globs of names such as pandas,types-*"),
         index=index,
         wheels=Path(wheels).absolute() if wheels else None,
-        bytes_max=whole_number(environment, "TOOLRACK_PACKAGES_MB", MB, lowest=1, highest=1 << 20) << 20,
+        bytes_max=whole_number(environment, "TOOLRACK_PACKAGES_MB", SIZE_MB, lowest=1, highest=1 << 20) << 20,
         files_max=whole_number(environment, "TOOLRACK_PACKAGES_FILES", FILES, lowest=1, highest=1_000_000),
         seconds=whole_number(environment, "TOOLRACK_PACKAGES_SECONDS", SECONDS, lowest=1, highest=3_600),
         count=whole_number(environment, "TOOLRACK_PACKAGES_COUNT", COUNT, lowest=1, highest=10_000),
@@ -78,7 +78,9 @@ def read_package_settings(environment: Mapping[str, str]) -> PackageSettings:
         else frozenset()
         if preload == "none"
         else frozenset(
-            _list(environment, "TOOLRACK_PACKAGES_PRELOAD", _NAME, "none, or names of modules such as pandas")
+            _list(
+                environment, "TOOLRACK_PACKAGES_PRELOAD", _NAME, "none, or names of packages such as pandas"
+            )
         ),
     )
 

@@ -43,7 +43,7 @@ def make_runner(
         return Runner(settings, None, calls, checks, Measurement(None, clear))
     pool = Pool(
         opening,
-        installed_packages(),
+        _preloaded(settings.packages.preload),
         bytes_max=settings.pool_bytes,
         first=first,
         network_allowed=settings.network_allowed,
@@ -96,6 +96,11 @@ def run_server(
     # A Ctrl-C reaches the runner too, but only its parent process decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
+
+
+def _preloaded(names: frozenset[str] | None) -> frozenset[str]:
+    """The packages of the operator that zygotes may import: those with these names, or all."""
+    return installed_packages() if names is None else installed_packages() & names
 
 
 async def _sweep_packages(runner: Runner) -> None:
