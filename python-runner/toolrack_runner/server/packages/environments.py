@@ -19,6 +19,8 @@ from toolrack_runner.server.packages.records import DamagedCacheError
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
 from toolrack_runner.server.packages.uv import Uv
 
+#: The cache of uv is removed if it has more bytes that no environment uses than this many environments may have.
+CACHE_ENVIRONMENTS_MAX = 2
 #: How many resolutions and installations run at once. Each needs a processor, and memory for the metadata.
 AT_ONCE = 2
 
@@ -40,6 +42,7 @@ class Environments:
         self._builds: dict[str, _Build] = {}
         self._uses: Counter[str] = Counter()
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._working = 0
         self._swept: asyncio.Task[None] | None = None
         #: Whether children of the pool have an environment.
         self.is_held: Callable[[str], bool] = lambda _digest: False
@@ -94,9 +97,11 @@ class Environments:
         try:
             async with progress.ticking(), asyncio.timeout(self._settings.seconds), self._places:
                 folder = self.folders.new_work()
+                self._working += 1
                 try:
                     yield folder
                 finally:
+                    self._working -= 1
                     await asyncio.shield(asyncio.to_thread(remove_tree, folder))
         except TimeoutError:
             raise PackagesUnavailableError(
@@ -169,7 +174,13 @@ class Environments:
             self._settings.count,
             lambda digest: digest == lock.digest or self._is_in_use(digest),
         )
+        await self._trim_cache()
         return made
+
+    async def _trim_cache(self) -> None:
+        unused = await asyncio.to_thread(self.folders.unused_cache_bytes)
+        if unused > CACHE_ENVIRONMENTS_MAX * self._settings.bytes_max and not self._working:
+            await self.clear_cache()
 
     async def _install(self, lock: Lock, folder: Path, progress: Progress) -> Environment:
         try:

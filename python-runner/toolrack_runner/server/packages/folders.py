@@ -48,6 +48,16 @@ class Folders:
         finally:
             os.close(descriptor)
 
+    def unused_cache_bytes(self) -> int:
+        """The bytes of the files in the cache that are in no environment."""
+        unused = 0
+        for folder, _, files in os.walk(self.cache):
+            for name in files:
+                with suppress(OSError):
+                    found = os.lstat(f"{folder}/{name}")
+                    unused += found.st_size if found.st_nlink == 1 else 0
+        return unused
+
     def new_work(self) -> Path:
         """A new folder to fill."""
         folder = self.work / f"{os.getpid()}-{os.urandom(8).hex()}"

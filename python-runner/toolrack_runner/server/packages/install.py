@@ -46,9 +46,9 @@ async def install(
         await _run_uv(uv, settings, lock, folder, say)
     say("checking and compiling the packages")
     tidied = await asyncio.to_thread(tidy, target)
-    _require_room(settings, target)
-    await compile_all(target, _sources(target), settings.seconds)
-    _require_room(settings, target)
+    await asyncio.to_thread(_require_room, settings, target)
+    await compile_all(target, await asyncio.to_thread(_sources, target), settings.seconds)
+    await asyncio.to_thread(_require_room, settings, target)
     manifest = await asyncio.to_thread(_finish, lock, target, tidied)
     if compares:
         await asyncio.to_thread(compare_records, target, manifest.files)

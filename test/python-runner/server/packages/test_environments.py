@@ -154,6 +154,19 @@ def test_an_environment_that_another_runner_uses_is_not_removed(
     asyncio.run(run())
 
 
+def test_the_cache_is_removed_if_it_has_much_that_no_environment_uses(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel(name, files={f"{name}.bin": os.urandom(800 << 10)}) for name in "abcd"]
+    settings = make_settings(count=1, bytes_max=1 << 20)
+    for name in "abc":
+        had(settings, name)
+        assert any(settings.folder.glob("cache/archive-*"))
+    had(settings, "d")
+    assert not any(settings.folder.glob("cache/archive-*"))
+    assert [each.name for each in settings.folder.glob("environments/*/*.bin")] == ["d.bin"]
+
+
 #: A runner that builds an environment, and is killed while it downloads.
 RUNNER = """
 import asyncio, sys
