@@ -34,9 +34,11 @@ ERROR_CODES = MappingProxyType(
         "INTERNAL": ErrorKind(500, "INTERNAL"),
         "ISOLATION_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE"),
         "RUNNER_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE", retry=True),
+        "PACKAGES_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE", retry=True),
         # Outcomes of one call or check.
         "ARGUMENTS_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
         "TOOL_NOT_FOUND": ErrorKind(404, "NOT_FOUND"),
+        "PACKAGES_REFUSED": ErrorKind(422, "INVALID_ARGUMENT"),
         "MODULE_INVALID": ErrorKind(422, "INVALID_ARGUMENT"),
         "MODULE_BROKEN": ErrorKind(200, "OK"),
         "TOOL_RAISED": ErrorKind(200, "OK"),

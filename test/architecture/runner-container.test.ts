@@ -111,9 +111,11 @@ test('an instance takes more requests than one user may have there, and has the 
 })
 
 test('the settings of the service are known ones, and run no user code below L2', () => {
-  const names = VARIABLES.filter((name) => name.startsWith('TOOLRACK_RUNNER_'))
+  const ofRunner = VARIABLES.filter((name) => name.startsWith('TOOLRACK_RUNNER_'))
+  const names = [...ofRunner, 'TOOLRACK_PACKAGES']
   expect(Object.keys(settings).toSorted()).toEqual(names.toSorted())
   expect(settings['TOOLRACK_RUNNER_MIN_ISOLATION']).toBe('L2')
+  expect(settings['TOOLRACK_PACKAGES']).toBe('off')
 })
 
 test('a call may last as long as its longest deadline behind Hosting', () => {

@@ -54,6 +54,8 @@ const REGION_RULE = 'must be a region such as us-central1'
 const MB = 1024 * 1024
 
 const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
+const PACKAGE_GLOB = /^[a-z\d*][a-z\d*-]{0,99}$/
+const PACKAGE_GLOBS_RULE = 'must be globs of names such as pandas,types-*'
 const NETWORKS_RULE = 'must be networks such as 10.1.0.0/16, separated by commas'
 
 /**
@@ -65,12 +67,32 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_POOL_MB: wholeNumber(256, 0, MB),
   TOOLRACK_RUNNER_MIN_ISOLATION: choice(ISOLATION_LEVELS, 'L2'),
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
+  TOOLRACK_PACKAGES: choice(['on', 'off'], 'on'),
+  TOOLRACK_PACKAGES_DIR: inFile('path', optional),
+  TOOLRACK_PACKAGES_ALLOW: list(PACKAGE_GLOB, PACKAGE_GLOBS_RULE),
+  TOOLRACK_PACKAGES_DENY: list(PACKAGE_GLOB, PACKAGE_GLOBS_RULE),
+  TOOLRACK_PACKAGES_INDEX: matching(
+    /^https?:\/\/[!-~]+$/,
+    'must be the address of a simple index of packages',
+  ),
+  TOOLRACK_PACKAGES_WHEELS: inFile('path', optional),
+  TOOLRACK_PACKAGES_MB: wholeNumber(1_024, 1, MB),
+  TOOLRACK_PACKAGES_FILES: wholeNumber(30_000, 1, 1_000_000),
+  TOOLRACK_PACKAGES_SECONDS: wholeNumber(120, 1, 3_600),
+  TOOLRACK_PACKAGES_COUNT: wholeNumber(20, 1, 10_000),
+  TOOLRACK_PACKAGES_PRELOAD: list(
+    /^\w[\w.-]{0,99}$/,
+    'must be none, or names of packages, separated by commas',
+  ),
 }
 
 function secretKeys(text: string): SecretKeys | undefined {
   const keys = parseSecretKeys(text)
   return keys && new SecretKeys(keys)
 }
+
+/** The settings of the runner that are paths. The runner gets them as absolute paths. */
+const RUNNER_PATHS = new Set(['TOOLRACK_PACKAGES_DIR', 'TOOLRACK_PACKAGES_WHEELS'])
 
 /** The reasons why a variable cannot be set in the configuration file. */
 const OF_PLATFORM = 'the platform or its tools set this environment variable'
@@ -179,7 +201,9 @@ export function readConfig(
 
 function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) {
   const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
-  const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
+  const settings = Object.entries(set)
+    .filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
+    .map(([name, value = '']) => [name, RUNNER_PATHS.has(name) ? resolve(value) : value])
   return {
     port: values.PORT,
     host: values.HOST,

@@ -6,14 +6,16 @@ import os
 import resource
 import socket
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import NoReturn
 
 from toolrack_runner.server.base_folder import choose_base, sweep_bases
 from toolrack_runner.server.level.put_canaries import put_canaries
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.readable import installed_paths, needed_paths, readable_paths
-from toolrack_runner.server.settings import Settings, SettingsError, read_settings
+from toolrack_runner.server.settings import Settings, read_settings
+from toolrack_runner.server.variables import SettingsError
 from toolrack_runner.wire.zygote_messages import Opening, ZygoteChannel
 
 #: The limit of open descriptors that the runner asks for. It is enough for 1,000 living children and for connections.
@@ -39,6 +41,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(os.EX_CONFIG)
+    packages = _make_folders(settings)
     opening = Opening(
         preload=(),
         base=base,
@@ -48,6 +51,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         canaries=canaries,
         installed=installed_paths(),
         prefix=sys.prefix,
+        packages=packages,
     )
     first = None if spawned is None else (spawned[0], ZygoteChannel(spawned[1]))
     if first is not None:
@@ -81,6 +85,20 @@ def _read_secret() -> str:
     if len(secret) < 16:
         raise SettingsError("the secret, the first line of standard input, has fewer than 16 characters")
     return secret
+
+
+def _make_folders(settings: Settings) -> str:
+    """Makes the folders of the packages, because a zygote can only show its children a folder that exists.
+
+    Returns the path of the folder that children see; empty if packages are off. If the folders cannot be made, only modules
+    with packages are refused, with the reason.
+    """
+    if not settings.packages.is_on:
+        return ""
+    folders = Folders(settings.packages.folder)
+    with suppress(OSError):
+        folders.make()
+    return str(folders.environments)
 
 
 def _canaries(stack: ExitStack, base: str) -> dict[str, int | str]:

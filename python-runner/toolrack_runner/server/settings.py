@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolrack_runner.server.package_settings import PackageSettings, read_package_settings
+from toolrack_runner.server.variables import SettingsError, whole_number
+
 if TYPE_CHECKING:
     from toolrack_runner.server.network.public_address import Network
 
@@ -14,10 +17,6 @@ LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
 #: The default number of calls at once.
 SLOTS = 8
-
-
-class SettingsError(Exception):
-    """A setting is wrong. The message is one sentence that names the variable or argument and the cure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,8 @@ class Settings:
     has_parent: bool
     #: Networks that are not public and that tools may connect to.
     network_allowed: "tuple[Network, ...]"
+    #: What modules may have of packages.
+    packages: PackageSettings
 
     @property
     def is_for_one_user(self) -> bool:
@@ -65,20 +66,21 @@ def read_settings(
             "nobody guards this runner: start it with --parent=stdin and a secret as the first line of standard "
             "input, or as a Cloud Run service (K_SERVICE), where IAM guards it"
         )
-    slots = _number(environment, "TOOLRACK_RUNNER_SLOTS", SLOTS, lowest=1, highest=100)
+    slots = whole_number(environment, "TOOLRACK_RUNNER_SLOTS", SLOTS, lowest=1, highest=100)
     level = environment.get("TOOLRACK_RUNNER_MIN_ISOLATION", "L2")
     if level not in LEVELS:
         raise SettingsError(f"TOOLRACK_RUNNER_MIN_ISOLATION: {level!r} is none of {', '.join(LEVELS)}")
     return Settings(
         host=environment.get("HOST", "0.0.0.0" if in_cloud else "127.0.0.1"),  # noqa: S104 - Cloud Run asks for it
-        port=_number(environment, "PORT", 8080 if in_cloud else 0, lowest=0, highest=65535),
+        port=whole_number(environment, "PORT", 8080 if in_cloud else 0, lowest=0, highest=65535),
         slots=slots,
         user_slots=_user_slots(environment, slots),
         min_isolation=level,
-        pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
+        pool_bytes=whole_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
         without=without,
         has_parent=has_parent,
         network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
+        packages=read_package_settings(environment),
     )
 
 
@@ -107,10 +109,3 @@ def _networks(text: str) -> "tuple[Network, ...]":
         raise SettingsError(
             "TOOLRACK_RUNNER_NETWORK_ALLOW is not a list of networks such as 10.1.0.0/16,fd12::/16"
         ) from None
-
-
-def _number(environment: Mapping[str, str], name: str, default: int, *, lowest: int, highest: int) -> int:
-    text = environment.get(name, str(default))
-    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
-        raise SettingsError(f"{name}: {text!r} is not a whole number from {lowest} to {highest}")
-    return int(text)

@@ -13,6 +13,19 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
+    # Faults of the head of the main file, and of the packages that it asks for.
+    "head_invalid",
+    "requirement_invalid",
+    "python_unsupported",
+    "packages_off",
+    "packages_denied",
+    "packages_missing",
+    "packages_yanked",
+    "packages_no_wheel",
+    "packages_conflict",
+    "packages_too_large",
+    "packages_changed",
+    "packages_unsafe",
     # Faults of the files of a module with several files.
     "path_invalid",
     "path_conflict",
@@ -61,6 +74,8 @@ NoteKind = Literal[
     "secrets_unreachable",
     "import_unavailable",
     "example_failed",
+    "package_hidden",
+    "package_start_file",
 ]
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}

@@ -1,9 +1,13 @@
 """What the operator lets one user have of the runner."""
 
+from pathlib import Path
+
 import pytest
 
 from toolrack_runner.server.http.runner import shares_of_calls, shares_of_checks
-from toolrack_runner.server.settings import SettingsError, read_settings
+from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.settings import read_settings
+from toolrack_runner.server.variables import SettingsError
 
 
 def shares(**environment: str) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int], bool]:
@@ -50,3 +54,52 @@ def test_a_share_that_no_user_can_have_is_refused_with_its_cure(value: str) -> N
         SettingsError, match=r"^TOOLRACK_RUNNER_USER_SLOTS: .* neither `all` nor .* the 8 slots$"
     ):
         read_settings({"TOOLRACK_RUNNER_USER_SLOTS": value}, ["--parent=stdin"])
+
+
+def packages_of(*arguments: str, **environment: str) -> PackageSettings:
+    """The settings of packages with these variables."""
+    given = {f"TOOLRACK_PACKAGES{name}": value for name, value in environment.items()}
+    cloud = {"K_SERVICE": "runner"} if "cloud" in arguments else {}
+    return read_settings(given | cloud, [] if cloud else ["--parent=stdin"]).packages
+
+
+def test_packages_are_on_unless_the_platform_is_a_cloud_and_below_a_cache_of_the_system() -> None:
+    assert (packages_of().is_on, packages_of("cloud").is_on) == (True, False)
+    assert packages_of("cloud", **{"": "on"}).is_on is True
+    assert packages_of(**{"": "off"}).is_on is False
+    assert packages_of().folder == Path("~/.cache/toolrack/packages").expanduser()
+    assert packages_of("cloud").folder.parent == Path("/tmp")
+    assert read_settings({"XDG_CACHE_HOME": "/c"}, ["--parent=stdin"]).packages.folder == Path(
+        "/c/toolrack/packages"
+    )
+    assert packages_of(_DIR="here").folder == Path.cwd() / "here"
+
+
+def test_lists_of_packages_are_globs_of_names() -> None:
+    assert (packages_of().allow, packages_of(_ALLOW="").allow, packages_of().deny) == (None, None, ())
+    assert packages_of(_ALLOW="pandas, types-*,").allow == ("pandas", "types-*")
+    assert (packages_of().preload, packages_of(_PRELOAD="none").preload) == (None, frozenset())
+    assert packages_of(_PRELOAD="pandas,scikit-learn").preload == frozenset({"pandas", "scikit-learn"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("", "yes"),
+        ("_ALLOW", "Pandas"),
+        ("_DENY", "[a-z]"),
+        ("_INDEX", "file:///s3cret"),
+        ("_INDEX", "s3cret"),
+        ("_MB", "0"),
+        ("_FILES", "many"),
+        ("_SECONDS", "3601"),
+        ("_COUNT", "0"),
+        ("_PRELOAD", "a;b"),
+    ],
+)
+def test_a_setting_of_packages_that_cannot_be_used_is_named_and_no_address_is_shown(
+    variable: str, value: str
+) -> None:
+    with pytest.raises(SettingsError, match=rf"^TOOLRACK_PACKAGES{variable}\b") as error:
+        packages_of(**{variable: value})
+    assert "s3cret" not in f"{error.value}"

@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
 import { absentRunner, type Runner } from '../../catalog/definitions/runner.ts'
 import type { Log } from '../../log.ts'
 import { namedRunner } from '../named-runner.ts'
 import { HttpRunner } from '../../platform/runner/http-runner.ts'
+import { hasDataFolder } from './open-data.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
@@ -36,7 +38,11 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   const named = namedRunner(config.runner, log)
   if (named) return named
   if (python === undefined) return absentRunner(missing)
-  const settings = { ...(config.auth.kind === 'local' && OF_ONE_USER), ...config.runner.environment }
+  const settings = {
+    ...(config.auth.kind === 'local' && OF_ONE_USER),
+    ...(hasDataFolder(config) && { TOOLRACK_PACKAGES_DIR: join(config.dataFolder, 'packages') }),
+    ...config.runner.environment,
+  }
   const running = new RunnerProcess(runnerCommand(python, settings), log)
   const { started } = running
   return new HttpRunner({ endpoint: () => running.endpoint, started, close: () => running.stop() })

@@ -44,10 +44,10 @@ const FILES = [
 ]
 
 /**
- * Names in a folder that only the server uses. `emulators` has the logs of `npm run dev`. `lost+found` is in the root of a new
- * disk.
+ * Names in a folder that only the server uses. `emulators` has the logs of `npm run dev`, `packages` what modules have installed.
+ * `lost+found` is in the root of a new disk.
  */
-const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
+const EXPECTED = new Set([...FILES, 'emulators', 'packages', 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002

@@ -6,8 +6,8 @@ import { aType, TEXT_OF } from './file-types.ts'
 import { NOTHING, type Found, type Notice } from './found-settings.ts'
 import type { Setting, Table } from '../../settings/variables.ts'
 
-/** Matches the names of variables that contain secrets. The address of a webhook counts, because it often contains a token. */
-const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK)$/
+/** Matches the names of variables that contain secrets. The addresses of a webhook and of an index count: they often contain one. */
+const SECRET = /(?:^|_)(?:SECRET|KEYS?|TOKENS?|PASSWORDS?|WEBHOOK|INDEX)$/
 
 export function isSecret(variable: string): boolean {
   return SECRET.test(variable)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from toolrack_runner.server.http.check import check
+from toolrack_runner.server.http.check import Check
 from toolrack_runner.server.http.http_error import HttpError, answer_error
 from toolrack_runner.server.http.invoke import Invoke, forget
 from toolrack_runner.server.http.runner import Runner
@@ -31,7 +31,7 @@ def make_app(
     app = Starlette(
         routes=[
             Route("/invoke", Invoke(), methods=["POST"]),
-            Route("/check", check, methods=["POST"]),
+            Route("/check", Check(), methods=["POST"]),
             Route("/forget", forget, methods=["POST"]),
             Route("/health", health, methods=["GET"]),
         ],

@@ -11,7 +11,7 @@ from toolrack_runner.server.pool.call_events import CallEvents
 NDJSON = "application/x-ndjson"
 #: How many seconds pass between two writes. All events that come meanwhile are sent together.
 WRITE_SECONDS = 0.01
-_START = {
+START = {
     "type": "http.response.start",
     "status": 200,
     "headers": [(b"content-type", NDJSON.encode()), (b"cache-control", b"private, no-store")],
@@ -61,7 +61,7 @@ class EventStream:
 
     async def _send_events(self) -> None:
         assert self.events is not None
-        await self._send(_START)
+        await self._send(START)
         while True:
             await self._waits.wait()
             self._waits.clear()

@@ -2,7 +2,9 @@
 
 import logging
 import re
-from typing import NamedTuple
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from starlette.background import BackgroundTask
@@ -15,6 +17,7 @@ from toolrack_runner.limits import HOSTS_MAX
 from toolrack_runner.server.http.body import Body, read_body
 from toolrack_runner.server.http.event_stream import NDJSON, EventStream
 from toolrack_runner.server.http.http_error import HttpError, answer_error
+from toolrack_runner.server.http.locks import environment_in, environment_of_call, lock_in
 from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import called_source
 from toolrack_runner.server.pool.call import Call, run_call
@@ -25,6 +28,10 @@ from toolrack_runner.server.settings import LEVELS
 from toolrack_runner.wire.child_messages import SourceText
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.zygote_messages import Limits
+
+if TYPE_CHECKING:
+    from toolrack_runner.server.packages.environment import Environment
+    from toolrack_runner.server.packages.lock import Lock
 
 #: The deadline of a call in milliseconds, if the request does not say it. The service has the same default.
 DEADLINE_MS = 30_000
@@ -44,6 +51,8 @@ class _InvokeBody(NamedTuple):
     spec_fault: str | None
     #: Whether the caller wants each value of a generator as an event.
     with_values: bool
+    #: The lock of the environment, for the case that this instance does not have it.
+    lock: "Lock | None"
 
 
 class Invoke:
@@ -70,7 +79,9 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     If the caller wants events, `stream` gets them.
     """
     runner: Runner = request.app.state.runner
-    call, source, min_isolation, spec_fault, with_values = await _read(request)
+    body = await _read(request)
+    call, source = body.call, body.source
+    started = time.monotonic()
     request.state.log_fields = call.log_fields
     key = call.key
     if source is None:
@@ -78,20 +89,26 @@ async def invoke(request: Request, stream: EventStream) -> Response:
         if source is None:
             sentence = "this instance has no source with this sha256: repeat the request with source or files"
             raise HttpError("MODULE_UNKNOWN", sentence)
-    level = await runner.require_level(min_isolation)
-    if spec_fault is not None:
-        sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
+    level = await runner.require_level(body.min_isolation)
+    if body.spec_fault is not None:
+        fault = body.spec_fault
+        sentence = f"the spec of {call.tool} can't be used, and nothing was run: {fault}, and upload the module again."
         outcome = CallOutcome(code="MODULE_BROKEN", error=sentence)
         return Response(_answer(outcome, level), media_type="application/json")
     pool = runner.require_pool()
     events = None
     if NDJSON in request.headers.get("accept", ""):
-        events = stream.events = CallEvents(stream.wake, with_values=with_values)
+        events = stream.events = CallEvents(stream.wake, with_values=body.with_values)
     async with runner.place(request, runner.calls, key.tenant, "calls"):
         # The source is stored only when the call may run. A call that is refused because too many wait must not push out
         # sources of other users.
         runner.sources.keep(key.tenant, key.sha256, source)
-        outcome = await run_call(pool, call, source, events)
+        if key.environment:
+            seconds = call.deadline_seconds - (time.monotonic() - started)
+            async with environment_of_call(runner.packages, key.environment, body.lock, seconds) as found:
+                outcome = await run_call(pool, _in_environment(call, found, started), source, events)
+        else:
+            outcome = await run_call(pool, call, source, events)
         runner.pause_for_server_time(runner.calls, key.tenant, outcome.observed.server_seconds)
     if outcome.code == "WORKER_DIED":
         extra = call.log_fields | {"reason": outcome.error}
@@ -99,6 +116,12 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     # This task makes new children only after the answer is sent, so that it does not delay the answer.
     refill = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=refill)
+
+
+def _in_environment(call: Call, environment: "Environment", started: float) -> Call:
+    """The call in its environment. Its deadline counts from `started`, before the environment was found or built."""
+    left = call.deadline_seconds - (time.monotonic() - started)
+    return replace(call, environment=environment, deadline_seconds=max(left, 0.001))
 
 
 async def forget(request: Request) -> Response:
@@ -117,11 +140,13 @@ async def _read(request: Request) -> _InvokeBody:
     body = await read_body(
         request,
         *("module", "sha256", "tool", "source", "files", "arguments", "context", "deadlineMs"),
-        *("limits", "network", "tenant", "invocationId", "traceparent", "stream"),
+        *("limits", "network", "tenant", "invocationId", "traceparent", "stream", "environment", "lock"),
     )
     sha256 = body.digest("sha256")
     limits, min_isolation = _limits(body.an_object("limits", default={}))
     hosts, spec_fault = _network(body.get("network", []))
+    lock = lock_in(body)
+    environment = environment_in(body, lock)
     call = Call(
         key=Key(
             tenant=body.text("tenant", characters_max=256),
@@ -129,6 +154,7 @@ async def _read(request: Request) -> _InvokeBody:
             sha256=sha256,
             limits=limits,
             network=hosts,
+            environment=environment,
         ),
         tool=body.text("tool", characters_max=128),
         arguments=body.an_object("arguments"),
@@ -138,7 +164,14 @@ async def _read(request: Request) -> _InvokeBody:
         traceparent=_traceparent(body.optional_text("traceparent")),
     )
     source = called_source(body, call.key.module, sha256)
-    return _InvokeBody(call, source, min_isolation, spec_fault, body.boolean("stream", default=False))
+    return _InvokeBody(
+        call,
+        source,
+        min_isolation,
+        spec_fault,
+        body.boolean("stream", default=False),
+        lock,
+    )
 
 
 def _traceparent(text: str | None) -> str | None:

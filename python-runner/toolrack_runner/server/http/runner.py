@@ -5,17 +5,20 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 
 from toolrack_runner.server.http.http_error import HttpError
 from toolrack_runner.server.level.measurement import ONLY_LINUX, Measurement
-from toolrack_runner.server.pool.children import PoolError
+from toolrack_runner.server.pool.children import NoEnvironmentError, PoolError
 from toolrack_runner.server.pool.fair_queue import FairBudget, FairQueue, QueueFullError, Shares
 from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.settings import LEVELS, Settings
 from toolrack_runner.wire.child_messages import SourceText
+
+if TYPE_CHECKING:
+    from toolrack_runner.server.packages.packages import Packages
 
 #: The fewest checks that may run at once. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
@@ -101,6 +104,18 @@ class Runner:
     checks: FairQueue
     measurement: Measurement
     sources: Sources = field(default_factory=Sources)
+    _packages: "Packages | None" = None
+
+    @property
+    def packages(self) -> "Packages":
+        """The packages of modules. Made when a module needs them, because what they import would delay the start."""
+        if self._packages is None:
+            from toolrack_runner.server.packages.packages import Packages
+
+            self._packages = Packages(self.settings.packages)
+            if (pool := self.pool) is not None:
+                self._packages.environments.is_held = lambda digest: digest in pool.environments_in_use()
+        return self._packages
 
     def require_pool(self) -> Pool:
         """The pool; raises HttpError if this system has none."""
@@ -141,6 +156,8 @@ class Runner:
                 else f"{full.count} {what} of many users wait, which is the limit; try again"
             )
             raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds) from None
+        except NoEnvironmentError as error:
+            raise HttpError("PACKAGES_UNAVAILABLE", f"{error}") from None
         except PoolError as error:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
@@ -156,6 +173,8 @@ class Runner:
 
     def close(self) -> None:
         self.measurement.close()
+        if self._packages is not None:
+            self._packages.close()
         if self.pool is not None:
             self.pool.close()
 

@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import orjson
 import uvicorn
@@ -17,6 +17,8 @@ from toolrack_runner.server.http.app import make_app
 from toolrack_runner.server.http.runner import Runner, shares_of_calls, shares_of_checks
 from toolrack_runner.server.level.measurement import Measurement
 from toolrack_runner.server.log import log_as_json
+from toolrack_runner.server.packages.folders import Folders
+from toolrack_runner.server.packages.refusal import PackagesUnavailableError
 from toolrack_runner.server.pool.fair_queue import FairQueue
 from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.pool.zygotes import installed_packages
@@ -41,7 +43,7 @@ def make_runner(
         return Runner(settings, None, calls, checks, Measurement(None, clear))
     pool = Pool(
         opening,
-        installed_packages(),
+        installed_packages(settings.packages.preload),
         bytes_max=settings.pool_bytes,
         first=first,
         network_allowed=settings.network_allowed,
@@ -67,9 +69,11 @@ def run_server(
         if settings.has_parent:
             asyncio.get_running_loop().add_reader(0, _on_standard_input, runner, opening.base)
         _tell_address(listener)
+        sweeping = asyncio.create_task(_sweep_packages(runner))
         try:
             yield
         finally:
+            sweeping.cancel()
             runner.close()
             remove_base(opening.base)
 
@@ -92,6 +96,14 @@ def run_server(
     # A Ctrl-C reaches the runner too, but only its parent process decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
+
+
+async def _sweep_packages(runner: Runner) -> None:
+    """Removes what an installation of packages has left whose runner was killed."""
+    packages = runner.settings.packages
+    if packages.is_on and Folders(packages.folder).has_leftovers:
+        with suppress(PackagesUnavailableError):
+            await runner.packages.environments.open()
 
 
 def _tell_address(listener: socket.socket) -> None:

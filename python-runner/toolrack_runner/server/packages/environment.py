@@ -17,3 +17,7 @@ class Environment:
     versions: dict[str, str]
     #: The names that can be imported from it: top-level packages and modules.
     modules: frozenset[str]
+    #: The files of packages that Python would have run at its start, such as `.pth` files. They were left out.
+    start_files: tuple[str, ...] = ()
+    #: The names of the standard library that packages have too. Imports find the standard library first.
+    hidden: tuple[str, ...] = ()

@@ -63,6 +63,26 @@ test.each([
   await runner.close()
 })
 
+test.each([
+  [{}, '/data/packages'],
+  [{ TOOLRACK_PACKAGES_DIR: '/elsewhere' }, '/elsewhere'],
+  [{ TOOLRACK_PACKAGES_DIR: 'here' }, join(process.cwd(), 'here')],
+  [{ TOOLRACK_STORE: 'firestore', TOOLRACK_AUTH: 'firebase', GOOGLE_CLOUD_PROJECT: 'demo' }, 'unset'],
+])('with %j the packages of modules lie in %s', async (env, expected) => {
+  using folder = temporaryFolder()
+  const told = join(folder.path, 'told')
+  const python = join(folder.path, 'python')
+  const script = `#!/bin/sh\necho "\${TOOLRACK_PACKAGES_DIR:-unset}" > ${told}.new; mv ${told}.new ${told}; exit 78\n`
+  writeFileSync(python, script, { mode: 0o700 })
+  const runner = openRunner(parseConfig({ TOOLRACK_DATA: '/data', ...env }), { python }, log)
+  await until(
+    () => Promise.resolve(existsSync(told)),
+    (isThere) => isThere,
+  )
+  expect(readFileSync(told, 'utf8')).toBe(`${expected}\n`)
+  await runner.close()
+})
+
 test('without a Python the reason is that of who looked for one, else that nobody did', async () => {
   const config = parseConfig({})
   const told = openRunner(config, pythonChoice(['--no-python=There is none: install one.']), log)

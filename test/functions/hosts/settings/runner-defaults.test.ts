@@ -16,6 +16,10 @@ test('the defaults that --print-config shows for the runner are those of the run
     TOOLRACK_RUNNER_SLOTS: inRunner('server/settings.py', /^SLOTS = (\d+)$/m),
     TOOLRACK_RUNNER_POOL_MB: inRunner('server/settings.py', /"TOOLRACK_RUNNER_POOL_MB", (\d+),/),
     TOOLRACK_RUNNER_MIN_ISOLATION: inRunner('server/settings.py', /"TOOLRACK_RUNNER_MIN_ISOLATION", "(\w+)"/),
+    TOOLRACK_PACKAGES_MB: inRunner('server/package_settings.py', /^SIZE_MB = (\d+)$/m),
+    TOOLRACK_PACKAGES_FILES: inRunner('server/package_settings.py', /^FILES = ([\d_]+)$/m)?.replace('_', ''),
+    TOOLRACK_PACKAGES_SECONDS: inRunner('server/package_settings.py', /^SECONDS = (\d+)$/m),
+    TOOLRACK_PACKAGES_COUNT: inRunner('server/package_settings.py', /^COUNT = (\d+)$/m),
     TOOLRACK_CALL_MEMORY_MB: inRunner('wire/zygote_messages.py', /memory_bytes: int = (\d+) << 20/),
   }
   for (const [name, value] of Object.entries(ofRunner)) expect([name, shown(name)]).toEqual([name, value])

@@ -1,0 +1,218 @@
+"""The environments of a runner. Each is built once, even if several modules need it at the same time."""
+
+import asyncio
+import errno
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.environment import Environment
+from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.install import install
+from toolrack_runner.server.packages.kept import KeptEnvironments
+from toolrack_runner.server.packages.lock import Lock
+from toolrack_runner.server.packages.progress import Listener, Progress
+from toolrack_runner.server.packages.records import DamagedCacheError
+from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
+from toolrack_runner.server.packages.uv import Uv
+
+#: The cache of uv is removed if it has more bytes that no environment uses than this many environments may have.
+CACHE_ENVIRONMENTS_MAX = 2
+#: How many resolutions and installations run at once. Each needs a processor, and memory for the metadata.
+AT_ONCE = 2
+
+
+@dataclass
+class _Build:
+    task: "asyncio.Task[Environment]"
+    progress: Progress = field(default_factory=Progress)
+    #: How many callers wait for it.
+    waiting: int = 0
+
+
+class Environments:
+    def __init__(self, settings: PackageSettings, uv: Uv) -> None:
+        self._settings = settings
+        self._uv = uv
+        self.folders = Folders(settings.folder)
+        self._kept = KeptEnvironments(self.folders)
+        self._builds: dict[str, _Build] = {}
+        self._uses: Counter[str] = Counter()
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._working = 0
+        self._swept: asyncio.Task[None] | None = None
+        #: Whether children of the pool have an environment.
+        self.is_held: Callable[[str], bool] = lambda _digest: False
+
+    async def find(self, digest: str) -> Environment | None:
+        """The environment of a digest, verified once in this process. None if it has to be built."""
+        found = self._kept.verified(digest)
+        if found is not None:
+            return found
+        build = self._builds.get(digest)
+        if build is not None:
+            return await self._result(digest, build, None)
+        await self.open()
+        return await asyncio.to_thread(self._kept.verify, digest)
+
+    async def for_lock(
+        self, lock: Lock, listener: Listener | None = None, *, seconds: float | None = None
+    ) -> Environment:
+        """The environment of a lock. Builds it if it is missing.
+
+        If all callers are cancelled, the build ends. After `seconds`, only this caller stops to wait. Raises
+        PackagesRefusedError or PackagesUnavailableError.
+        """
+        found = self._kept.verified(lock.digest)
+        if found is not None:
+            return found
+        build = self._builds.get(lock.digest)
+        if build is None:
+            progress = Progress()
+            task = asyncio.create_task(self._make(lock, progress))
+            build = self._builds[lock.digest] = _Build(task, progress)
+            task.add_done_callback(lambda ended: self._ended(lock.digest, ended))
+        return await self._result(lock.digest, build, listener, seconds)
+
+    @contextmanager
+    def use(self, digest: str) -> Iterator[None]:
+        """Keeps an environment from being removed during the `with` block."""
+        self._uses[digest] += 1
+        try:
+            yield
+        finally:
+            self._uses[digest] -= 1
+            self._uses += Counter()
+
+    @asynccontextmanager
+    async def work(self, progress: Progress) -> AsyncIterator[Path]:
+        """A new folder, when it is this caller's turn. It is removed at the end of the `with` block.
+
+        Raises PackagesUnavailableError for errors of the disk and if the time is up.
+        """
+        await self.open()
+        try:
+            async with progress.ticking(), asyncio.timeout(self._settings.seconds), self._places:
+                folder = self.folders.new_work()
+                self._working += 1
+                try:
+                    yield folder
+                finally:
+                    self._working -= 1
+                    await asyncio.shield(asyncio.to_thread(remove_tree, folder))
+        except TimeoutError:
+            raise PackagesUnavailableError(
+                f"the packages were not installed within {self._settings.seconds} s (TOOLRACK_PACKAGES_SECONDS). Try again; "
+                "what was downloaded is kept."
+            ) from None
+        except OSError as error:
+            raise self._of_disk(error) from None
+
+    async def clear_cache(self) -> None:
+        """Removes the cache of uv."""
+        aside = self.folders.put_aside(self.folders.cache)
+        self.folders.make()
+        if aside is not None:
+            await asyncio.to_thread(remove_tree, aside)
+
+    def close(self) -> None:
+        """Ends all builds. Their processes are killed. Other runners may remove the environments."""
+        for build in self._builds.values():
+            build.task.cancel()
+        self._kept.close()
+
+    async def _result(
+        self, digest: str, build: _Build, listener: Listener | None, seconds: float | None = None
+    ) -> Environment:
+        build.waiting += 1
+        is_late = False
+        try:
+            async with build.progress.heard_by(listener):
+                done, _ = await asyncio.wait((build.task,), timeout=seconds)
+                is_late = not done
+        finally:
+            build.waiting -= 1
+            if not build.waiting and not is_late and not build.task.done():
+                # Nobody may join a build that ends.
+                self._builds.pop(digest, None)
+                build.task.cancel()
+        if is_late:
+            raise PackagesUnavailableError("the packages of the module are still being installed. Try again.")
+        try:
+            return build.task.result()
+        except asyncio.CancelledError:
+            raise PackagesUnavailableError("the installation of the packages was ended. Try again.") from None
+
+    def _ended(self, digest: str, task: "asyncio.Task[Environment]") -> None:
+        build = self._builds.get(digest)
+        if build is not None and build.task is task:
+            del self._builds[digest]
+        if not task.cancelled():
+            # Asyncio logs an exception that nobody has read.
+            task.exception()
+
+    async def _make(self, lock: Lock, progress: Progress) -> Environment:
+        await self.open()
+        found = await asyncio.to_thread(self._kept.verify, lock.digest)
+        if found is not None:
+            return found
+        progress.say(
+            "waiting for other installations" if self._places.locked() else "installing the packages"
+        )
+        try:
+            async with self.work(progress) as folder:
+                made = await self._install(lock, folder, progress)
+        except DiskFullError:
+            # The cache is the largest part that can be made again.
+            await self.clear_cache()
+            raise
+        await asyncio.to_thread(
+            self._kept.evict,
+            self._settings.count,
+            lambda digest: digest == lock.digest or self._is_in_use(digest),
+        )
+        await self._trim_cache()
+        return made
+
+    async def _trim_cache(self) -> None:
+        unused = await asyncio.to_thread(self.folders.unused_cache_bytes)
+        if unused > CACHE_ENVIRONMENTS_MAX * self._settings.bytes_max and not self._working:
+            await self.clear_cache()
+
+    async def _install(self, lock: Lock, folder: Path, progress: Progress) -> Environment:
+        try:
+            manifest = await install(self._uv, self._settings, lock, folder, progress.say)
+        except DamagedCacheError:
+            # Some publishers list wrong hashes. So files that were just downloaded with the locked hash are not compared.
+            await self.clear_cache()
+            await asyncio.to_thread(remove_tree, folder / "target")
+            manifest = await install(self._uv, self._settings, lock, folder, progress.say, compares=False)
+        return await asyncio.to_thread(self._kept.add, folder / "target", manifest)
+
+    def _is_in_use(self, digest: str) -> bool:
+        return self._uses[digest] > 0 or self.is_held(digest)
+
+    async def open(self) -> None:
+        """Makes the folders, and removes what runners that were killed have left, once."""
+        if self._swept is None or (self._swept.done() and self._swept.exception() is not None):
+            self._swept = asyncio.create_task(self._sweep())
+        await asyncio.shield(self._swept)
+
+    async def _sweep(self) -> None:
+        try:
+            self.folders.make()
+            for folder in await asyncio.to_thread(self.folders.left_behind):
+                await asyncio.to_thread(remove_tree, folder)
+        except OSError as error:
+            raise self._of_disk(error) from None
+
+    def _of_disk(self, error: OSError) -> PackagesUnavailableError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return DiskFullError()
+        reason = error.strerror or type(error).__name__
+        return PackagesUnavailableError(
+            f"the folder of the packages cannot be used: {reason}. The operator checks TOOLRACK_PACKAGES_DIR of the runner."
+        )

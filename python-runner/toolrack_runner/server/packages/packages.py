@@ -1,0 +1,104 @@
+"""The packages of modules: from the head of a module to an environment that its children can have."""
+
+import asyncio
+from typing import NamedTuple
+
+from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.environment import Environment
+from toolrack_runner.server.packages.environments import Environments
+from toolrack_runner.server.packages.head import Head
+from toolrack_runner.server.packages.lock import Lock
+from toolrack_runner.server.packages.policy import require_allowed, require_on, require_small
+from toolrack_runner.server.packages.progress import Listener, Progress
+from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
+from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON, resolve
+from toolrack_runner.server.packages.supported import unsupported
+from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.wire.fault import ModuleError
+
+
+def refuse_unsupported(lock: Lock, where: str) -> None:
+    """Raises ModuleError if the lock has a library that the runner's own code in a child cannot use. `where` is the main file."""
+    found = unsupported({each.name: each.version for each in lock.packages}, where)
+    if found is not None:
+        raise ModuleError(found)
+
+
+class Had(NamedTuple):
+    """What a module has for its head."""
+
+    lock: Lock
+    environment: Environment
+
+
+class Packages:
+    def __init__(self, settings: PackageSettings, uv: Uv | None = None) -> None:
+        self._settings = settings
+        self._uv = uv or Uv(settings)
+        self.environments = Environments(settings, self._uv)
+
+    async def for_module(self, head: Head, kept: Lock | None, listener: Listener | None = None) -> Had:
+        """The lock and the environment of a module. A kept lock is used if it is for this head and this runner.
+
+        Raises PackagesRefusedError, PackagesUnavailableError, or ModuleError for versions that the runner's code cannot use.
+        """
+        require_on(self._settings)
+        require_allowed(self._settings, (each.name for each in head.requirements))
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                lock = (
+                    kept
+                    if kept is not None and self._fits(kept, head)
+                    else await self._resolve(head, listener)
+                )
+                require_allowed(self._settings, (each.name for each in lock.packages))
+                require_small(self._settings, lock.packages)
+                refuse_unsupported(lock, head.where)
+                return Had(lock, await self.environments.for_lock(lock, listener))
+        except TimeoutError:
+            raise PackagesUnavailableError(
+                f"the packages were not there within {self._settings.seconds} s (TOOLRACK_PACKAGES_SECONDS). Try again; "
+                "what was downloaded is kept."
+            ) from None
+
+    async def for_call(self, digest: str, lock: Lock | None, seconds: float) -> Environment | None:
+        """The environment of a call. None if it has to be built, and the caller has sent no lock.
+
+        Raises PackagesUnavailableError if it cannot be had within `seconds`.
+        """
+        try:
+            require_on(self._settings)
+            found = await self.environments.find(digest)
+            if found is None:
+                if lock is None:
+                    return None
+                self._require_fit(lock)
+                require_allowed(self._settings, (each.name for each in lock.packages))
+                require_small(self._settings, lock.packages)
+                return await self.environments.for_lock(lock, seconds=seconds)
+            require_allowed(self._settings, found.versions)
+        except PackagesRefusedError as refused:
+            # The module was accepted with these packages, so this is no fault of its author.
+            raise PackagesUnavailableError(f"{refused}") from None
+        else:
+            return found
+
+    def _fits(self, kept: Lock, head: Head) -> bool:
+        return (kept.requirements, kept.python, kept.platform) == (head.texts, PYTHON, PLATFORM)
+
+    def _require_fit(self, lock: Lock) -> None:
+        if (lock.python, lock.platform) != (PYTHON, PLATFORM):
+            raise PackagesUnavailableError(
+                f"the packages are locked for Python {lock.python} on {lock.platform}, and the runner has Python "
+                f"{PYTHON} on {PLATFORM}. Upload the module again."
+            )
+
+    async def _resolve(self, head: Head, listener: Listener | None) -> Lock:
+        progress = Progress()
+        async with progress.heard_by(listener):
+            progress.say("choosing the versions of the packages")
+            async with self.environments.work(progress) as folder:
+                return await resolve(self._uv, head, folder)
+
+    def close(self) -> None:
+        self.environments.close()

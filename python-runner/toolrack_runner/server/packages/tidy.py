@@ -1,0 +1,106 @@
+"""Checks the files that uv has installed, and removes those that Python would run at its start."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from toolrack_runner.server.packages.records import fields_of
+from toolrack_runner.server.packages.refusal import PackagesRefusedError
+
+#: The names of modules that Python imports at its start.
+_START_MODULES = ("sitecustomize", "usercustomize")
+_CODE = (".py", ".so")
+#: The most bytes of a RECORD. That of 30,000 files has 4 MB.
+_RECORD_BYTES_MAX = 16 << 20
+_MODES = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+
+
+class Tidied(NamedTuple):
+    #: The removed files that Python would have run at its start.
+    start_files: tuple[str, ...]
+    #: The names of the standard library that packages have too. Imports find the standard library first.
+    hidden: tuple[str, ...]
+    #: The names that can be imported.
+    modules: frozenset[str]
+
+
+def tidy(folder: Path) -> Tidied:
+    """Removes programs, lock files and start files. Raises PackagesRefusedError for a file that no package may have.
+
+    Start files are removed, and not refused, because no `.pth` file runs in a child anyway, and many packages work without
+    theirs.
+    """
+    _remove_tree(folder / "bin")
+    (folder / ".lock").unlink(missing_ok=True)
+    started: list[str] = []
+    modules: set[str] = set()
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        first = entry.name.partition(".")[0]
+        if entry.name.endswith(".pth") or first in _START_MODULES:
+            started.append(entry.name)
+            _remove_tree(Path(entry.path))
+        elif entry.is_dir(follow_symlinks=False):
+            has_code = any(file.name.endswith(_CODE) for file in files_in(Path(entry.path)))
+            modules |= {entry.name} if has_code else set()
+        elif entry.name.endswith(_CODE):
+            modules |= {first}
+    modules = {name for name in modules if name.isidentifier() and name != "__pycache__"}
+    hidden = tuple(sorted(modules & sys.stdlib_module_names))
+    _check(folder)
+    return Tidied(tuple(started), hidden, frozenset(modules))
+
+
+def files_in(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """All files below a folder, and links, without following them."""
+    remaining = [str(folder)]
+    while remaining:
+        with os.scandir(remaining.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    remaining.append(entry.path)
+                else:
+                    yield entry
+
+
+def _check(folder: Path) -> None:
+    root = str(folder)
+    for entry in files_in(folder):
+        path = os.path.relpath(entry.path, root)
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if not stat.S_ISREG(mode):
+            # Links too: the files are read by hash and by path, and no wheel has links.
+            raise _unsafe(path, "is no file")
+        if mode & _MODES:
+            raise _unsafe(path, "would run with the rights of another user")
+        if not path.isprintable():
+            raise _unsafe(path, "has a name with unprintable characters")
+        if entry.name == "RECORD" and path.count("/") == 1:
+            if entry.stat().st_size > _RECORD_BYTES_MAX:
+                raise _unsafe(path, "is too large")
+            _check_record(Path(entry.path))
+
+
+def _check_record(record: Path) -> None:
+    """Every file that a package says it has lies in the environment."""
+    for line in record.read_text("utf-8", "replace").splitlines():
+        path, _ = fields_of(line)
+        if os.path.isabs(path) or ".." in path.split("/"):
+            raise _unsafe(path, "lies outside of the environment")
+
+
+def _unsafe(path: str, why: str) -> PackagesRefusedError:
+    sentence = f"a package has the file {path[:200]!r}, which {why}. Ask for another package."
+    return PackagesRefusedError("packages_unsafe", sentence)
+
+
+def _remove_tree(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        for entry in files_in(path):
+            os.unlink(entry.path)
+        for inner, _, _ in os.walk(path, topdown=False):
+            os.rmdir(inner)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,200 @@
+"""The routes with packages: a check locks and installs them, and a call names the environment of its lock."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from support.live_runner import LiveRunner, invocation, live_runner
+from support.package_index import PackageIndex
+from support.wheels import wheel
+from toolrack_runner.server.packages.folders import remove_tree
+
+TOOL = """
+def run(): return 'done'
+TOOL_SPECS = [{'name': 'words:run', 'description': 'Runs.', 'handler': run}]
+"""
+EVENTS = {"Accept": "application/x-ndjson"}
+
+
+def module(*dependencies: str) -> str:
+    """A module with a tool and these dependencies."""
+    return f"# /// script\n# dependencies = {json.dumps(dependencies)}\n# ///\n{TOOL}"
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[PackageIndex]:
+    """An index with two packages."""
+    wheels = (wheel("alpha", requires=("beta",)), wheel("beta"), wheel("hidden", files={"json.py": ""}))
+    with PackageIndex(*wheels).serving() as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """The folder of the packages."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        os.chmod(name, 0o755)
+        yield Path(name) / "packages"
+        remove_tree(Path(name) / "packages")
+
+
+@pytest.fixture(scope="module")
+def packages_runner(index: PackageIndex, folder: Path) -> Iterator[LiveRunner]:
+    """A runner that installs from the index."""
+    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url}
+    with live_runner(environment=environment) as live:
+        yield live
+
+
+def events_of(runner: LiveRunner, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of a check."""
+    answer = runner.client.post("/check", json=body, headers=EVENTS)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_check_reports_the_lock_of_the_packages(packages_runner: LiveRunner, folder: Path) -> None:
+    report = packages_runner.check("words", module("Alpha>=1", "hidden"))
+    assert (report["ok"], report["faults"]) == (True, [])
+    lock = report["packages"]
+    assert lock["requirements"] == ["alpha>=1", "hidden"]
+    assert [each["name"] for each in lock["packages"]] == ["alpha", "beta", "hidden"]
+    assert [note["kind"] for note in report["notes"]] == ["package_hidden"]
+    assert os.listdir(folder / "environments") == [lock["digest"].removeprefix("sha256:")]
+
+
+def test_a_module_without_packages_has_no_lock(packages_runner: LiveRunner) -> None:
+    assert "packages" not in packages_runner.check("words", TOOL)
+    assert "packages" not in packages_runner.check("words", module())
+
+
+def test_a_kept_lock_is_used_again_and_one_of_another_head_is_not(packages_runner: LiveRunner) -> None:
+    kept = packages_runner.check("words", module("beta"))["packages"]
+    assert packages_runner.check("words", module("beta"), lock=kept)["packages"] == kept
+    other = packages_runner.check("words", module("alpha"), lock=kept)["packages"]
+    assert other["requirements"] == ["alpha"]
+
+
+@pytest.mark.parametrize(
+    "more", [{"digest": "sha256:" + "0" * 64}, {"packages": [{}]}, {"requirements": "a"}]
+)
+def test_a_lock_that_no_runner_has_made_is_refused(packages_runner: LiveRunner, more: dict[str, Any]) -> None:
+    kept = packages_runner.check("words", module("beta"))["packages"]
+    body = {"name": "words", "source": module("beta"), "lock": kept | more}
+    answer = packages_runner.client.post("/check", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("lock cannot be used: ")
+
+
+def test_a_fault_of_the_head_is_a_fault_of_the_module(packages_runner: LiveRunner) -> None:
+    report = packages_runner.check("words", module("absent @ git+https://host.example/x"))
+    (fault,) = report["faults"]
+    assert (report["ok"], report["tools"], report["line"]) == (False, [], 2)
+    assert (fault["code"], fault["kind"], fault["line"]) == ("MODULE_INVALID", "requirement_invalid", 2)
+
+
+def test_refused_packages_are_a_fault_of_the_module_with_their_own_code(packages_runner: LiveRunner) -> None:
+    (fault,) = packages_runner.check("words", module("absent"))["faults"]
+    assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", "packages_missing")
+    assert fault["message"].startswith("words.py, line 2: a package was not found in the index.")
+
+
+def test_the_progress_of_a_check_is_a_stream_that_ends_with_the_report(packages_runner: LiveRunner) -> None:
+    body = {"name": "words", "source": module("beta", "hidden")}
+    *progress, report = events_of(packages_runner, body)
+    assert {event["event"] for event in progress} == {"progress"}
+    assert progress[-1]["text"] == "checking the module"
+    assert report["event"] == "report"
+    del report["event"]
+    plain = packages_runner.check("words", body["source"])
+    assert {key: plain[key] for key in ("ok", "packages", "sha256", "tools", "notes")} == {
+        key: report[key] for key in ("ok", "packages", "sha256", "tools", "notes")
+    }
+    assert plain.keys() == report.keys()
+
+
+def test_a_check_without_packages_is_a_stream_with_the_report_only(packages_runner: LiveRunner) -> None:
+    (report,) = events_of(packages_runner, {"name": "words", "source": TOOL})
+    assert (report["event"], report["ok"]) == ("report", True)
+
+
+def test_an_index_that_is_away_is_an_error_of_the_route_and_the_last_event(folder: Path) -> None:
+    with PackageIndex().serving() as gone:
+        url = gone.url
+    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": url}
+    with live_runner(environment=environment) as live:
+        body = {"name": "words", "source": module("gamma")}
+        answer = live.client.post("/check", json=body)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["details"]) == (503, [{"reason": "PACKAGES_UNAVAILABLE"}])
+        *_, last = events_of(live, body)
+        assert last == {
+            "event": "error",
+            "code": "PACKAGES_UNAVAILABLE",
+            "message": error["message"],
+            "status": 503,
+        }
+
+
+def test_where_packages_are_off_a_module_with_packages_is_refused(folder: Path) -> None:
+    environment = {"TOOLRACK_PACKAGES": "off", "TOOLRACK_PACKAGES_DIR": str(folder / "off")}
+    with live_runner(environment=environment) as live:
+        (fault,) = live.check("words", module("alpha"))["faults"]
+        assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", "packages_off")
+        assert live.check("words", module())["ok"] is True
+    assert not (folder / "off").exists()
+
+
+def test_a_call_names_its_environment_and_sends_its_lock_if_it_is_missing(folder: Path) -> None:
+    source, own = module("beta"), folder / "own"
+    with PackageIndex(wheel("beta")).serving() as index:
+        environment = {"TOOLRACK_PACKAGES_DIR": str(own), "TOOLRACK_PACKAGES_INDEX": index.url}
+        with live_runner(environment=environment) as first:
+            lock = first.check("words", source)["packages"]
+            digest = lock["digest"]
+            assert first.invoke(source, "words:run", environment=digest)["text"] == "done"
+    remove_tree(own / "environments" / digest.removeprefix("sha256:"))
+    # uv's cache has the wheel, so the environment is built without the index.
+    with live_runner(environment=environment) as again:
+        unknown = again.client.post("/invoke", json=invocation(source, "words:run", environment=digest))
+        assert unknown.status_code == 404
+        assert unknown.json()["error"]["details"] == [{"reason": "MODULE_UNKNOWN"}]
+        assert again.invoke(source, "words:run", environment=digest, lock=lock)["text"] == "done"
+        assert again.invoke(source, "words:run", environment=digest)["text"] == "done"
+
+
+def test_a_call_whose_packages_cannot_be_had_runs_nothing(packages_runner: LiveRunner) -> None:
+    source = module("beta")
+    lock = packages_runner.check("words", source)["packages"]
+    package = lock["packages"][0] | {"sha256": "0" * 64}
+    normalised = json.dumps(
+        [{key: package[key] for key in sorted(("file", "name", "sha256", "version"))}], separators=(",", ":")
+    )
+    digest = f"sha256:{hashlib.sha256(normalised.encode()).hexdigest()}"
+    wrong = lock | {"packages": [package], "digest": digest}
+    body = invocation(source, "words:run", environment=digest, lock=wrong)
+    answer = packages_runner.client.post("/invoke", json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["details"]) == (503, [{"reason": "PACKAGES_UNAVAILABLE"}])
+    assert error["message"].startswith("nothing was run, because the packages are missing: ")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"environment": "sha256:1"}, {"environment": 1}, {"lock": {}}, {"environment": "sha256:" + "0" * 64}],
+)
+def test_an_environment_that_does_not_fit_the_lock_is_refused(
+    packages_runner: LiveRunner, fields: dict[str, Any]
+) -> None:
+    source = module("beta")
+    lock = packages_runner.check("words", source)["packages"]
+    body = invocation(source, "words:run", **({"lock": lock} | fields))
+    answer = packages_runner.client.post("/invoke", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["details"] == [{"reason": "BODY_INVALID"}]

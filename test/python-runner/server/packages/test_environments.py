@@ -1,0 +1,323 @@
+"""Environments are built once, verified before use, and removed when they are unused; a failure leaves nothing."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from server.packages.modules import MakeSettings, had, head_with
+from server.packages.test_install import lock_of, nothing_is_left
+from support.package_index import PackageIndex
+from support.until import until
+from support.wheels import wheel
+from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.environment import Environment
+from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.packages import Packages
+from toolrack_runner.server.packages.refusal import PackagesUnavailableError
+
+
+def place_of(settings: PackageSettings, environment: Environment) -> Path:
+    return settings.folder / "environments" / environment.folder
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that live."""
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(each) for each in found.stdout.split() if Path(f"/proc/{each}/cwd").exists()]
+
+
+def test_two_modules_that_need_the_same_environment_at_once_build_one(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    lock = lock_of(index.wheels[0])
+
+    async def run() -> None:
+        packages = Packages(make_settings())
+        said: list[list[str]] = [[], [], []]
+        made = await asyncio.gather(
+            *(packages.for_module(head_with("alpha"), lock, texts.append) for texts in said)
+        )
+        assert len({id(each.environment) for each in made}) == 1
+        assert all("checking and compiling" in " ".join(texts) for texts in said)
+
+    asyncio.run(run())
+    assert index.downloads == [index.wheels[0].file]
+
+
+def test_an_existing_environment_needs_neither_uv_nor_an_index(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    first = had(make_settings(), "alpha")
+    index.stop()
+    (settings := make_settings()).folder.joinpath("cache").rename(settings.folder / "gone")
+    assert had(settings, "alpha", kept=first.lock) == first
+
+
+def test_a_lock_builds_from_the_cache_while_the_index_is_away(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha", requires=("beta",)), wheel("beta")]
+    first = had(make_settings(), "alpha")
+    index.stop()
+    settings = make_settings()
+    remove_tree(place_of(settings, first.environment))
+    assert had(settings, "alpha", kept=first.lock).environment == first.environment
+    with pytest.raises(PackagesUnavailableError, match="cannot be reached"):
+        had(settings, "alpha>=1", "gamma")
+
+
+@pytest.mark.parametrize("change", ["changed", "added", "removed", "linked"])
+def test_an_environment_that_was_changed_on_the_disk_is_built_again_before_its_use(
+    index: PackageIndex, make_settings: MakeSettings, change: str
+) -> None:
+    index.wheels = [wheel("alpha", files={"alpha.py": "GOOD = True\n", "beta.py": ""})]
+    settings = make_settings()
+    first = had(settings, "alpha")
+    folder = place_of(settings, first.environment)
+    file = folder / "alpha.py"
+    folder.chmod(0o755)
+    if change == "changed":
+        # The same inode is in uv's cache.
+        file.chmod(0o644)
+        file.write_text("GOOD = None\n")
+    elif change == "added":
+        (folder / "evil.py").write_text("")
+    elif change == "removed":
+        (folder / "beta.py").unlink()
+    else:
+        file.unlink()
+        file.symlink_to("/etc/passwd")
+    again = had(settings, "alpha", kept=first.lock)
+    assert again.environment == first.environment
+    assert file.read_text() == "GOOD = True\n"
+    assert sorted(os.listdir(folder)) == ["__pycache__", "alpha-1.0.dist-info", "alpha.py", "beta.py"]
+
+
+def test_a_wheel_whose_own_record_is_wrong_is_installed_all_the_same(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha", files={"alpha.py": ""}, record={"alpha.py": "sha256=AAAA"})]
+    assert had(make_settings(), "alpha").environment.versions == {"alpha": "1.0"}
+
+
+def test_the_environment_unused_for_longest_is_removed_and_none_in_use(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel(name) for name in ("a", "b", "c", "d")]
+    settings = make_settings(count=2)
+
+    async def run() -> list[str]:
+        packages = Packages(settings)
+        made: list[Environment] = []
+        using = ExitStack()
+        for at, name in enumerate(("a", "b", "c", "d")):
+            environment = (await packages.for_module(head_with(name), None)).environment
+            manifest = settings.folder / "manifests" / f"{environment.folder}.json"
+            os.utime(manifest, (at, at))
+            made.append(environment)
+            if name == "a":
+                using.enter_context(packages.environments.use(environment.digest))
+            if name == "b":
+                packages.environments.is_held = lambda digest: digest == made[1].digest
+            if name == "c":
+                packages.environments.is_held = lambda _: False
+        using.close()
+        return [name for name, each in zip("abcd", made, strict=True) if place_of(settings, each).exists()]
+
+    # When c comes, a and b are in use. When d comes, only a is: b and c go.
+    assert asyncio.run(run()) == ["a", "d"]
+
+
+def test_an_environment_that_another_runner_uses_is_not_removed(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("a"), wheel("b")]
+    settings = make_settings(count=1)
+
+    async def run() -> None:
+        other, packages = Packages(settings), Packages(settings)
+        used = (await other.for_module(head_with("a"), None)).environment
+        await packages.for_module(head_with("b"), None)
+        assert place_of(settings, used).exists()
+
+    asyncio.run(run())
+
+
+def test_the_cache_is_removed_if_it_has_much_that_no_environment_uses(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel(name, files={f"{name}.bin": os.urandom(800 << 10)}) for name in "abcd"]
+    settings = make_settings(count=1, bytes_max=1 << 20)
+    for name in "abc":
+        had(settings, name)
+        assert any(settings.folder.glob("cache/archive-*"))
+    had(settings, "d")
+    assert not any(settings.folder.glob("cache/archive-*"))
+    assert [each.name for each in settings.folder.glob("environments/*/*.bin")] == ["d.bin"]
+
+
+#: A runner that builds an environment, and is killed while it downloads.
+RUNNER = """
+import asyncio, sys
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from server.packages.modules import had
+from toolrack_runner.server.package_settings import PackageSettings
+had(PackageSettings(True, Path({folder!r}), index={url!r}), "alpha")
+"""
+
+
+def test_a_killed_runner_leaves_no_process_and_the_next_removes_its_half_built_folder(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    settings = make_settings()
+    first = had(settings, "alpha")
+    remove_tree(settings.folder)
+    index.gate = threading.Event()
+    index.downloading.clear()
+    text = RUNNER.format(paths=sys.path[:2], folder=str(settings.folder), url=index.url)
+    with subprocess.Popen([sys.executable, "-c", text]) as process:
+        assert index.downloading.wait(60)
+        started = children_of(process.pid)
+        assert started
+        process.send_signal(signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), "the end of uv")
+    assert len(list((settings.folder / "work").iterdir())) == 1
+    index.gate.set()
+    index.gate = None
+    assert had(settings, "alpha") == first
+    assert list((settings.folder / "work").iterdir()) == []
+
+
+def test_if_all_callers_leave_uv_is_killed_and_nothing_is_left(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    index.gate = threading.Event()
+    settings = make_settings()
+
+    async def run() -> None:
+        packages = Packages(settings)
+        lock = lock_of(index.wheels[0])
+        callers = [asyncio.create_task(packages.environments.for_lock(lock)) for _ in range(2)]
+        await asyncio.to_thread(index.downloading.wait, 60)
+        callers[0].cancel()
+        await asyncio.wait(callers[:1])
+        assert children_of(os.getpid())
+        callers[1].cancel()
+        await asyncio.wait(callers)
+        await asyncio.to_thread(until, lambda: not children_of(os.getpid()), "the end of uv")
+        await asyncio.to_thread(until, lambda: nothing_is_left(settings.folder), "the removal")
+
+    asyncio.run(run())
+
+
+def test_an_installation_that_takes_too_long_is_ended(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    index.gate = threading.Event()
+    with pytest.raises(PackagesUnavailableError, match="TOOLRACK_PACKAGES_SECONDS"):
+        had(make_settings(seconds=1), "alpha", kept=lock_of(index.wheels[0]))
+    assert nothing_is_left(make_settings().folder)
+
+
+def test_a_call_stops_waiting_at_its_deadline_and_the_build_goes_on(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    index.gate = threading.Event()
+    gate = index.gate
+    lock = lock_of(index.wheels[0])
+
+    async def run() -> None:
+        packages = Packages(make_settings())
+        assert await packages.for_call(lock.digest, None, 1) is None
+        with pytest.raises(PackagesUnavailableError, match="still being installed"):
+            await packages.for_call(lock.digest, lock, 0.01)
+        gate.set()
+        found = await packages.for_call(lock.digest, None, 60)
+        assert found is not None
+        assert found.digest == lock.digest
+
+    asyncio.run(run())
+
+
+def test_the_error_of_a_call_says_what_an_author_cannot_change(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    lock = lock_of(index.wheels[0])
+
+    async def message(settings: PackageSettings, digest: str, kept: object = lock) -> str:
+        packages = Packages(settings)
+        with pytest.raises(PackagesUnavailableError) as error:
+            await packages.for_call(digest, kept, 60)  # type: ignore[arg-type]
+        return f"{error.value}"
+
+    async def run() -> None:
+        assert "TOOLRACK_PACKAGES=on" in await message(make_settings(is_on=False), lock.digest)
+        await Packages(make_settings()).for_call(lock.digest, lock, 60)
+        assert "TOOLRACK_PACKAGES_DENY" in await message(make_settings(deny=("alpha",)), lock.digest, None)
+        elsewhere = lock._replace(platform="win32", packages=lock_of(wheel("beta")).packages)
+        assert "Upload the module again" in await message(make_settings(), elsewhere.digest, elsewhere)
+
+    asyncio.run(run())
+
+
+def test_a_full_disk_leaves_nothing_and_can_be_tried_again(
+    index: PackageIndex, make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    """The disk is a tmpfs of 8 MB, where this test may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a tmpfs")
+    try:
+        index.wheels = [wheel("large", files={"large.bin": os.urandom(10 << 20)}), wheel("alpha")]
+        settings = make_settings(folder=disk / "packages")
+        with pytest.raises(PackagesUnavailableError, match="the disk of the runner is full"):
+            had(settings, "large")
+        assert nothing_is_left(settings.folder)
+        used = sum(path.stat().st_size for path in settings.folder.rglob("*") if path.is_file())
+        assert used < 1 << 20
+        assert had(settings, "alpha").environment.versions == {"alpha": "1.0"}
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_folder_that_cannot_be_used_is_told_to_the_operator(
+    make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PackagesUnavailableError, match="The operator checks TOOLRACK_PACKAGES_DIR"):
+        had(make_settings(folder=tmp_path / "file" / "packages"), "alpha")
+
+
+def test_what_was_left_behind_is_found_by_the_pid_of_its_runner(tmp_path: Path) -> None:
+    folders = Folders(tmp_path)
+    folders.make()
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    for name in (f"{ended.pid}-0", f"{os.getpid()}-0", "1-0"):
+        (folders.work / name).mkdir()
+    (folders.environments / ("0" * 64)).mkdir()
+    left = {path.name for path in folders.left_behind()}
+    assert f"{ended.pid}-0" in left
+    assert not left & {f"{os.getpid()}-0", "1-0"}
+    assert list(folders.environments.iterdir()) == []

@@ -1,0 +1,120 @@
+"""The versions of a module's packages are chosen by uv, from an index on this machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from server.packages.modules import MakeSettings, had
+from support.package_index import PackageIndex
+from support.wheels import ELSEWHERE, source_release, wheel
+from toolrack_runner.server.packages.lock import lock_digest
+from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
+
+
+def test_the_lock_has_each_package_with_its_wheel_and_hash(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [
+        wheel("Alpha", "1.0"),
+        wheel("Alpha", "2.0", requires=("beta_two>=1",)),
+        wheel("beta.two", "1.5"),
+    ]
+    lock = had(make_settings(), "alpha>=1").lock
+    assert lock.requirements == ("alpha>=1",)
+    assert [(each.name, each.version, each.file, each.sha256, each.bytes) for each in lock.packages] == [
+        ("alpha", "2.0", index.wheels[1].file, index.wheels[1].sha256, len(index.wheels[1].content)),
+        ("beta-two", "1.5", index.wheels[2].file, index.wheels[2].sha256, len(index.wheels[2].content)),
+    ]
+
+
+def test_the_digest_is_the_same_whichever_index_serves(tmp_path: Path, make_settings: MakeSettings) -> None:
+    wheels = [wheel("alpha", requires=("beta",)), wheel("beta")]
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for each in wheels:
+        (folder / each.file).write_bytes(each.content)
+    locks = [had(make_settings(folder=tmp_path / "packages/0", index=None, wheels=folder), "alpha").lock]
+    for is_html in (False, True):
+        with PackageIndex(*wheels, is_html=is_html).serving() as other:
+            settings = make_settings(folder=tmp_path / f"packages/1{is_html}", index=other.url)
+            locks.append(had(settings, "alpha").lock)
+    assert {lock.digest for lock in locks} == {lock_digest(locks[0].packages)}
+    assert [[each.bytes for each in lock.packages] for lock in locks] == [
+        [len(each.content) for each in wheels],
+        [len(each.content) for each in wheels],
+        [None, None],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "kind", "sentence"),
+    [
+        (["absent"], "packages_missing", "absent was not found"),
+        (["alpha>9"], "packages_missing", "there is no version of a package that fits"),
+        (["alpha", "beta==2.0"], "packages_conflict", "the packages cannot be used together"),
+        (["sources"], "packages_no_wheel", "sources"),
+        (["windows"], "packages_no_wheel", "windows"),
+        (["gone"], "packages_yanked", "withdrawn"),
+        (["gone==1.0"], "packages_yanked", "the publisher of gone==1.0 has withdrawn"),
+    ],
+)
+def test_packages_that_cannot_be_had_are_refused_with_the_reason(
+    index: PackageIndex, make_settings: MakeSettings, dependencies: list[str], kind: str, sentence: str
+) -> None:
+    index.wheels = [
+        *(wheel("alpha", requires=("beta<2",)), wheel("beta", "1.0"), wheel("beta", "2.0")),
+        *(source_release("sources"), wheel("windows", tag=ELSEWHERE), wheel("gone")),
+    ]
+    index.yanked = {index.wheels[-1].file}
+    with pytest.raises(PackagesRefusedError, match=re.escape(sentence)) as refused:
+        had(make_settings(), *dependencies)
+    assert refused.value.kind == kind
+    assert index.downloads == [] or kind in {"packages_conflict", "packages_yanked"}
+
+
+def test_no_address_and_no_password_is_in_a_refusal(tmp_path: Path, make_settings: MakeSettings) -> None:
+    with PackageIndex(wheel("alpha"), password="s3cret").serving() as other:
+        settings = make_settings(index=other.url)
+        with pytest.raises(PackagesRefusedError) as refused:
+            had(settings, "absent")
+        assert had(settings, "alpha").lock.packages[0].name == "alpha"
+    with pytest.raises(PackagesUnavailableError) as away:
+        had(settings, "other")
+    with PackageIndex(password="other").serving() as other, pytest.raises(PackagesUnavailableError) as denied:
+        had(make_settings(index=other.url.replace("operator:other@", "")), "alpha")
+    for said in (f"{refused.value}", f"{away.value}", f"{denied.value}"):
+        assert not re.search(r"s3cret|operator:|127\.0\.0\.1|://", said), said
+        assert str(tmp_path) not in said
+    assert "cannot be reached" in f"{away.value}"
+    assert "TOOLRACK_PACKAGES_INDEX" in f"{denied.value}"
+
+
+def test_a_version_that_the_operator_has_installed_is_preferred(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    from importlib.metadata import version
+
+    installed = version("pydantic")
+    index.wheels = [wheel("pydantic", installed), wheel("pydantic", "99.0")]
+    assert had(make_settings(), "pydantic").lock.packages[0].version == installed
+    assert had(make_settings(), "pydantic>=99").lock.packages[0].version == "99.0"
+
+
+def test_a_requirement_whose_marker_does_not_hold_is_not_installed(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    result = had(make_settings(), "alpha", "absent ; python_version < '3'")
+    assert result.lock.requirements == ('absent ; python_version < "3"', "alpha")
+    assert result.environment.versions == {"alpha": "1.0"}
+
+
+def test_a_kept_lock_is_used_without_asking_the_index_for_newer_versions(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha", "1.0")]
+    kept = had(make_settings(), "alpha").lock
+    index.wheels.append(wheel("alpha", "2.0"))
+    assert had(make_settings(), "alpha", kept=kept).lock == kept
+    assert had(make_settings(), "alpha>=1", kept=kept).lock.packages[0].version == "2.0"
