@@ -18,7 +18,7 @@ from toolrack_runner.wire.fault import ModuleError
 
 
 def refuse_unsupported(lock: Lock, where: str) -> None:
-    """Raises ModuleError if the lock has a library that the runner's own code in a child cannot use. `where` is the main file."""
+    """Raises ModuleError if the runner's own code cannot use a library of the lock. `where` is the main file."""
     found = unsupported({each.name: each.version for each in lock.packages}, where)
     if found is not None:
         raise ModuleError(found)

@@ -95,10 +95,10 @@ def test_a_version_that_the_operator_has_installed_is_preferred(
 ) -> None:
     from importlib.metadata import version
 
-    installed = version("pydantic")
-    index.wheels = [wheel("pydantic", installed), wheel("pydantic", "99.0")]
-    assert had(make_settings(), "pydantic").lock.packages[0].version == installed
-    assert had(make_settings(), "pydantic>=99").lock.packages[0].version == "99.0"
+    installed = version("starlette")
+    index.wheels = [wheel("starlette", installed), wheel("starlette", "99.0")]
+    assert had(make_settings(), "starlette").lock.packages[0].version == installed
+    assert had(make_settings(), "starlette>=99").lock.packages[0].version == "99.0"
 
 
 def test_a_requirement_whose_marker_does_not_hold_is_not_installed(
