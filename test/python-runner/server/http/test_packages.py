@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ import pytest
 
 from support.live_runner import LiveRunner, invocation, live_runner
 from support.package_index import PackageIndex
+from support.until import until
 from support.wheels import wheel
 from toolrack_runner.server.packages.folders import remove_tree
 
@@ -198,3 +200,20 @@ def test_an_environment_that_does_not_fit_the_lock_is_refused(
     answer = packages_runner.client.post("/invoke", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["details"] == [{"reason": "BODY_INVALID"}]
+
+
+def test_an_installation_ends_when_its_caller_leaves(folder: Path) -> None:
+    with PackageIndex(wheel("beta")).serving() as index:
+        index.gate = threading.Event()
+        own = folder / "left"
+        environment = {"TOOLRACK_PACKAGES_DIR": str(own), "TOOLRACK_PACKAGES_INDEX": index.url}
+        with live_runner(environment=environment) as live:
+            body = {"name": "words", "source": module("beta")}
+            with live.client.stream("POST", "/check", json=body, headers=EVENTS):
+                assert index.downloading.wait(60)
+                assert list((own / "work").iterdir())
+            until(lambda: list((own / "work").iterdir()) == [], "the end of the installation")
+            until(live.is_idle, "the end of the check")
+            index.gate.set()
+            index.gate = None
+            assert live.check("words", body["source"])["ok"] is True

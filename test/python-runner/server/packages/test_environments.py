@@ -289,10 +289,12 @@ def test_a_full_disk_leaves_nothing_and_can_be_tried_again(
     if mounted.returncode:
         pytest.skip("this user may not mount a tmpfs")
     try:
-        index.wheels = [wheel("large", files={"large.bin": os.urandom(10 << 20)}), wheel("alpha")]
+        names = [f"large{n}" for n in range(4)]
+        index.wheels = [wheel(name, files={f"{name}.bin": os.urandom(3 << 20)}) for name in names]
+        index.wheels.append(wheel("alpha"))
         settings = make_settings(folder=disk / "packages")
         with pytest.raises(PackagesUnavailableError, match="the disk of the runner is full"):
-            had(settings, "large")
+            had(settings, *names)
         assert nothing_is_left(settings.folder)
         used = sum(path.stat().st_size for path in settings.folder.rglob("*") if path.is_file())
         assert used < 1 << 20
