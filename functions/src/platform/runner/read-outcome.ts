@@ -49,6 +49,8 @@ function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (reason?.code === 'MODULE_UNKNOWN') return WANTS_SOURCE
   if (reason?.code === 'ISOLATION_UNAVAILABLE')
     return { code: 'ISOLATION_UNAVAILABLE', error: `Nothing was run: ${reason.message}` }
+  if (reason?.code === 'PACKAGES_UNAVAILABLE' || reason?.code === 'PACKAGES_REFUSED')
+    return { code: reason.code, error: `Nothing was run: ${reason.message}`, ...again }
   if (httpStatus === 429) {
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many calls as it takes'
     return { code: 'RUNNER_BUSY', error: `Nothing was run: ${why}.`, ...again }
