@@ -23,6 +23,8 @@ export const originalError: ErrorForm = ({ message, details: [detail] }) => {
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: ErrorForm = errorBody): void {
   const error = toolrackError(thrown, log)
+  // A stream that has ended has told its reader the error.
+  if (res.writableEnded) return
   const { httpStatus, retry } = ERROR_CODES[error.code]
   if (res.headersSent) {
     log.error('answer broken off', { code: error.code, error: error.message })
