@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { onLayer, type Action } from '../../access/action.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
+import { moduleTag } from '../../catalog/definitions/module-tag.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
@@ -52,7 +53,7 @@ export function moduleRoutes({
         sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
       },
     }),
-    // A module with its source or files, and the report of its check. Its entity tag is the module's sha256.
+    // A module with its source or files, and the report of its check. Its entity tag is `moduleTag`.
     route({
       method: 'GET',
       path: '/tools/modules/:name',
@@ -62,7 +63,7 @@ export function moduleRoutes({
       hide: notFound,
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const module = await reader.module(principal, layer, name)
-        sendTagged(res, module.sha256, () => ({ ...module, layer }))
+        sendTagged(res, moduleTag(module), () => ({ ...module, layer }))
       },
     }),
     // Checks a Python file, or the files of a module, and makes definitions of its tools.

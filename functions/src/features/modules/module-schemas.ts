@@ -114,6 +114,9 @@ export const READ_MODULE: RouteSchemas = {
   params: byModule,
   query: ofLayer,
   headers: unlessSame,
+  answerHeaders: {
+    ETag: 'Begins with the `sha256`, which alone is valid for `If-Match` too. Changes also with the packages and the consent.',
+  },
   answers: {
     200: z.union([
       module.extend({ source: z.string() }),

@@ -121,6 +121,17 @@ test('relock resolves anew: the same bytes become a new version', async () => {
   expect(await put('anew', undefined, '?relock=2')).toMatchObject({ httpStatus: 400 })
 })
 
+const read = (tag: string) => ask('GET', at('tagged'), undefined, { 'If-None-Match': tag })
+
+test('an answer about a module is not the same any more when only its packages are others', async () => {
+  await put('tagged')
+  const tag = (await read('"none"')).headers.get('ETag') ?? ''
+  expect((await read(tag)).status).toBe(304)
+  resolving.newest = '2.0'
+  await put('tagged', undefined, '?relock=1')
+  expect((await read(tag)).status).toBe(200)
+})
+
 test('a rollback takes the lock of its version, unless it is told to resolve anew', async () => {
   await put('back')
   resolving.newest = '2.0'
