@@ -8,7 +8,7 @@ import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import { isPackageLock } from '../../catalog/definitions/package-lock.ts'
 import type { ModuleCheck } from '../../catalog/definitions/runner.ts'
 import { either, isNull, isText, listOf, object, recordOf, type Test } from '../../value-shape.ts'
-import { isCode, reasonIn } from './read-outcome.ts'
+import { isCode, reasonIn, sentence } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
 /** The most characters of a name that a runner reads. Every valid module name is shorter. */
@@ -49,9 +49,11 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   const reason = reasonIn(body)
   const { code, message = '' } = reason ?? {}
   if (code === 'PACKAGES_UNAVAILABLE')
-    throw new ToolrackError(code, `${message} Nothing was written.`, { retryAfterSeconds })
-  if (code === 'PACKAGES_REFUSED')
-    throw new ToolrackError(code, message, { details: [{ reason: code, kind: 'packages_refused', message }] })
+    throw new ToolrackError(code, `${sentence(message)} Nothing was written.`, { retryAfterSeconds })
+  if (code === 'PACKAGES_REFUSED') {
+    const detail = { reason: code, kind: 'packages_refused', message: sentence(message) } as const
+    throw new ToolrackError(code, detail.message, { details: [detail] })
+  }
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
     // The runner's own message is used if there is one, because it says whose checks occupy the runner. The message of a proxy is

@@ -112,10 +112,10 @@ test('a runner that falls silent after some progress is unavailable', async () =
 })
 
 const refused = (code: string, status: number) => ({
-  error: { code: status, status: 'X', message: 'The index is away.', details: [{ reason: code }] },
+  error: { code: status, status: 'X', message: 'the index is away', details: [{ reason: code }] },
 })
 const [away, no] = [refused('PACKAGES_UNAVAILABLE', 503), refused('PACKAGES_REFUSED', 422)]
-const last = (code: string, status: number, message = 'The index is away.') =>
+const last = (code: string, status: number, message = 'the index is away') =>
   lines(progress('Resolving.'), { event: 'error', code, status, message })
 
 test.each([
@@ -190,5 +190,5 @@ test.each([
   ['PACKAGES_REFUSED', json(no, 422), {}],
 ])('a call that gets no environment ends with %s and the words of the runner', async (code, answer, more) => {
   const { outcome } = await called([answer], { environment: LOCK.digest })
-  expect(outcome).toEqual({ code, error: 'Nothing was run: The index is away.', ...more })
+  expect(outcome).toEqual({ code, error: 'The index is away.', ...more })
 })
