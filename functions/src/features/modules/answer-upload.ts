@@ -1,9 +1,8 @@
-import { errorBody, isToolrackError, ToolrackError } from '@toolrack/contract'
-import { randomUUID } from 'node:crypto'
+import { errorBody, ToolrackError } from '@toolrack/contract'
 import { callAnswer } from '../../http/accept.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import type { FoundRequest } from '../../http/route.ts'
-import { requestError } from '../../http/send-error.ts'
+import { knownError } from '../../http/send-error.ts'
 import { sendJson } from '../../http/send-json.ts'
 
 /** Milliseconds from one sentence about the progress to the next, so that a person sees that the upload goes on. */
@@ -81,10 +80,4 @@ class Progress {
   #send(): void {
     if (!this.#stream.isBehind) void this.#stream.send('progress', { text: this.#text })
   }
-}
-
-function knownError(error: unknown): ToolrackError {
-  if (isToolrackError(error)) return error
-  const details = [{ reason: 'INTERNAL', requestId: randomUUID() }] as const
-  return requestError(error) ?? new ToolrackError('INTERNAL', undefined, { details, cause: error })
 }

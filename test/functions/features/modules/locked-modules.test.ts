@@ -43,6 +43,7 @@ class Resolving {
 }
 
 const resolving = new Resolving()
+const logged: object[] = []
 const audit = memoryAudit({ now: () => NOW })
 const service = await inProcess(
   deployedAccess(() => NOW),
@@ -50,6 +51,11 @@ const service = await inProcess(
   () => NOW,
   {
     runner: resolving.runner,
+    log: {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (message, facts) => void logged.push({ message, ...facts }),
+    },
     audit,
     isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,
   },
@@ -219,6 +225,10 @@ test('an upload that is refused after its first event ends with the error, which
   }
   const [, last] = await allEvents(await stream('refused'))
   expect(last).toMatchObject({ type: 'error', error: { code: 500, details: [{ reason: 'INTERNAL' }] } })
+  const requestId = (last as unknown as ErrorBody).error.details[0]?.['requestId']
+  // The log has the reason under the id of the answer, and nothing about an answer that is broken off.
+  const error = expect.stringContaining('a fault of the service')
+  expect(logged).toEqual([{ message: 'request failed', requestId, error }])
 })
 
 test('an upload that is refused before its first event is answered with its status', async () => {
