@@ -428,6 +428,15 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(one)
       })
 
+      test('the same packages for another Python replace the lock, although the digest is the same', async () => {
+        const moved = { ...one, python: '3.12' }
+        const again = putModule('m', ['a'], 'text', { lock: moved, replacesLock: true })
+        await write(one)
+        expect((await store.writeModule(ANN, again, by('ann'))).outcome).toBe('updated')
+        expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(moved)
+        expect((await write(moved)).outcome).toBe('unchanged')
+      })
+
       test('a lock stays after a deletion, and goes with the last version that has it', async () => {
         await write(one)
         await write(one, 'text', 'n')

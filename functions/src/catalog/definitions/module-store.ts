@@ -59,6 +59,11 @@ export type ModulePut = ModuleContent &
     readonly sha256: string
     /** The packages of the module. The lock is kept as long as a version of the module has it. */
     readonly lock?: PackageLock | undefined
+    /**
+     * True if the present lock has the same packages and is for another Python or platform. Its digest is the same then, and the
+     * write replaces it.
+     */
+    readonly replacesLock?: boolean
     readonly report: JsonObject
     /** All definitions that the module has after the write. */
     readonly tools: readonly DefinitionPut[]

@@ -13,7 +13,7 @@ import { shadowsOf } from './write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
-import type { PackageLock } from './package-lock.ts'
+import { lockText, type PackageLock } from './package-lock.ts'
 import { contentOf, contentSha256, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
@@ -66,7 +66,9 @@ export class ModuleWriter {
     const tools = await withTokens(puts, new Turns(signal))
     const { lock, grants } = module
     const granted = { grants, grantsDigest: grantsDigest(grants), consent: null }
-    const changed = { name, sha256, lock, ...contentOf(module), report, tools }
+    const replacesLock =
+      kept !== undefined && kept.digest === lock?.digest && lockText(kept) !== lockText(lock)
+    const changed = { name, sha256, lock, replacesLock, ...contentOf(module), report, tools }
     const change = { kind: 'put', ...changed, ...granted, precondition } as const
     const checked = { report, environment: lock?.digest }
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, checked)

@@ -88,6 +88,7 @@ function outcomeOf(
   const isSame =
     present.sha256 === change.sha256 &&
     present.environment === change.lock?.digest &&
+    change.replacesLock !== true &&
     hasGrantsOf(present, change) &&
     definitions.every(({ outcome }) => outcome === 'unchanged')
   return isSame ? 'unchanged' : 'updated'

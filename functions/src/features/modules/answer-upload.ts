@@ -8,7 +8,7 @@ import { sendJson } from '../../http/send-json.ts'
 /** Milliseconds from one sentence about the progress to the next, so that a person sees that the upload goes on. */
 const PROGRESS_MS = 1_000
 
-const CHECKED = 'The module is being checked.'
+const CHECKED = 'checking the module'
 
 const NO_STREAM =
   "Hosting passes on an answer only when it is whole, so it can stream no progress; nothing was written. Call the function's own URL, or accept application/json."

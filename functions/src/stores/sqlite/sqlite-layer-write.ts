@@ -130,7 +130,8 @@ export class SqliteLayerWriter {
   }
 
   #writeModule(key: string, { name: { name }, forgotten, content }: RecordChange): void {
-    const { putBlob, putModule, deleteModule, passModuleVersion, addModuleVersion } = this.#statements
+    const { putBlob, putLock, putModule, deleteModule, passModuleVersion, addModuleVersion } =
+      this.#statements
     if (content?.kind === 'module') {
       const { revision, sha256, environment = null, granted = null, updatedAt, updatedBy } = content.record
       const tools = JSON.stringify(content.record.tools)
@@ -138,7 +139,7 @@ export class SqliteLayerWriter {
       else {
         putBlob.run(key, sha256, keptText(content.module), Number(content.module.files !== undefined))
         if (environment !== null && content.lock !== undefined)
-          putBlob.run(key, lockKey(sha256, environment), content.lock, 0)
+          putLock.run(key, lockKey(sha256, environment), content.lock)
         const { report } = content
         putModule.run(key, name, revision, sha256, environment, tools, granted, report, updatedAt, updatedBy)
       }

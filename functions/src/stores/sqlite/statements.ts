@@ -82,6 +82,8 @@ const SQL = {
 
   source: 'SELECT source, has_files AS hasFiles FROM blobs WHERE layer = ? AND sha256 = ?',
   putBlob: 'INSERT INTO blobs (layer, sha256, source, has_files) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  putLock: `INSERT INTO blobs (layer, sha256, source) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET source = excluded.source`,
   dropBlobs: `DELETE FROM blobs WHERE layer = ? AND NOT EXISTS
     (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer AND module_versions.sha256 = blobs.sha256) AND NOT EXISTS
     (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer

@@ -20,6 +20,7 @@ import { deployedAccess, FIREBASE } from '../../../support/token-kinds.ts'
 /** A runner that resolves packages to the version that is the newest now, unless it gets a lock. */
 class Resolving {
   newest = '1.0'
+  python = '3.11'
   readonly locks: (PackageLock | undefined)[] = []
   readonly calls: RunnerCall[] = []
   readonly sources: (LockedContent | undefined)[] = []
@@ -31,7 +32,8 @@ class Resolving {
       this.locks.push(check.lock)
       await this.during(check)
       const text = textIn(check)
-      const packages = check.lock ?? lockOf(this.newest)
+      const fits = check.lock?.python === this.python
+      const packages = fits && check.lock ? check.lock : { ...lockOf(this.newest), python: this.python }
       return { ...checkedModule(text), ...(text.includes('# plain') ? {} : { packages }) }
     },
     invoke: async (call) => {
@@ -138,6 +140,16 @@ test('an answer about a module is not the same any more when only its packages a
   expect((await read(tag)).status).toBe(200)
 })
 
+test('an upload after the runner has got another Python replaces the lock, which calls need', async () => {
+  await put('moved')
+  resolving.python = '3.12'
+  expect(await put('moved')).toMatchObject({ outcome: 'updated', environment: one.digest })
+  await ask('POST', '/tools/invoke', JSON.stringify({ name: 'moved:one', arguments: {} }))
+  expect(resolving.sources.at(-1)).toMatchObject({ lock: { python: '3.12' } })
+  expect(await put('moved')).toMatchObject({ outcome: 'unchanged' })
+  resolving.python = '3.11'
+})
+
 test('a rollback takes the lock of its version, unless it is told to resolve anew', async () => {
   await put('back')
   resolving.newest = '2.0'
@@ -206,7 +218,7 @@ test('an upload without progress tells that it goes on, again and again', async 
     texts.push(event['text'])
     if (texts.length === 2) seen.resolve()
   }
-  expect(texts.slice(0, 2)).toEqual(['The module is being checked.', 'The module is being checked.'])
+  expect(texts.slice(0, 2)).toEqual(['checking the module', 'checking the module'])
 })
 
 test('an upload that is refused after its first event ends with the error, which the audit trail has too', async () => {
