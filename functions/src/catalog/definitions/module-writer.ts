@@ -1,4 +1,4 @@
-import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type Digest, type JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../views/catalog.ts'
@@ -13,12 +13,26 @@ import { shadowsOf } from './write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
-import { contentOf, mapContent, type ModuleContent } from './module-content.ts'
+import { lockText, type PackageLock } from './package-lock.ts'
+import { contentOf, contentSha256, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
-type Upload = WriteTarget & ModuleContent<Uint8Array>
-type Rollback = WriteTarget & { readonly choice: ModuleVersionChoice }
+/** How the packages of a module are found. */
+type Packages = {
+  /** True if the packages are resolved anew. Otherwise the lock of the same content is used again. */
+  readonly relock?: boolean | undefined
+  /** Called with a sentence about the work so far, at least once a second while packages are installed. */
+  readonly onProgress?: ((text: string) => void) | undefined
+}
+
+type Upload = WriteTarget &
+  Packages &
+  ModuleContent<Uint8Array> & {
+    /** The lock to use. By default, the one that the present version has, if its content is the same. */
+    readonly lock?: PackageLock | undefined
+  }
+type Rollback = WriteTarget & Packages & { readonly choice: ModuleVersionChoice }
 
 type Parts = {
   readonly store: ModuleStore
@@ -37,25 +51,34 @@ export class ModuleWriter {
   }
 
   /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
-  async put(principal: Principal, { layer, name, precondition, signal, ...content }: Upload) {
-    const { runner, compilers, catalog } = this.#parts
+  async put(principal: Principal, upload: Upload) {
+    const { layer, name, precondition, signal, relock, onProgress = ignore, lock: given, ...content } = upload
+    const { runner, compilers, catalog, reader } = this.#parts
+    const kept = given ?? (await reader.lockOf(principal, layer, name, contentSha256(content)))
     const compiler = compilers.forCaller({ user: principal.uid, signal })
-    const check = { name, ...content, tenant: principal.uid, signal }
+    const locked = { lock: relock === true ? undefined : kept, onProgress }
+    const check = { name, ...content, ...locked, tenant: principal.uid, signal }
     const module = await admitModule(check, { runner, compiler, goOn: compiler.goOn })
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)
     const { sha256, report } = module
     const puts = module.tools.map((tool) => putOf(tool))
     const tools = await withTokens(puts, new Turns(signal))
-    const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
-    return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
+    const { lock, grants } = module
+    const granted = { grants, grantsDigest: grantsDigest(grants), consent: null }
+    const replacesLock =
+      kept !== undefined && kept.digest === lock?.digest && lockText(kept) !== lockText(lock)
+    const changed = { name, sha256, lock, replacesLock, ...contentOf(module), report, tools }
+    const change = { kind: 'put', ...changed, ...granted, precondition } as const
+    const checked = { report, environment: lock?.digest }
+    return moduleAnswer(await this.#write(principal, layer, change), layer, view, checked)
   }
 
-  /** Writes older content again, as a new version. */
+  /** Writes older content again, as a new version, with the packages that the older version has. */
   async rollback(principal: Principal, { choice, ...target }: Rollback) {
     const { layer, name } = target
-    const content = await this.#parts.reader.contentOf(principal, layer, name, choice)
-    return this.put(principal, { ...target, ...mapContent(content, (text) => Buffer.from(text)) })
+    const { content, lock } = await this.#parts.reader.contentOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, lock, ...mapContent(content, (text) => Buffer.from(text)) })
   }
 
   async delete(principal: Principal, layer: WritableLayer, name: string, precondition: Precondition) {
@@ -75,6 +98,11 @@ export class ModuleWriter {
       return result
     })
   }
+}
+
+/** The runner reports the progress in any case, because only then a check may take longer than other checks. */
+function ignore(): void {
+  // Nobody waits for the progress.
 }
 
 /**
@@ -97,12 +125,12 @@ function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly A
   throw new ToolrackError(first.reason, message, { details })
 }
 
-/** The answer to a write of one module. `report` has the result for each spec. A deletion has no report. */
+/** The answer to a write of one module. `report` has the result for each spec. A deletion has neither a report nor packages. */
 function moduleAnswer(
   { name, outcome, sha256, revision, tools }: ModuleWriteResult,
   layer: WritableLayer,
   view: CatalogView,
-  report?: JsonObject,
+  { report, environment }: { readonly report?: JsonObject; readonly environment?: Digest | undefined } = {},
 ) {
   const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
     tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
@@ -116,6 +144,7 @@ function moduleAnswer(
     sha256,
     revision,
     layer,
+    ...(environment && { environment }),
     tools: {
       added: named('created'),
       changed: named('updated'),

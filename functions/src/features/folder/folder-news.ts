@@ -19,6 +19,7 @@ export type FolderNews = { readonly file: string } & (
       readonly serving: boolean
     }
   | { readonly kind: 'removed' }
+  | { readonly kind: 'progress'; /** What is done with the file now, as a sentence. */ readonly text: string }
 )
 
 type Present = MergedModules & {

@@ -1,11 +1,14 @@
 import { ToolrackError } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
 import { onLayer, type Action } from '../../access/action.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
+import { moduleTag } from '../../catalog/definitions/module-tag.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
-import { invalidParameter } from '../../http/query.ts'
+import { preconditionOf } from '../../http/entity-tag.ts'
+import { invalidParameter, Query } from '../../http/query.ts'
 import { readObject } from '../../http/read-body.ts'
-import { route, type FoundRequest, type Route } from '../../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson, sendTagged } from '../../http/send-json.ts'
 import {
   askedLayer,
@@ -17,14 +20,22 @@ import {
   write,
   writtenLayer,
 } from '../definitions/layer-requests.ts'
+import { answerUpload, refuseBuffered } from './answer-upload.ts'
 import { readModule } from './module-body.ts'
 import type { ModuleReader } from '../../catalog/definitions/module-reader.ts'
 import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
 
 /** What the routes use. A module that the caller may not read is hidden, as if it did not exist. */
-type Parts = { readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter } }
+type Parts = {
+  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+}
 
-export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly Route[] {
+export function moduleRoutes({
+  modules: { reader, writer },
+  isBehindBuffer = () => false,
+}: Parts): readonly Route[] {
   return [
     // One page of a layer's modules, in the order of their names, without their sources and reports.
     route({
@@ -42,7 +53,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
         sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
       },
     }),
-    // A module with its source or files, and the report of its check. Its entity tag is the module's sha256.
+    // A module with its source or files, and the report of its check. Its entity tag is `moduleTag`.
     route({
       method: 'GET',
       path: '/tools/modules/:name',
@@ -52,7 +63,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       hide: notFound,
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const module = await reader.module(principal, layer, name)
-        sendTagged(res, module.sha256, () => ({ ...module, layer }))
+        sendTagged(res, moduleTag(module), () => ({ ...module, layer }))
       },
     }),
     // Checks a Python file, or the files of a module, and makes definitions of its tools.
@@ -61,17 +72,22 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       path: '/tools/modules/:name',
       schemas: async () => (await import('./module-schemas.ts')).WRITE_MODULE,
       takesBody: true,
-      ask: askedWrite,
+      ask: askedUpload,
       action: write,
       audit: { layer: 'query' },
       async handle(request) {
-        const { principal, res } = request
+        const { principal } = request
+        const isBuffered = isBehindBuffer(request.req)
+        refuseBuffered(request, isBuffered)
         const content = await readModule(request, request.params.name)
         // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
-        const answer = await writer.put(principal, { ...targetOf(request), ...content })
-        noteWrite(request, answer)
-        sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
+        await answerUpload(request, isBuffered, async (onProgress) => {
+          const answer = await writer.put(principal, { ...uploadOf(request), onProgress, ...content })
+          noteWrite(request, answer)
+          const headers = { ETag: `"${answer.sha256}"` }
+          return { status: answer.outcome === 'created' ? 201 : 200, body: answer, headers }
+        })
       },
     }),
     // Removes a module and all of its tools. Its versions are kept, and a rollback can restore one of them.
@@ -114,12 +130,12 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       path: '/tools/modules/:name/rollback',
       schemas: async () => (await import('./module-schemas.ts')).ROLL_BACK,
       takesBody: true,
-      ask: askedWrite,
+      ask: askedUpload,
       action: write,
       audit: { layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
-        const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
+        const answer = await writer.rollback(request.principal, { ...uploadOf(request), choice })
         noteWrite(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
@@ -130,9 +146,11 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
 type Written = Awaited<ReturnType<ModuleWriter['put']>>
 
 /** Adds the module, its tools that have changed, and the new revision of its layer to the audit record of the request. */
-function noteWrite({ note }: FoundRequest, { outcome, sha256, revision, tools }: Written): void {
+function noteWrite({ note }: FoundRequest, written: Written): void {
+  const { outcome, sha256, environment, revision, tools } = written
   const { added, changed, removed } = tools
-  note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })
+  const subject = { outcome, added, changed, removed, ...(environment && { environment }) }
+  note?.({ digest: digestOf(sha256), revision, subject })
 }
 
 function digestOf(sha256: string): string {
@@ -145,6 +163,17 @@ function readModules({ layer }: { readonly layer: WritableLayer }): Action {
 
 function notFound(): never {
   throw new ToolrackError('MODULE_NOT_FOUND')
+}
+
+/** Reads a write that checks a module. With `relock=1`, its packages are resolved anew. */
+function askedUpload({ search, req }: FoundRequest) {
+  const query = new Query(search, ['layer', 'relock'])
+  const precondition = preconditionOf(req.headers)
+  return { precondition, layer: writtenLayer(query), relock: query.flag('relock') }
+}
+
+function uploadOf(request: KnownRequest<'/:name', ReturnType<typeof askedUpload>>) {
+  return { ...targetOf(request), relock: request.asked.relock }
 }
 
 function askedPage(request: FoundRequest) {

@@ -1,8 +1,11 @@
+import { GRANT_KINDS } from '@toolrack/contract'
 import { z } from 'zod'
 import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
 import {
   byName,
+  count,
   digest,
+  errorAnswer,
   layer,
   moduleNote,
   none,
@@ -27,6 +30,20 @@ const report = z.strictObject({
     .literal(true)
     .exactOptional()
     .describe('The report was above 256 KB, and the results of the examples are left out.'),
+  packages: z
+    .strictObject({
+      digest: digest.describe('The digest of the lock.'),
+      requirements: z.array(z.string()).describe('What the module asks for.'),
+      packages: z.array(
+        z.strictObject({
+          name: z.string(),
+          version: z.string(),
+          bytes: count.nullable().describe('The size of the wheel. Null if the index does not say it.'),
+        }),
+      ),
+    })
+    .exactOptional()
+    .describe('The packages that the module gets, with those that they need. Missing if it asks for none.'),
   specs: z
     .array(specReport)
     .describe(
@@ -34,13 +51,28 @@ const report = z.strictObject({
     ),
 })
 
+const grants = z
+  .array(z.strictObject({ kind: z.enum(GRANT_KINDS), value: z.string() }))
+  .describe('What the module asks for: hosts of `network`, requirements of `packages`, names of `secrets`.')
+const environment = digest.describe(
+  'The digest of the lock of its packages. Missing if it has none of its own.',
+)
+
 const summary = z.strictObject({
   name: z.string(),
   sha256,
+  environment: environment.exactOptional(),
   tools: names,
   revision,
   updatedAt: time,
   updatedBy: z.string(),
+  grants: grants.exactOptional(),
+  grantsDigest: digest.exactOptional(),
+  consent: z
+    .strictObject({ digest, by: z.string(), at: time })
+    .nullable()
+    .exactOptional()
+    .describe('Who has accepted the grants with this digest, and when. Null if nobody has.'),
 }) satisfies z.ZodType<ModuleSummary>
 const module = summary.extend({ layer: writtenLayer, report })
 const written = z.strictObject({
@@ -48,6 +80,7 @@ const written = z.strictObject({
   layer: writtenLayer,
   outcome: z.enum(['created', 'updated', 'unchanged']),
   sha256,
+  environment: environment.exactOptional(),
   revision,
   tools: z
     .strictObject({ added: names, changed: names, removed: names, unchanged: names })
@@ -59,6 +92,14 @@ const written = z.strictObject({
 })
 const ofLayer = z.strictObject({
   layer: writtenLayer.optional().describe('The layer. Default: `user`.'),
+})
+const checked = ofLayer.extend({
+  relock: z
+    .enum(['0', '1', 'false', 'true'])
+    .optional()
+    .describe(
+      'With `1`, the packages are resolved anew. Otherwise the same content keeps the versions that it has. Default: `0`.',
+    ),
 })
 const byModule = byName('The name of the module.')
 
@@ -73,6 +114,9 @@ export const READ_MODULE: RouteSchemas = {
   params: byModule,
   query: ofLayer,
   headers: unlessSame,
+  answerHeaders: {
+    ETag: 'Begins with the `sha256`, which alone is valid for `If-Match` too. Changes also with the packages and the consent.',
+  },
   answers: {
     200: z.union([
       module.extend({ source: z.string() }),
@@ -83,8 +127,10 @@ export const READ_MODULE: RouteSchemas = {
 export const WRITE_MODULE: RouteSchemas = {
   summary: 'Uploads a module. Its tools are in the list at once.',
   params: byModule,
-  query: ofLayer,
+  query: checked,
   headers: {
+    Accept:
+      '`text/event-stream`: a stream of events, of which the last is the answer. Default: JSON. Behind Hosting, a client that takes only a stream gets a 406. Hosting and Cloud Functions end a request after 60 seconds. If packages take longer, upload the module again: those that are installed by then are not installed twice.',
     'Content-Type':
       '`application/json` for a body with `source` or `files`. Without this header, with `text/…` or `application/octet-stream`, the body is the Python file itself.',
     ...precondition,
@@ -106,13 +152,26 @@ export const WRITE_MODULE: RouteSchemas = {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),
     201: written.extend({ outcome: z.literal('created') }),
   },
+  events: {
+    progress: z
+      .strictObject({ text: z.string() })
+      .describe('What is done now, at least once a second. A slow reader gets only some of these.'),
+    result: written
+      .extend({ status: z.literal([200, 201]) })
+      .describe('Last, if the module was accepted: the answer, and its status.'),
+    error: errorAnswer.describe(
+      'Last, if the upload was refused: the body of the answer, with its status as `code`. Nothing was written.',
+    ),
+  },
 }
 export const DELETE_MODULE: RouteSchemas = {
   summary: 'Deletes one module with all of its tools. Its versions stay.',
   params: byModule,
   query: ofLayer,
   headers: precondition,
-  answers: { 200: written.omit({ report: true }).extend({ outcome: z.literal('deleted') }) },
+  answers: {
+    200: written.omit({ report: true, environment: true }).extend({ outcome: z.literal('deleted') }),
+  },
 }
 export const LIST_VERSIONS: RouteSchemas = {
   summary: 'Lists the last 50 versions of a module, the newest first.',
@@ -129,6 +188,7 @@ export const LIST_VERSIONS: RouteSchemas = {
           by: z.string(),
           deleted: z.boolean(),
           sha256: sha256.exactOptional(),
+          environment: environment.exactOptional(),
           tools: names,
         }),
       ),
@@ -138,7 +198,7 @@ export const LIST_VERSIONS: RouteSchemas = {
 export const ROLL_BACK: RouteSchemas = {
   summary: 'Checks the content of an older version again, and makes it the current one.',
   params: byModule,
-  query: ofLayer,
+  query: checked,
   headers: precondition,
   body: z
     .union([

@@ -17,6 +17,7 @@ type Shown = { readonly columns: number; write(lines: string): void }
  */
 export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   return (news) => {
+    if (news.kind === 'progress') return terminal.write(progressLine(news, terminal.columns))
     const faults = 'faults' in news ? news.faults : []
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
@@ -29,7 +30,13 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   }
 }
 
-function headline(news: FolderNews): string {
+/** One line about what is done with a file. It is cut off, because parts of it come from an index of packages. */
+function progressLine({ file, text }: FolderNews & { kind: 'progress' }, columns: number): string {
+  const line = `module  ${harmless(file)}  ${harmless(text)}`
+  return `${line.slice(0, Math.max(COLUMNS_LEAST, columns - 1))}\n`
+}
+
+function headline(news: Exclude<FolderNews, { kind: 'progress' }>): string {
   if (news.kind === 'removed') return 'is removed'
   if (news.kind === 'refused')
     return news.serving ? 'is refused; the last version that worked stays in use' : 'is refused'
