@@ -25,6 +25,7 @@ export const PARAMETERS = {
   TOOLRACK_AUDIT: ['', 'The audit trail: on, required or off.'],
   TOOLRACK_AUDIT_DAYS: ['', 'The whole days for which its records are kept.'],
   TOOLRACK_AUDIT_KEY: ['', 'The private key that signs its manifests; without it none are signed.'],
+  TOOLRACK_SECRETS_KEY: ['', 'The keys that seal stored secrets of tools; without them none are stored.'],
   TOOLRACK_APPROVALS_WEBHOOK: ['', 'The address that is told about new approvals.'],
   TOOLRACK_APPROVALS_WEBHOOK_SECRET: ['', 'The secret that signs these messages.'],
   TOOLRACK_LOGS_MB: ['', 'The most MB of the logs of all calls.'],

@@ -27,6 +27,7 @@ function modeOf(path: string): string {
 
 const PRIVATE = {
   '.': '700',
+  address: '600',
   'audit-key.json': '600',
   'audit.sqlite': '600',
   'audit.sqlite-shm': '600',
@@ -44,6 +45,7 @@ const PRIVATE = {
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
   'sealing-key': '600',
+  'secrets-keys.json': '600',
   'governance.sqlite': '600',
   'governance.sqlite-shm': '600',
   'governance.sqlite-wal': '600',

@@ -25,7 +25,7 @@ export class StoredSecrets {
   readonly #groups: readonly Group[]
 
   constructor(values: Iterable<string>) {
-    const spelled = [...new Set([...values].flatMap(everySpelling))]
+    const spelled = [...new Set([...values].flatMap(everySpelling))].filter((text) => text !== '')
     this.#groups = groupsOf(spelled.toSorted((a, b) => a.length - b.length))
   }
 

@@ -24,6 +24,8 @@ import { NameGlobs } from '../../../packages/contract/src/scopes/name-globs.ts'
 import { FilteredLines } from '../../../functions/src/redaction/filtered-lines.ts'
 import { printedFilter } from '../../../functions/src/redaction/known-secrets.ts'
 import { NOT_SENSITIVE } from '../../../functions/src/redaction/sensitive.ts'
+import { StoredSecrets } from '../../../functions/src/redaction/stored-secrets.ts'
+import { atOnce } from '../../../functions/src/loop-turn.ts'
 import { badGlobs, type BadTexts } from '../bad-texts.ts'
 import type { Calls } from './calls.ts'
 
@@ -120,6 +122,10 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
       for (let at = 0; at < bad.text.length; at += 1) lines.take(bad.text.charAt(at))
       return lines.end()
     },
+  },
+  [`${REDACTION}stored-secrets.ts`]: {
+    StoredSecrets: ({ text, patterns }) =>
+      atOnce(new StoredSecrets(patterns).withoutInJson(JSON.stringify([text, { [text]: 1 }]))),
   },
 }
 

@@ -40,6 +40,7 @@ import {
 } from '../../../functions/src/redaction/secret-names.ts'
 import { openValueEnd, valueEnd } from '../../../functions/src/redaction/secret-value.ts'
 import { NOT_SENSITIVE } from '../../../functions/src/redaction/sensitive.ts'
+import { everySpelling, spellings } from '../../../functions/src/redaction/spellings.ts'
 import { mayHoldSecret, TextRedactor } from '../../../functions/src/redaction/text-redactor.ts'
 import { validTraceparent } from '../../../functions/src/features/audit/traceparent.ts'
 import { keyColumn, lastLine, lineAt } from '../../../functions/src/redaction/yaml-lines.ts'
@@ -134,6 +135,7 @@ export const READING: Calls<(text: string) => unknown> = {
     withoutCommandSecrets: (text) => withoutCommandSecrets(text, () => undefined),
     withoutListedSecret: (text) => withoutListedSecret([text, text, '-u', text], 3),
   },
+  [`${REDACTION}spellings.ts`]: { spellings, everySpelling },
   [`${REDACTION}known-shapes.ts`]: {
     KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)],
   },
