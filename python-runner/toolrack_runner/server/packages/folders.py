@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -93,6 +92,9 @@ class Folders:
 
 def remove_tree(folder: Path) -> None:
     """Removes a folder, also one with folders that are read-only."""
+    # Imported only here, because it would delay the start of the runner.
+    import shutil
+
     for inner, _, _ in os.walk(folder):
         with suppress(OSError):
             os.chmod(inner, _MODE_OF_OWN)
