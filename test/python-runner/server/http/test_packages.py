@@ -217,3 +217,20 @@ def test_an_installation_ends_when_its_caller_leaves(folder: Path) -> None:
             index.gate.set()
             index.gate = None
             assert live.check("words", body["source"])["ok"] is True
+def test_a_module_imports_its_packages_in_the_check_and_in_each_call(packages_runner: LiveRunner) -> None:
+    source = """# /// script
+# dependencies = ["alpha"]
+# ///
+import alpha, beta
+def run(): return f"{alpha.VERSION} {beta.VERSION} {alpha.__file__}"
+TOOL_SPECS = [{'name': 'words:run', 'description': 'Runs.', 'handler': run, 'examples': [{'arguments': {}}]}]
+"""
+    report = packages_runner.check("words", source)
+    assert (report["ok"], report["missingImports"]) == (True, [])
+    (example,) = report["tools"][0]["examples"]
+    assert example["outcome"] == "success"
+    for _ in range(3):
+        outcome = packages_runner.invoke(source, "words:run", environment=report["packages"]["digest"])
+        assert outcome["text"] == "1.0 1.0 /packages/alpha/__init__.py"
+    without = packages_runner.invoke(source, "words:run")
+    assert without["code"] == "MODULE_BROKEN"
