@@ -135,6 +135,7 @@ export const deepSuites = [
   'test/scripts/bundle.test.ts',
   'test/scripts/commands.test.ts',
   'test/scripts/install.test.ts',
+  'test/scripts/packages.test.ts',
 ]
 
 /** The suites that install packages from an index. Only `npm run test:packages` runs them. */
