@@ -52,6 +52,12 @@ export function nameOfLine(line) {
   return name === undefined ? undefined : normalised(name)
 }
 
+/** The requirement without spaces. Throws a SetupError if the text is no name with ranges of versions. */
+export function compactRequirement(text) {
+  nameIn(text)
+  return compact(text)
+}
+
 function nameIn(text) {
   const [, name] = requirement.exec(compact(text)) ?? []
   if (name !== undefined) return normalised(name)

@@ -88,6 +88,13 @@ test.each([
   ['tool', ['check', 'a.py', 'b.py'], "check takes one file. There is no argument 'b.py'."],
   ['tool', ['new', 'a.py', '--json'], "new has no option '--json'."],
   ['tool', ['check', 'a.py', '--timeout', '3'], "check has no option '--timeout'."],
+  ['tool', ['check', 'a.py', '--secret', 'KEY'], "check has no option '--secret'."],
+  ['tool', ['check', 'a.py', '--packages', 'pandas'], "check has no option '--packages'."],
+  [
+    'tool',
+    ['call', 'a.py', '--secret', 'key=value'],
+    '--secret takes the name of a secret: capital letters, digits and _, such as API_KEY.',
+  ],
   [
     'tool',
     ['call', 'a.py', '--timeout', '0'],
