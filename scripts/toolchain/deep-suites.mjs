@@ -139,4 +139,4 @@ export const deepSuites = [
 ]
 
 /** The suites that install packages from an index. Only `npm run test:packages` runs them. */
-export const packageSuites = ['test/python-runner/packages']
+export const packageSuites = ['test/python-runner/packages', 'test/e2e/used-packages.test.ts']
