@@ -139,4 +139,8 @@ export const deepSuites = [
 ]
 
 /** The suites that install packages from an index. Only `npm run test:packages` runs them. */
-export const packageSuites = ['test/python-runner/packages', 'test/e2e/used-packages.test.ts']
+export const packageSuites = [
+  'test/python-runner/packages',
+  'test/e2e/package-pages.test.ts',
+  'test/e2e/used-packages.test.ts',
+]

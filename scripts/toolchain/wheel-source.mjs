@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+
 /**
  * Where uv finds wheels, if the operator has set a source of their own (docs/how-to/run.md): options, and variables of the environment.
  * The address of an index is no option, because it may contain a password, and everybody on the machine sees the options of a process.
@@ -5,7 +7,7 @@
  */
 export function uvSource(env = process.env) {
   const { TOOLRACK_PACKAGES_WHEELS: folder, TOOLRACK_PACKAGES_INDEX: index } = env
-  if (folder) return { options: ['--no-index', '--find-links', folder], variables: {} }
+  if (folder) return { options: ['--no-index', '--find-links', resolve(folder)], variables: {} }
   return { options: [], variables: index ? { UV_DEFAULT_INDEX: index } : {} }
 }
 
@@ -20,7 +22,7 @@ export function pipSource(env = process.env) {
     TOOLRACK_PACKAGES_INDEX: index,
     PIP_EXTRA_INDEX_URL: others,
   } = env
-  if (folder) return { options: [`--find-links=${folder}`], variables: {} }
+  if (folder) return { options: [`--find-links=${resolve(folder)}`], variables: {} }
   const all = [others, index].filter(Boolean).join(' ')
   return { options: [], variables: index ? { PIP_EXTRA_INDEX_URL: all } : {} }
 }
