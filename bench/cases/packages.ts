@@ -12,7 +12,7 @@ import type { Measured, NotRun } from '../measure/result.ts'
 import type { Round } from '../measure/round.ts'
 import { timedInTurns, timedRounds } from '../measure/timed-rounds.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
-import { keepAliveClient, type KeepAliveClient } from '../processes/keep-alive-client.ts'
+import { keepAliveClient } from '../processes/keep-alive-client.ts'
 import { withRunner } from '../processes/python-runner.ts'
 import { withServers, type ServerProcess } from '../processes/server-process.ts'
 import { uvRun } from '../processes/uv-run.ts'
@@ -36,8 +36,14 @@ const COLD = 'Toolrack, first upload with pandas'
 const AGAIN = 'Toolrack, another module with the same lock'
 const WITHOUT = 'Toolrack, first upload without packages'
 
+/** A caller of the service. It connects again if the service has closed its idle connection during an upload. */
+type Client = {
+  readonly send: (body: unknown) => Promise<unknown>
+  readonly close: () => void
+}
+
 /** The service and the runner of one set of environments. */
-type Toolrack = { readonly server: ServerProcess; readonly client: KeepAliveClient }
+type Toolrack = { readonly server: ServerProcess; readonly client: Client }
 
 /** Measures calls of a tool with pandas through the service against `uv run --script` of the same file, and uploads of such a tool. */
 export function packages(folder: string, { rounds: count, seconds }: Effort): Promise<Measured | NotRun> {
@@ -187,8 +193,16 @@ const COMPARISONS: readonly Comparison[] = [
   },
 ]
 
-function clientOf({ url, token = '' }: ServerProcess): Promise<KeepAliveClient> {
-  return keepAliveClient(Number(new URL(url).port), token)
+async function clientOf({ url, token = '' }: ServerProcess): Promise<Client> {
+  const connect = () => keepAliveClient(Number(new URL(url).port), token)
+  let connection = await connect()
+  return {
+    async send(body) {
+      if (!connection.isOpen()) connection = await connect()
+      return connection.send('POST', '/workflows/tools/invoke', body)
+    },
+    close: () => connection.close(),
+  }
 }
 
 async function upload({ url, token = '' }: ServerProcess, name: string, source: string): Promise<void> {
@@ -201,8 +215,8 @@ async function upload({ url, token = '' }: ServerProcess, name: string, source: 
 }
 
 /** Throws if the call fails, because a failure would be measured as a quick answer. */
-async function answers(client: KeepAliveClient, module: string): Promise<void> {
+async function answers(client: Client, module: string): Promise<void> {
   const call = { name: `${module}:means`, arguments: { text: TABLE } }
-  const answer = (await client.send('POST', '/workflows/tools/invoke', call)) as { readonly data?: unknown }
+  const answer = (await client.send(call)) as { readonly data?: unknown }
   assert.deepEqual(answer.data, MEANS, JSON.stringify(answer))
 }
