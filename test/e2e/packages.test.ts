@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { errorAnswer } from '../support/error-answer.ts'
 import { invoked } from '../support/invocation.ts'
-import { serverWithRunner, upload, uploadFiles } from '../support/modules.ts'
+import { runnerReady, serverWithRunner, upload, uploadFiles } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import type { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -56,7 +56,7 @@ TOOL_SPECS = [{"name": "${name}:version", "handler": version}]
 /** What a call of the tool of a module answers: its text, or its code. */
 async function called(name: string): Promise<string> {
   const [, result] = await invoked(server, `${name}:version`)
-  return result.resultType === 'success' ? result.textResultForLlm : String(result.code)
+  return result.resultType === 'success' ? result.textResultForLlm : result.code
 }
 
 type Uploaded = {
@@ -125,30 +125,43 @@ withPython('other versions are other grants, and the old version is what a rollb
 })
 
 withPython(
-  'without its index an upload is refused, and what was there goes on and is built again',
+  'without its index an upload is refused, and what was there goes on, also after a restart',
   async () => {
-    const { grantsDigest, environment } = await put('kept', moduleOf('kept'))
+    const { grantsDigest } = await put('kept', moduleOf('kept'))
     await accept('kept', grantsDigest)
     const before = await called('kept')
-    renameSync(wheels.path, `${wheels.path}-away`)
+    const away = `${wheels.path}-away`
+    renameSync(wheels.path, away)
     try {
-      const away = await upload(server, 'kept', moduleOf('kept', 'tiny-one>=1.0'))
-      expect((await errorAnswer(away)).reason).toMatch(/^PACKAGES_/)
+      const refused = await errorAnswer(await upload(server, 'kept', moduleOf('kept', 'tiny-one>=1.0')))
+      expect([refused.httpStatus, refused.reason]).toEqual([503, 'PACKAGES_UNAVAILABLE'])
       expect(await called('kept')).toBe(before)
       await server.kill9()
-      rmSync(join(server.data, 'packages/environments', environment.replace('sha256:', '')), {
-        recursive: true,
-        force: true,
-      })
-      rmSync(join(server.data, 'packages/manifests'), { recursive: true, force: true })
       await server.restart()
-      await until(
-        () => called('kept'),
-        (text) => text === before,
-      )
+      await runnerReady(server)
+      expect(await called('kept')).toBe(before)
     } finally {
-      renameSync(`${wheels.path}-away`, wheels.path)
+      renameSync(away, wheels.path)
     }
+  },
+)
+
+withPython(
+  'an environment that is gone is built again from the lock before the call, not resolved anew',
+  async () => {
+    const { grantsDigest, environment } = await put('rebuilt', moduleOf('rebuilt', 'tiny-one<1.1'))
+    await accept('rebuilt', grantsDigest)
+    expect(await called('rebuilt')).toBe('tiny 1.0')
+    writeVersion('1.0.5')
+    await server.kill9()
+    for (const folder of ['environments', 'manifests'])
+      rmSync(join(server.data, 'packages', folder), { recursive: true, force: true })
+    await server.restart()
+    await runnerReady(server)
+    expect(await called('rebuilt')).toBe('tiny 1.0')
+    expect(readdirSync(join(server.data, 'packages/environments'))).toContain(
+      environment.replace('sha256:', ''),
+    )
   },
 )
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest } from '@jest/globals'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,9 @@ import { ROOT } from '../support/source-tree.ts'
 import { moduleNameOf, moduleUsing, USED_PACKAGES, type UsedPackage } from '../support/used-packages.ts'
 
 const CALLS = 20
+
+// The first run downloads up to 100 MB for a package.
+jest.setTimeout(300_000)
 
 /** The environments stay between runs, so that only the first run downloads all packages. */
 const FOLDER = fileURLToPath(new URL('node_modules/.cache/toolrack-packages', ROOT))

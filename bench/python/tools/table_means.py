@@ -21,7 +21,15 @@ def means(text: str) -> dict[str, Any]:
     return {name: float(value) for name, value in table.mean(numeric_only=True).items()}
 
 
-TOOL_SPECS = [{"name": "table_means:means", "handler": means}]
+def origin() -> str:
+    """Tell where pandas was imported from."""
+    return str(pd.__file__)
+
+
+TOOL_SPECS = [
+    {"name": "table_means:means", "handler": means},
+    {"name": "table_means:origin", "handler": origin},
+]
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(means(sys.argv[1])))

@@ -117,9 +117,12 @@ async function call(request: Request): Promise<Work> {
   }
 }
 
+let lastProgress = ''
+
 /** Shows what is done while packages are installed. It is no part of the result, so it goes to stderr. */
 function showProgress(text: string): void {
-  console.error(harmless(text))
+  if (text !== lastProgress) console.error(harmless(text))
+  lastProgress = text
 }
 
 /** The result as JSON: what the answer to an upload says about the module, or the body of the error. */
