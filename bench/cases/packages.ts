@@ -37,6 +37,9 @@ const AGAIN = 'Toolrack, the same lock again'
 const OTHER = 'Toolrack, another module with the same packages'
 const WITHOUT = 'Toolrack, first upload without packages'
 
+/** Without it, a module that asks for the same version as the operator gets the pandas that was imported before its calls. */
+const NO_PRELOAD = { TOOLRACK_PACKAGES_PRELOAD: 'none' }
+
 /** A caller of the service. It connects again if the service has closed its idle connection during an upload. */
 type Client = {
   readonly send: (body: unknown) => Promise<unknown>
@@ -56,10 +59,22 @@ export function packages(folder: string, { rounds: count, seconds }: Effort): Pr
     }
     await runUv()
     await runUv()
-    const calls = await withToolrack(python, folder, async ({ server, client }) => {
+    const own = await withToolrack(python, folder, NO_PRELOAD, async ({ server, client }) => {
+      await upload(server, 'locked', moduleWithHead('locked'))
+      await comesFrom(client, 'locked', false)
+      const call = () => answers(client, 'locked')
+      const contender = { name: LOCKED, calls: WAITING_CALLS, pauseMs: IMPORT_PAUSE_MS, call }
+      const rounds: Round[] = []
+      while (rounds.length < count) {
+        const [timed = {}] = await timedRounds([contender], 1)
+        const perSecond = await throughputOf(server, 'locked', seconds)
+        rounds.push({ [LOCKED]: { ...timed[LOCKED], callsPerSecond: perSecond } })
+      }
+      return rounds
+    })
+    const shared = await withToolrack(python, folder, {}, async ({ server, client }) => {
       const modules = {
         preloaded: moduleWithoutHead('preloaded'),
-        locked: moduleWithHead('locked'),
         bound: plainModule('bound', SMALL_HEAD),
         plain: plainModule('plain'),
       }
@@ -67,16 +82,9 @@ export function packages(folder: string, { rounds: count, seconds }: Effort): Pr
       const callOf = (name: string) => () => answers(client, name)
       for (const name of Object.keys(modules)) await answers(client, name)
       await comesFrom(client, 'preloaded', true)
-      await comesFrom(client, 'locked', false)
       await pause(PRELOAD_MS)
       for (let warm = 0; warm < CALLS / 4; warm += 1)
-        for (const name of ['preloaded', 'bound', 'plain']) await answers(client, name)
-      const clients = await Promise.all(Array.from({ length: CLIENTS }, () => clientOf(server)))
-      const throughput = (name: string) =>
-        callsPerSecond(
-          clients.map((each) => () => answers(each, name)),
-          seconds,
-        )
+        for (const name of Object.keys(modules)) await answers(client, name)
       const rounds: Round[] = []
       while (rounds.length < count) {
         const [turns = {}] = await timedInTurns(
@@ -89,7 +97,6 @@ export function packages(folder: string, { rounds: count, seconds }: Effort): Pr
         const [timed = {}] = await timedRounds(
           [
             { name: PRELOADED, calls: CALLS, call: callOf('preloaded') },
-            { name: LOCKED, calls: WAITING_CALLS, pauseMs: IMPORT_PAUSE_MS, call: callOf('locked') },
             { name: UV, calls: UV_CALLS, call: runUv },
           ],
           1,
@@ -99,22 +106,35 @@ export function packages(folder: string, { rounds: count, seconds }: Effort): Pr
           ...timed,
           ...turns,
           [BOUND]: { ...turns[BOUND], moreUs },
-          [PRELOADED]: { ...timed[PRELOADED], callsPerSecond: await throughput('preloaded') },
-          [LOCKED]: { ...timed[LOCKED], callsPerSecond: await throughput('locked') },
+          [PRELOADED]: {
+            ...timed[PRELOADED],
+            callsPerSecond: await throughputOf(server, 'preloaded', seconds),
+          },
         })
       }
-      for (const each of clients) each.close()
       return rounds
     })
     const rounds: Round[] = []
-    for (const round of calls) rounds.push({ ...round, ...(await uploads(python, folder)) })
+    for (const [index, round] of shared.entries())
+      rounds.push({ ...round, ...own[index], ...(await uploads(python, folder)) })
     return { rounds, comparisons: COMPARISONS, sharesCores: true }
   })
 }
 
+/** Calls per second of clients that call one module without a pause. */
+async function throughputOf(server: ServerProcess, module: string, seconds: number): Promise<number> {
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => clientOf(server)))
+  const perSecond = await callsPerSecond(
+    clients.map((client) => () => answers(client, module)),
+    seconds,
+  )
+  for (const client of clients) client.close()
+  return perSecond
+}
+
 /** Measures uploads and their first answers at a runner that has no environment and an empty cache. */
 function uploads(python: string, folder: string): Promise<Round> {
-  return withToolrack(python, folder, async ({ server, client }) => {
+  return withToolrack(python, folder, {}, async ({ server, client }) => {
     const timed = async (name: string, source: string): Promise<number> => {
       const startedMs = performance.now()
       await upload(server, name, source)
@@ -141,10 +161,11 @@ function uploads(python: string, folder: string): Promise<Round> {
 function withToolrack<T>(
   python: string,
   folder: string,
+  more: Readonly<Record<string, string>>,
   work: (toolrack: Toolrack) => Promise<T>,
 ): Promise<T> {
   const own = mkdtempSync(join(folder, 'packages-'))
-  const settings = { TOOLRACK_PACKAGES: 'on', TOOLRACK_PACKAGES_DIR: join(own, 'environments') }
+  const settings = { TOOLRACK_PACKAGES: 'on', TOOLRACK_PACKAGES_DIR: join(own, 'environments'), ...more }
   return withRunner(
     python,
     (runner) =>
