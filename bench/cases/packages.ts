@@ -70,6 +70,7 @@ export function packages(folder: string, { rounds: count, seconds }: Effort): Pr
         const perSecond = await throughputOf(server, 'locked', seconds)
         rounds.push({ [LOCKED]: { ...timed[LOCKED], callsPerSecond: perSecond } })
       }
+      await comesFrom(client, 'locked', false)
       return rounds
     })
     const shared = await withToolrack(python, folder, {}, async ({ server, client }) => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PYTHON, withPython } from '../support/runner-environment.ts'
+import { ROOT } from '../support/source-tree.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { writeWheel } from '../support/wheels.ts'
 import { makeCheckout } from './support/checkout.ts'
@@ -155,6 +156,16 @@ describe('the packages of the operator', () => {
     server.child.kill('SIGTERM')
     await server.ended()
     expect(state()).toEqual(before)
+  })
+
+  withPython('the commands of docs/how-to/run.md work', async () => {
+    writeWheel(wheels.path, tiny('humanize', '4.12.3'))
+    const page = readFileSync(new URL('docs/how-to/run.md', ROOT), 'utf8')
+    const commands = [...page.matchAll(/^npm run packages -- (.+)$/gm)].map(([, args = '']) =>
+      args.split(' '),
+    )
+    expect(commands.map(([action]) => action)).toEqual(['add', 'list', 'remove'])
+    for (const args of commands) expect(await packages(args)).toMatchObject({ code: 0 })
   })
 
   withPython('when the last package is removed, there are no files any more', async () => {
