@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { deepSuites } from './scripts/toolchain/deep-suites.mjs'
+import { deepSuites, packageSuites } from './scripts/toolchain/deep-suites.mjs'
 
 /** TypeScript as ES modules. `npm test` starts jest on the pinned Node. */
 const suites = {
@@ -28,8 +28,9 @@ const firebase = ['test/functions/stores/firestore', 'test/rules', 'test/e2e/fir
 const testsIn = (folder) => `<rootDir>/${folder}/**/*.test.ts`
 const atRoot = (path) => `<rootDir>/${path}`
 
-/** `npm test` without arguments leaves them out. A path names any suite. */
-const leftOut = process.env.TOOLRACK_TEST_QUICK === 'true' ? deepSuites : []
+/** `npm test` without arguments leaves out the deep suites, and those that need an index. A path names any suite. */
+const { TOOLRACK_TEST_QUICK: isQuick, TOOLRACK_TEST_WHOLE: isWhole } = process.env
+const leftOut = [...(isQuick === 'true' ? deepSuites : []), ...(isWhole === 'true' ? packageSuites : [])]
 
 export default {
   // More workers than processors, because suites wait for servers most of their time. A number: jest reads '150%' as 150.

@@ -22,6 +22,7 @@ import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
+import { packages } from './cases/packages.ts'
 import { budget } from './cases/budget.ts'
 import { search } from './cases/search.ts'
 import { secondInstance } from './cases/second-instance.ts'
@@ -51,6 +52,7 @@ const CASES = {
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
   'first-answer': firstAnswer,
+  packages,
   'runner-start': runnerStart,
   hostile,
   'beside-hostile': besideHostile,

@@ -4,8 +4,8 @@ import { checks, runPrograms } from './toolchain/checks.mjs'
 import { exitCodeOf, quiet } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
-import { packageSuites } from './toolchain/deep-suites.mjs'
-import { namePythonTests, pythonSuites, runJest, runPytest, sideBySide } from './toolchain/suites.mjs'
+import { jestPackageSuites, namePythonTests, pythonPackageSuites, pythonSuites } from './toolchain/suites.mjs'
+import { runJest, runPytest, sideBySide } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
 /** The npm command for each option with which package.json calls this script. */
@@ -56,7 +56,9 @@ await runCommand(async () => {
   // The checks and both suites run side by side, because the suites wait most of their time. Jest prints directly. The
   // output of pytest is printed when all have ended.
   const suites = []
-  if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci, isQuick }))
+  if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci, isQuick, isWhole: wantsAll }))
+  // Other arguments of test:packages are for pytest.
+  if (values.packages && args.length === 0) suites.push(runJest(node, jestPackageSuites, { ci }))
   if (wantsPython && python)
     suites.push(runPytest(python, pythonArguments(), wantsAll ? { ...quiet, isQuick } : {}))
   const [checked, ...runs] = await Promise.all([
@@ -79,7 +81,7 @@ await runCommand(async () => {
   return interruptedBy ? exitCodeOf(interruptedBy) : report.code
 
   function pythonArguments() {
-    if (values.packages) return [...packageSuites, ...args]
+    if (values.packages) return [...pythonPackageSuites, ...args]
     return wantsAll ? [...sideBySide, ...pythonSuites({ isQuick })] : args
   }
 })

@@ -1,4 +1,5 @@
 import { ARGUMENTS, TOOLS } from '../definitions/echo-tool.ts'
+import { callsPerSecond } from '../measure/calls-per-second.ts'
 import type { Effort } from '../measure/load-rounds.ts'
 import type { Measured, NotRun } from '../measure/result.ts'
 import type { Round } from '../measure/round.ts'
@@ -38,25 +39,6 @@ export function isolatedThroughput(
       return { rounds, comparisons: [COMPARISON], sharesCores: true }
     }),
   )
-}
-
-/** The calls per second: all calls, divided by the time until the last call ended. */
-async function callsPerSecond(
-  clients: readonly (() => Promise<unknown>)[],
-  seconds: number,
-): Promise<number> {
-  let calls = 0
-  const startedMs = performance.now()
-  const endsMs = startedMs + seconds * 1_000
-  await Promise.all(
-    clients.map(async (call) => {
-      while (performance.now() < endsMs) {
-        await call()
-        calls += 1
-      }
-    }),
-  )
-  return (calls / (performance.now() - startedMs)) * 1_000
 }
 
 const COMPARISON = {

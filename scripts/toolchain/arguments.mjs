@@ -11,7 +11,7 @@ const help = { help: { short: 'h', about: 'prints this, and does nothing else' }
  * order. Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
  *
  * `options` describes each option: what it does (`about`), and the word for its value (`takes`), which a switch does not have.
- * `accepts` checks a value, and `rule` describes the allowed values. An option with `repeats` may have several values.
+ * `accepts` checks a value, and `rule` describes the allowed values. An option with `repeats` may have several values, and is a list.
  *
  * `words` describes the other arguments: the word for one (`is`), how many there may be (`most`), and the allowed texts (`oneOf`).
  * With `rest`, only the first argument must be one of these texts.
@@ -44,12 +44,12 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   const values = {}
   const given = []
   for (const token of tokens) {
-    if (token.kind === 'option') values[token.name] = valueOf(token)
+    if (token.kind === 'option') values[token.name] = valueOf(token, values[token.name])
     if (token.kind === 'positional') given.push(wordOf(token.value, given.length))
   }
   return { values, words: given }
 
-  function valueOf({ name, rawName, value, inlineValue }) {
+  function valueOf({ name, rawName, value, inlineValue }, before) {
     if (!Object.hasOwn(known, name)) throw unknown(`option '${rawName}'`, name, optionNames())
     const { takes, rule = `a value: ${takes}`, accepts = () => true, repeats } = known[name]
     if (takes === undefined && value !== undefined) throw wrong(`${rawName} takes no value.`)
@@ -57,8 +57,8 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
     const isMissing = !value || (!inlineValue && value.startsWith('-'))
     if (isMissing || !accepts(value)) throw wrong(`${rawName} takes ${rule}.`)
     // Otherwise only the last of several values would count, without a message.
-    if (Object.hasOwn(values, name) && !repeats) throw wrong(`${rawName} is there more than once.`)
-    return value
+    if (before !== undefined && !repeats) throw wrong(`${rawName} is there more than once.`)
+    return repeats ? [...(before ?? []), value] : value
   }
 
   function wordOf(text, index) {

@@ -136,7 +136,12 @@ export const deepSuites = [
   'test/scripts/bundle.test.ts',
   'test/scripts/commands.test.ts',
   'test/scripts/install.test.ts',
+  'test/scripts/packages.test.ts',
 ]
 
 /** The suites that install packages from an index. Only `npm run test:packages` runs them. */
-export const packageSuites = ['test/python-runner/packages']
+export const packageSuites = [
+  'test/python-runner/packages',
+  'test/e2e/package-pages.test.ts',
+  'test/e2e/used-packages.test.ts',
+]

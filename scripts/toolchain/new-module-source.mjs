@@ -1,6 +1,13 @@
-/** The source of a new module: one tool whose parameters are derived, with an example. */
-export function newModuleSource(name) {
-  return `"""Tools for a model. Check this file with: npm run tool -- check ${name}.py"""
+/**
+ * The source of a new module: one tool whose parameters are derived, with an example. If it needs packages, its head asks for them as
+ * PEP 723 says.
+ * @param {string} name
+ * @param {readonly string[]} [packages]
+ */
+export function newModuleSource(name, packages = []) {
+  const list = packages.map((each) => `"${each}"`).join(', ')
+  const head = packages.length === 0 ? '' : `# /// script\n# dependencies = [${list}]\n# ///\n`
+  return `${head}"""Tools for a model. Check this file with: npm run tool -- check ${name}.py"""
 
 
 def repeat(text: str, times: int = 1) -> str:
@@ -29,9 +36,14 @@ TOOL_SPECS = [
 `
 }
 
-/** The source of the new module's test. The test imports only the module and pytest, so it needs no Toolrack. */
-export function newTestSource(name) {
-  return `"""Tests of ${name}.py. They need only pytest: python -m pytest"""
+/**
+ * The source of the new module's test. The test imports only the module and pytest, so it needs no Toolrack.
+ * @param {string} name
+ * @param {readonly string[]} [packages]
+ */
+export function newTestSource(name, packages = []) {
+  const needs = packages.length === 0 ? 'only pytest' : `pytest and what ${name}.py asks for in its head`
+  return `"""Tests of ${name}.py. They need ${needs}: python -m pytest"""
 
 import sys
 from pathlib import Path

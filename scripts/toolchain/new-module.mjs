@@ -2,16 +2,18 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { basename, dirname, join, resolve } from 'node:path'
 import { newModuleSource, newTestSource } from './new-module-source.mjs'
 import { keywords, standardLibrary } from './python-names.mjs'
+import { compactRequirement, nameOfLine } from './requested-packages.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /** The most characters of a module name, as in the runner. */
 const nameMax = 64
 
 /**
- * Writes a module with an example, and a test of the module. `path` is relative to `cwd`. Needs neither packages nor Python. Returns
- * the lines to print for the author. If it throws a SetupError, it has written nothing.
+ * Writes a module with an example, and a test of the module. `path` is relative to `cwd`. `packages` are the requirements in the head of
+ * the module, such as `pandas>=2`. Needs neither packages nor Python. Returns the lines to print for the author. If it throws a
+ * SetupError, it has written nothing.
  */
-export function newModule(root, cwd, path) {
+export function newModule(root, cwd, path, packages = []) {
   const name = nameIn(path)
   const folder = dirname(path)
   // The folder `tests` has no `__init__.py`, so a watched folder does not upload it as a module.
@@ -20,12 +22,14 @@ export function newModule(root, cwd, path) {
   if (!statSync(at(folder), { throwIfNoEntry: false })?.isDirectory())
     throw new SetupError(`There is no folder ${folder}. Make it first.`)
   for (const file of [path, test]) if (existsSync(at(file))) throw refused(`${file} exists already.`)
-  const fault = nameFault(root, name)
+  const requirements = packages.map((text) => compactRequirement(text.trim()))
+  const asked = requirements.map((text) => (nameOfLine(text) ?? '').replaceAll('-', '_'))
+  const fault = nameFault(root, name, asked)
   if (fault) throw refused(`${name}.py: ${fault}`)
   try {
     mkdirSync(dirname(at(test)), { recursive: true })
-    writeFileSync(at(path), newModuleSource(name), { flag: 'wx' })
-    writeFileSync(at(test), newTestSource(name), { flag: 'wx' })
+    writeFileSync(at(path), newModuleSource(name, requirements), { flag: 'wx' })
+    writeFileSync(at(test), newTestSource(name, requirements), { flag: 'wx' })
   } catch (err) {
     throw new SetupError(`It cannot be written there (${err.code}).`)
   }
@@ -45,14 +49,19 @@ function nameIn(path) {
 }
 
 /** The reason why a module cannot have this name, in the words of the runner (`child/module/source.py`), or undefined. */
-function nameFault(root, name) {
+function nameFault(root, name, asked) {
   const rule = `1 to ${nameMax} ASCII letters, digits and _, not starting with a digit, and no Python keyword`
   if (!/^[A-Za-z_]\w*$/.test(name) || name.length > nameMax || keywords.has(name))
     return `this is no module name (${rule}). Rename the file.`
   if (name.startsWith('__')) return 'names that start with __ are reserved for Python. Rename the file.'
   const isStandard = standardLibrary.has(name)
-  if (!isStandard && !packageNames(join(root, 'python-runner')).has(name)) return undefined
-  const owner = isStandard ? "Python's standard library" : 'an installed package'
+  const isAsked = asked.includes(name)
+  if (!isStandard && !isAsked && !packageNames(join(root, 'python-runner')).has(name)) return undefined
+  const owner = isStandard
+    ? "Python's standard library"
+    : isAsked
+      ? 'a package of the module'
+      : 'an installed package'
   return `'${name}' is the name of ${owner}, which the file would hide. Rename it, for example to ${name}_tools.py.`
 }
 

@@ -12,6 +12,7 @@ import { root } from './checkout.mjs'
 import { fingerprint, install, readStamp, runInstaller } from './install.mjs'
 import { lineNamedBy } from './lock-line.mjs'
 import { findPython, PythonError } from './python.mjs'
+import { pipSource } from './wheel-source.mjs'
 
 /** Flags of pip: install exactly the packages of the lock, check their hashes, and use only wheels, so that nothing is built. */
 const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
@@ -44,30 +45,46 @@ const intoEnvironment = {
  * the user what to do. `runtime` installs the packages that the runner imports, `full` also those of its checks and tests.
  */
 export function preparePython(mode) {
-  const folder = join(root, 'python-runner')
+  return virtualEnvironment(runnerEnvironment(mode, addedLock))
+}
+
+/**
+ * Makes the runner's environment with `lock` in place of the operator's own lock, or without it if this file does not exist. If that
+ * fails, resolves to `{ missing }`, and the environment stays as it was.
+ * @param {string} lock
+ */
+export function preparePythonWith(lock) {
+  return virtualEnvironment({ ...runnerEnvironment('runtime', lock), isAddedNeeded: true })
+}
+
+const runnerFolder = join(root, 'python-runner')
+
+/** The lock of the packages that the operator adds for modules (docs/how-to/run.md). */
+export const addedLock = join(runnerFolder, 'packages.txt')
+
+function runnerEnvironment(mode, added) {
   const locks = {
-    runtime: join(folder, 'requirements.txt'),
-    full: join(folder, 'requirements-dev.txt'),
+    runtime: join(runnerFolder, 'requirements.txt'),
+    full: join(runnerFolder, 'requirements-dev.txt'),
   }
-  // The lock of the packages that the operator adds for modules (docs/how-to/run.md).
-  const added = join(folder, 'packages.txt')
-  return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode, added })
+  return { what: "the Python runner's packages", folder: runnerFolder, locks, mode, added }
 }
 
 /**
  * Makes `.venv` in `folder` with the packages of a lock, and of the lock `added` if it exists. Does nothing if this `.venv` exists.
  * Resolves to `{ python }` or `{ missing }`. If `added` cannot be installed, warns, and keeps the environment that worked
- * before. If there is none, makes an environment without `added`.
+ * before. If there is none, makes an environment without `added`. With `isAddedNeeded`, resolves to `{ missing }` instead.
  * @param {{
  *   what: string,
  *   folder: string,
  *   locks: { full: string, runtime?: string },
  *   mode: 'full' | 'runtime',
  *   added?: string,
+ *   isAddedNeeded?: boolean,
  * }} environment
  * @returns {Promise<{ python: string, missing?: never } | { python?: never, missing: string }>}
  */
-export async function virtualEnvironment({ what, folder, locks, mode, added }) {
+export async function virtualEnvironment({ what, folder, locks, mode, added, isAddedNeeded = false }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
   const python = join(environment, 'bin/python')
@@ -76,9 +93,9 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
   try {
     const chosen = process.env.TOOLRACK_PYTHON ? realPath(findPython().path) : undefined
     try {
-      await make(own, chosen, hasWorked(chosen))
+      await make(own, chosen, hasWorked(chosen) && !isAddedNeeded)
     } catch (err) {
-      if (!(err instanceof PackagesError) || own.length === 0) throw err
+      if (!(err instanceof PackagesError) || own.length === 0 || isAddedNeeded) throw err
       warn(err.output, await fallBack(chosen))
     }
     return { python }
@@ -139,11 +156,12 @@ export async function virtualEnvironment({ what, folder, locks, mode, added }) {
         ),
     })
     const files = [locks[wanted], ...withLocks].flatMap((lock) => ['-r', lock])
-    const flags = [...pipFlags, ...(isSoon ? soonFlags : [])]
+    const source = pipSource()
+    const flags = [...pipFlags, ...(isSoon ? soonFlags : []), ...source.options]
     await runInstaller({
       what,
       command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...flags, ...files],
-      env: { ...process.env, ...intoEnvironment },
+      env: { ...process.env, ...source.variables, ...intoEnvironment },
       failed: (output) =>
         new PackagesError(
           `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,

@@ -32,11 +32,17 @@ export function namePythonTests(args) {
   return args.some((arg) => arg.replace(/^\.\//, '').startsWith(pythonTests))
 }
 
+/** The suites of jest that need a package index. */
+export const jestPackageSuites = packageSuites.filter((path) => !path.startsWith(pythonTests))
+
+/** The same suites of pytest. */
+export const pythonPackageSuites = packageSuites.filter((path) => path.startsWith(pythonTests))
+
 /**
- * Runs jest. With `isQuick`, `deepSuites` are left out. Resolves to `outcome`, `interruptedBy`, and `missing`: sentences about the
+ * Runs jest. With `isQuick`, `deepSuites` are left out, and with `isWhole` the suites that need a package index. Resolves to `outcome`, `interruptedBy`, and `missing`: sentences about the
  * suites that this machine cannot run.
  */
-export function runJest(node, args, { ci, isQuick = false }) {
+export function runJest(node, args, { ci, isQuick = false, isWhole = false }) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'jest.json')
     const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
@@ -46,6 +52,7 @@ export function runJest(node, args, { ci, isQuick = false }) {
       NODE_COMPILE_CACHE: join(folder, 'compiled'),
       // Read by jest.config.mjs.
       TOOLRACK_TEST_QUICK: String(isQuick),
+      TOOLRACK_TEST_WHOLE: String(isWhole),
     }
     const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], { env: cached })
     return { interruptedBy, outcome: jestOutcome(readJson(resultPath), code) }

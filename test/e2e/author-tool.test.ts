@@ -98,6 +98,48 @@ withPython('check tells each fault, failed example, note and print with its plac
   expect(stdout).not.toContain('\u001b')
 })
 
+const KEYED = `
+def shows(context: dict) -> dict:
+    """Give the secrets back."""
+    key = context["secrets"]["API_KEY"]
+    print("with " + key)
+    context.progress(0.5, "using " + key)
+    return {"names": sorted(context["secrets"]), "key": key, "length": len(key)}
+
+
+TOOL_SPECS = [{"name": "keyed:shows", "handler": shows, "secrets": ["API_KEY"]}]
+`
+
+withPython(
+  'call gives a tool the secret of a variable, and nothing that it prints or returns has it',
+  async () => {
+    using folder = folderOf({ 'keyed.py': KEYED })
+    const env = { TOOLRACK_SECRET_API_KEY: 'sk-canary-7f3', TOOLRACK_SECRET_OTHER: 'not for this tool' }
+    const run = await runTool({ folder: folder.path, env }, 'call', 'keyed.py', '--secret', 'API_KEY')
+    expect(run).toEqual({
+      code: 0,
+      stdout: '{"names":["API_KEY"],"key":"[redacted]","length":13}\n',
+      stderr: expect.stringMatching(/^with \[redacted\]\n50 % using \[redacted\]\n$/),
+    })
+    const [without, unset] = await Promise.all([
+      runTool({ folder: folder.path, env }, 'call', 'keyed.py'),
+      runTool({ folder: folder.path }, 'call', 'keyed.py', '--secret', 'API_KEY'),
+    ])
+    expect(without).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'keyed:shows needs the secret API_KEY: add --secret API_KEY, and set TOOLRACK_SECRET_API_KEY.\n',
+    })
+    expect(unset).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'The secret API_KEY has no value: set TOOLRACK_SECRET_API_KEY, or run this in a terminal, which asks for the value.\n',
+    })
+  },
+)
+
 const SIZES = `
 def size(data: bytes, note: str = "") -> list:
     """Counts what a file holds."""
@@ -148,7 +190,14 @@ withPython(
       runTool(at, 'call', 'mixed.py', 'add', 'a=2', 'note=3', 'b=1e1', 'tags:=@tags.json'),
       runTool(at, 'call', 'mixed.py', 'mixed:add', '--arguments', '{"a": 1}', 'note=@note.txt', 'tags=null'),
       runTool(at, 'call', 'mixed.py', 'fails', 'text=a=b', '--json'),
-      runTool(at, 'call', 'mixed.py', 'who', '--context', '{"room": "kitchen"}'),
+      runTool(
+        { ...at, env: { TOOLRACK_SECRET_A_KEY: 'sk-canary' } },
+        'call',
+        'mixed.py',
+        'who',
+        '--context={"room": "kitchen"}',
+        '--secret=A_KEY',
+      ),
     ])
     expect([plain?.code, plain?.stdout]).toEqual([0, '{"sum":12,"note":"3","tags":["x"]}\n'])
     expect(plain?.stderr).toMatch(/adding\n$/)

@@ -4,7 +4,7 @@ import type { ListedTool } from '@toolrack/contract'
 import { execFile, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -16,7 +16,8 @@ import { parseJobKeys } from '../../functions/src/access/job-keys.ts'
 import { parseConfig } from '../../functions/src/hosts/config.ts'
 import { VERSION } from '../../functions/src/version.ts'
 import { serverWithRunner } from '../support/modules.ts'
-import { furnish, patternOf, printedBy, stepsOf, terminalOf } from '../support/page-commands.ts'
+import { follow, read } from '../support/follow-page.ts'
+import { PACKAGE_SECTIONS, sectionsOf } from '../support/page-commands.ts'
 import { rawExchange } from '../support/raw-http.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
@@ -29,8 +30,6 @@ import { until } from '../support/until.ts'
 const CHOOSE = 'docs/how-to/choose-tools.md'
 const APPROVE = 'docs/how-to/approve-and-forbid.md'
 const SECRET = 'x'.repeat(16)
-
-const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
 
 /** What the service has sent to the webhook of approvals. */
 const messages: { readonly signature: string; readonly body: string }[] = []
@@ -67,33 +66,6 @@ function withRunner(): Promise<Server> {
 async function forget(server: Server, path: string): Promise<void> {
   const answer = await server.fetch(`/workflows/${path}`, { method: 'DELETE', headers: server.approver })
   expect([200, 204, 404]).toContain(answer.status)
-}
-
-/** Runs all commands of a page, and compares what each block prints, and what the server shows, with the page. */
-async function follow(page: string, server: Server, files: Readonly<Record<string, string>> = {}) {
-  using folder = temporaryFolder()
-  furnish(folder.path, server)
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder.path, name), content)
-  const all = stepsOf(read(page))
-  // The test itself has started the server.
-  const steps = all.filter(({ commands }) => !commands.includes('npm start'))
-  const [said, logged] = [server.said.length, server.log.length]
-  const printed = await printedBy(steps, folder.path, server)
-  expect(printed).toHaveLength(steps.length)
-  const other = steps.flatMap((step, index) => {
-    const found = printed[index] ?? ''
-    // Commands without a block below them print nothing.
-    const shown = step.printed.length > 0 ? step.printed : ['']
-    const wrong = shown.filter((text) => !new RegExp(`^${patternOf(text)}$`).test(found))
-    return wrong.map((text) => ({ line: step.line, shown: text, printed: found }))
-  })
-  expect(other).toEqual([])
-  for (const shown of all.flatMap(({ terminal }) => terminal))
-    await until(
-      () => Promise.resolve(terminalOf(server, said, logged)),
-      (terminal) => new RegExp(patternOf(shown)).test(terminal),
-    )
-  return steps
 }
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -282,8 +254,11 @@ withPython('docs/tutorial.md: each command prints what is shown, and so does the
   expect(steps.flatMap(({ printed }) => printed).length).toBeGreaterThan(2)
 })
 
-withPython('docs/how-to/write-a-tool.md: each command prints what is shown', async () => {
-  const steps = await follow('docs/how-to/write-a-tool.md', await withRunner())
+// `npm run test:packages` runs the other sections.
+withPython('docs/how-to/write-a-tool.md: each command that needs no index prints what is shown', async () => {
+  const page = 'docs/how-to/write-a-tool.md'
+  const server = await withRunner()
+  const steps = await follow(page, server, {}, sectionsOf(read(page), PACKAGE_SECTIONS, 'without'))
   expect(steps.flatMap(({ printed }) => printed).length).toBeGreaterThan(2)
 })
 

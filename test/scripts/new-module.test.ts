@@ -8,12 +8,17 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeCheckout } from './support/checkout.ts'
 
 /** Runs `new` in a checkout in which nothing is installed, on a machine without npm and without Python. */
-async function runNew(folder: string, file: string, locks: Readonly<Record<string, string>> = {}) {
+async function runNew(
+  folder: string,
+  file: string,
+  locks: Readonly<Record<string, string>> = {},
+  options: readonly string[] = [],
+) {
   using checkout = makeCheckout()
   for (const [path, text] of Object.entries(locks))
     writeFileSync(join(checkout.root, 'python-runner', path), text)
   const env = { INIT_CWD: folder, PATH: '', TOOLRACK_PYTHON: '/nowhere/python', npm_execpath: '' }
-  const run = checkout.run('tool.mjs', ['new', file], 'fails', 'fails', env)
+  const run = checkout.run('tool.mjs', ['new', file, ...options], 'fails', 'fails', env)
   const code = await run.ended()
   expect([checkout.npmCalls(), checkout.pythonCalls(), existsSync(join(checkout.root, '.toolrack'))]).toEqual(
     [[], [], false],
@@ -32,6 +37,28 @@ test('new writes a module and its test with nothing installed', async () => {
   })
   expect(readFileSync(join(folder.path, 'tools/notes.py'), 'utf8')).toContain('"name": "notes:repeat"')
   expect(readFileSync(join(folder.path, 'tools/tests/test_notes.py'), 'utf8')).toContain('import notes')
+})
+
+test('new writes a head that asks for packages, and refuses what is no package or hides one', async () => {
+  using folder = temporaryFolder()
+  const options = ['--packages', 'pandas[excel,html]>=2,<4,requests']
+  expect(await runNew(folder.path, 'tables.py', {}, options)).toMatchObject({ code: 0 })
+  const source = readFileSync(join(folder.path, 'tables.py'), 'utf8')
+  expect(source).toMatch(
+    /^# \/\/\/ script\n# dependencies = \["pandas\[excel,html\]>=2,<4", "requests"\]\n# \/\/\/\n"""Tools/,
+  )
+  expect(readFileSync(join(folder.path, 'tests/test_tables.py'), 'utf8')).toContain(
+    'They need pytest and what tables.py asks for in its head',
+  )
+  expect(await runNew(folder.path, 'other.py', {}, ['--packages', 'x @ https://a.example/x.whl'])).toEqual({
+    code: 2,
+    said: expect.stringMatching(/^'x @ https:\/\/a\.example\/x\.whl' is no package: /),
+  })
+  expect(await runNew(folder.path, 'typing_inspect.py', {}, ['--packages', 'typing-inspect'])).toEqual({
+    code: 1,
+    said: expect.stringMatching(/'typing_inspect' is the name of a package of the module, which the file/),
+  })
+  expect(readdirSync(folder.path).toSorted()).toEqual(['tables.py', 'tests'])
 })
 
 const LOCKS = { 'requirements.txt': 'docstring-parser==0.1 \\\n', 'packages.txt': 'pandas==3.1.1 \\\n' }

@@ -7,6 +7,7 @@ const LONG = [
   'hosts/local/killed-first-start',
   'e2e/author-tool',
   'e2e/schema-checks',
+  'scripts/packages',
   'scripts/broken-packages',
   'catalog/schemas/argument-validator',
   'stores/firestore/lost-writes',

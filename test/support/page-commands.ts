@@ -33,6 +33,20 @@ export function stepsOf(page: string): readonly PageStep[] {
   })
 }
 
+/** The sections of a page with these titles, or the page without them. The line numbers of the page stay the same. */
+export function sectionsOf(page: string, titles: readonly string[], which: 'only' | 'without'): string {
+  let isNamed = false
+  const lines = page.split('\n').map((line) => {
+    const [, title] = /^## (.*)$/.exec(line) ?? []
+    if (title !== undefined) isNamed = titles.includes(title)
+    return isNamed === (which === 'only') ? line : ''
+  })
+  return lines.join('\n')
+}
+
+/** The sections of docs/how-to/write-a-tool.md whose commands need a package index. */
+export const PACKAGE_SECTIONS: readonly string[] = ['Use a package', 'Both']
+
 /** Makes a folder a reader's: the data of the server and the sources are where a checkout has them. */
 export function furnish(folder: string, server: Server): void {
   symlinkSync(server.data, join(folder, '.toolrack'))

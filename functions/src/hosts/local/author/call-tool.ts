@@ -13,12 +13,15 @@ import { contentOf, mainFile } from '../../../catalog/definitions/module-content
 import type { Runner } from '../../../catalog/definitions/runner.ts'
 import { ArgumentValidator } from '../../../catalog/schemas/argument-validator.ts'
 import { AUTHOR } from './check-module.ts'
+import { withSecrets } from './with-secrets.ts'
 import type { AuthorSession } from './author-session.ts'
 
 export type ToolCallRequest = {
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
+  /** The values of the secrets that the tool names. */
+  readonly secrets: ReadonlyMap<string, string>
   /** The deadline of the call, which replaces the deadline in the spec. */
   readonly deadlineMs: number | undefined
   readonly listen?: (event: CallEvent) => void
@@ -28,15 +31,15 @@ export type ToolCallRequest = {
 export async function callTool(
   { runner, log, callLimits }: AuthorSession,
   module: AdmittedModule,
-  { deadlineMs, listen, ...request }: ToolCallRequest,
+  { deadlineMs, secrets, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
   const invoker = new Invoker({
     catalog: catalogOf(module),
     steps: STEPS,
     validator,
-    runner: withDeadline(runner, deadlineMs),
-    sourceOf: () => Promise.resolve(contentOf(module)),
+    runner: withSecrets(withDeadline(runner, deadlineMs), secrets),
+    sourceOf: () => Promise.resolve({ ...contentOf(module), lock: module.lock }),
     logs: { keep: () => Promise.resolve() },
     log,
     now: Date.now,

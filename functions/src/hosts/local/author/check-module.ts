@@ -16,11 +16,19 @@ export type Checked = { readonly file: string; readonly report?: CheckReport | u
 /** The user id for every check and call of these commands. The local token has the same user. */
 export const AUTHOR = 'local'
 
-/** Checks and admits a module in the same way as an upload. */
-export async function checkModule(session: AuthorSession, source: ModuleSource): Promise<Checked> {
+/**
+ * Checks and admits a module in the same way as an upload. While the packages of the module are resolved and installed, `onProgress` gets
+ * a sentence at least once a second.
+ */
+export async function checkModule(
+  session: Pick<AuthorSession, 'runner' | 'compilers'>,
+  source: ModuleSource,
+  onProgress?: (text: string) => void,
+): Promise<Checked> {
   const file = mainFile(source.name, source)
   let report: CheckReport | undefined
-  const check: Runner['check'] = async (module) => (report = await session.runner.check(module))
+  const check: Runner['check'] = async (module) =>
+    (report = await session.runner.check({ ...module, onProgress }))
   const parts = { runner: { check }, compiler: session.compilers.own }
   try {
     const module = await admitModule({ ...source, tenant: AUTHOR }, parts)

@@ -2,6 +2,7 @@ import type { ErrorDetail, JsonObject, ToolrackError } from '@toolrack/contract'
 import type { AdmittedSpec } from '../../../catalog/definitions/admit-spec.ts'
 import type { CheckReport, ModuleNote } from '../../../catalog/definitions/check-report.ts'
 import type { Checked } from './check-module.ts'
+import { grantLines, grantsOfModule, packageLines } from './grant-lines.ts'
 import { parametersLine } from './parameters-line.ts'
 import { indented, terminalText } from './terminal-text.ts'
 
@@ -11,14 +12,20 @@ type Refused = { readonly file: string; readonly error: ToolrackError }
 const RESULT_CHARACTERS_MAX = 200
 
 /**
- * The lines that tell a person the result of a check: each spec with its faults, parameters, examples and notes, and the output
- * of the module.
+ * The lines that tell a person the result of a check: each spec with its faults, parameters, examples and notes, the packages and the
+ * grants of the module, and its output.
  */
 export function reportLines(checked: Checked): readonly string[] {
   const { file, report } = checked
   const notes = report?.notes ?? []
   if ('module' in checked)
-    return [...acceptedLines(file, checked.module.specs), ...noteLines(notes, '  '), ...printedLines(report)]
+    return [
+      ...acceptedLines(file, checked.module.specs),
+      ...packageLines(checked.module.lock),
+      ...grantLines(grantsOfModule(checked.module)),
+      ...noteLines(notes, '  '),
+      ...printedLines(report),
+    ]
   // Notes about missing packages are left out, because a refused module already has a fault for each of these packages.
   const more = notes.filter(({ kind }) => kind !== 'import_unavailable')
   return [...refusedLines(checked), ...noteLines(more, '  '), ...printedLines(report)]

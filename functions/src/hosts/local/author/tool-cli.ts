@@ -8,6 +8,8 @@ import { AuthorError } from './author-error.ts'
 import { openSession, type AuthorSession } from './author-session.ts'
 import { callTool } from './call-tool.ts'
 import { checkModule, type Checked } from './check-module.ts'
+import { secretsFor } from './given-secrets.ts'
+import { grantsOfModule } from './grant-lines.ts'
 import { PrintedLines } from './printed-lines.ts'
 import { readModule } from './read-module.ts'
 import { isAllGood, reportLines } from './report-lines.ts'
@@ -23,6 +25,8 @@ type Request = {
   readonly arguments?: string
   readonly context?: string
   readonly timeout?: string
+  /** The names of secrets. Their values are in variables of the environment. */
+  readonly secrets: readonly string[]
   readonly json?: boolean
 }
 
@@ -71,7 +75,7 @@ function requestIn(args: readonly string[]): Request {
 async function check({ file, json }: Request): Promise<Work> {
   const source = await readModule(file)
   return async (session) => {
-    const checked = await checkModule(session, source)
+    const checked = await checkModule(session, source, showProgress)
     const stdout = json ? checkedJson(checked) : reportLines(checked).join('\n')
     return { code: isAllGood(checked) ? 0 : 1, stdout }
   }
@@ -84,18 +88,21 @@ async function call(request: Request): Promise<Work> {
   const [first] = words
   const named = first === undefined || first.includes('=') ? undefined : first
   return async (session) => {
-    const checked = await checkModule(session, source)
+    const checked = await checkModule(session, source, showProgress)
     if (!('module' in checked))
       return json
         ? { code: 1, stdout: checkedJson(checked) }
         : { code: 1, stderr: reportLines(checked).join('\n') }
-    const { name, parameters } = toolNamed(checked.module, named).definition.function
+    const tool = toolNamed(checked.module, named)
+    const { name, parameters } = tool.definition.function
+    const secrets = secretsFor(tool, request.secrets)
     const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
     const printed = new PrintedLines(process.stderr)
     const { result, log } = await callTool(session, checked.module, {
       name,
       arguments: given,
       context,
+      secrets,
       deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
       listen: (event) => printed.take(event),
     })
@@ -110,6 +117,14 @@ async function call(request: Request): Promise<Work> {
   }
 }
 
+let lastProgress = ''
+
+/** Shows what is done while packages are installed. It is no part of the result, so it goes to stderr. */
+function showProgress(text: string): void {
+  if (text !== lastProgress) console.error(harmless(text))
+  lastProgress = text
+}
+
 /** The result as JSON: what the answer to an upload says about the module, or the body of the error. */
 function checkedJson(checked: Checked): string {
   if ('error' in checked) return JSON.stringify(errorBody(checked.error))
@@ -118,6 +133,7 @@ function checkedJson(checked: Checked): string {
     name,
     sha256,
     tools: tools.map(({ definition }) => definition.function.name),
+    ...grantsOfModule(checked.module),
     report,
   })
 }
