@@ -1,5 +1,6 @@
 import {
   ERROR_CODES,
+  GRANT_KINDS,
   isToolName,
   LAYERS,
   OWNER_KINDS,
@@ -9,6 +10,7 @@ import {
   type Digest,
   type ErrorBody,
   type ErrorCode,
+  type Grant,
   type InvocationMeta,
   type JsonObject,
   type ResourceUsage,
@@ -36,6 +38,10 @@ export const json = z.json()
 export const jsonObject = z.record(z.string(), json) satisfies z.ZodType<JsonObject>
 export const errorCode = z.enum(Object.keys(ERROR_CODES) as ErrorCode[])
 export const toolClass = z.enum(TOOL_CLASSES)
+export const grant = z.strictObject({
+  kind: z.enum(GRANT_KINDS),
+  value: z.string(),
+}) satisfies z.ZodType<Grant>
 
 /** The schema of an answer without a body. */
 export const nothing = z.literal('')

@@ -4,7 +4,8 @@ import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import type { Log } from '../../log.ts'
 import type { Signal } from '../../signal.ts'
 import { logged } from '../definitions/layer-log.ts'
-import { FolderLayers } from './folder-layers.ts'
+import { acceptCommand, grantsText } from '../../catalog/views/why-pending.ts'
+import { FolderLayers, type FileConsents } from './folder-layers.ts'
 import type { FolderNews } from './folder-news.ts'
 import { folderRoutes } from './folder-routes.ts'
 import { ModuleFolder } from './module-folder.ts'
@@ -19,23 +20,25 @@ type Needs = {
   readonly toolsFolders?: readonly string[] | undefined
   /** Shows the operator what has happened to a file of a folder. By default, the log says it. */
   readonly showModule?: ((news: FolderNews) => void) | undefined
+  readonly fileConsents: FileConsents | undefined
   readonly signals: { readonly filesChanged: Signal; readonly filesNews: Signal }
 }
 
 /** The file layer: definition files, and watched folders of modules. */
 export const folder = {
   name: 'folder',
-  create({ log, compilers, runner, files, toolsFolders = [], showModule, signals }: Needs) {
+  create({ log, compilers, runner, files, toolsFolders = [], showModule, fileConsents, signals }: Needs) {
     const definitions = logged(files(compilers), log)
     if (toolsFolders.length === 0) return { folder: undefined, fileLayer: definitions }
     const modules = { runner, compiler: compilers.own, log, changed: signals.filesChanged.tell }
     const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
-    const layers = new FolderLayers(definitions, watched, (news) => {
+    const report = (news: FolderNews): void => {
       if (showModule) showModule(news)
       else logModule(log, news)
       // The layer is read again now. So an answer for always about a changed module ends at once, and not with the next list.
       signals.filesNews.tell()
-    })
+    }
+    const layers = new FolderLayers(definitions, watched, report, fileConsents)
     // The operator is told of the change now, and not with the next list.
     signals.filesChanged.listen(() => layers.reportSoon())
     return { folder: layers, fileLayer: layers }
@@ -48,5 +51,9 @@ export const folder = {
 
 function logModule(log: Log, { kind, ...news }: FolderNews): void {
   if ('faults' in news && news.faults.length > 0) log.warn(`module ${kind}, with faults`, news)
-  else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
+  else if ('waits' in news && news.waits) {
+    const { module, grants } = news.waits
+    const facts = { file: news.file, grants: grantsText(grants), accept: acceptCommand(module, 'file') }
+    log.warn('module waits for consent', facts)
+  } else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
 }

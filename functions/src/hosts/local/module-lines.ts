@@ -1,4 +1,5 @@
 import type { FolderNews } from '../../features/folder/folder-news.ts'
+import { acceptCommand, grantsText } from '../../catalog/views/why-pending.ts'
 import { harmless } from '../../log.ts'
 
 /** The most faults of one file that are shown. `GET /api/tools` shows all. */
@@ -21,12 +22,19 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
       `module  ${harmless(news.file)}  ${headline(news)}`,
+      ...('waits' in news && news.waits ? rows(waitsLine(news.waits), terminal.columns) : []),
       ...faults.slice(0, FAULTS_SHOWN_MAX).flatMap((fault) => rows(fault, terminal.columns)),
       ...(more > 0 ? [`${MARGIN}… and ${more} more; GET /api/tools shows all`] : []),
       '',
     ]
     terminal.write(lines.join('\n'))
   }
+}
+
+type Waits = NonNullable<Extract<FolderNews, { kind: 'loaded' }>['waits']>
+
+function waitsLine({ module, grants }: Waits): string {
+  return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, 'file')}`
 }
 
 function headline(news: FolderNews): string {
