@@ -5,9 +5,11 @@ import { keptText } from '../../functions/src/catalog/definitions/module-content
 import { moduleBytes, recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/catalog/definitions/definition-change.ts'
+import { lockText } from '../../functions/src/catalog/definitions/package-lock.ts'
+import { grantsText } from '../../functions/src/catalog/definitions/stored-records.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
-import { moduleContent, putModule, removeModule, sha256Of } from './module-changes.ts'
+import { lockOf, moduleContent, putModule, removeModule, sha256Of } from './module-changes.ts'
 
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const BOB: StoredLayer = { kind: 'user', uid: 'bob' }
@@ -208,7 +210,9 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
     describe('modules', () => {
       const change = (name: string, mark: string) => putModule(name, ['a'], source(mark))
       const report = JSON.stringify(change('m', '00').report)
-      const ofModule = moduleBytes({ kept: source('00'), report, tools: ['m:a'] })
+      const granted = grantsText(change('m', '00'))
+      const rest = { lock: null, granted, report, tools: ['m:a'] }
+      const ofModule = moduleBytes({ kept: source('00'), ...rest })
       const ofTool = recordBytes(change('m', '00').tools[0]?.text ?? '')
       const present = ofModule.own + ofModule.version + 2 * ofTool
       const past = ofModule.version + ofTool
@@ -255,7 +259,7 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
 
       test('every file of a module counts, and those of a past version make room', async () => {
         const kept = keptText(moduleContent(files('00')))
-        const { own, version } = moduleBytes({ kept, report, tools: ['m:a'] })
+        const { own, version } = moduleBytes({ kept, ...rest })
         expect(version).toBeGreaterThan(ofModule.version)
         const each = own + version + 2 * ofTool
         const context = within({ bytesMax: 2 * each + version + ofTool })
@@ -267,6 +271,25 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         expect(await store.source(ANN, sha256Of(files('00')))).toBeUndefined()
         const third = store.writeModule(ANN, putModule('o', ['a'], files('04')), context)
         await expect(third).rejects.toMatchObject({ code: 'LAYER_FULL' })
+      })
+
+      test('the lock of a version counts, and goes with it', async () => {
+        const lock = lockOf('1.0', ['x'.repeat(1_000)])
+        const { version } = moduleBytes({ kept: source('00'), ...rest, lock: lockText(lock) })
+        expect(version).toBeGreaterThan(ofModule.version + 1_000)
+        const locked = present + version - ofModule.version
+        const context = within({ bytesMax: locked + version + ofTool })
+        const write = (mark: string) =>
+          store.writeModule(ANN, putModule('m', ['a'], source(mark), { lock }), context)
+        const hasLock = async (mark: string): Promise<boolean> =>
+          (await store.lock(ANN, sha256Of(source(mark)), lock.digest)) !== undefined
+        await write('00')
+        await write('01')
+        expect([await hasLock('00'), await hasLock('01')]).toEqual([true, true])
+        await write('02')
+        expect([await hasLock('00'), await hasLock('01'), await hasLock('02')]).toEqual([false, true, true])
+        const more = store.writeModule(ANN, change('n', '03'), within({ bytesMax: locked + present - 1 }))
+        await expect(more).rejects.toMatchObject({ code: 'LAYER_FULL' })
       })
 
       test('that come and go without end leave no more names and sources than the bound', async () => {

@@ -1,3 +1,4 @@
+import type { Digest } from '@toolrack/contract'
 import type {
   DefinitionChange,
   DefinitionWriteResult,
@@ -17,6 +18,7 @@ import type {
 import { recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { Room } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import { planWrite } from '../../functions/src/catalog/definitions/plan-write.ts'
+import type { PackageLock } from '../../functions/src/catalog/definitions/package-lock.ts'
 import type { ModuleContent } from '../../functions/src/catalog/definitions/module-content.ts'
 import type {
   ModuleChange,
@@ -121,6 +123,11 @@ export class MemoryDefinitionStore implements DefinitionStore {
   async source(layer: StoredLayer, sha256: string): Promise<ModuleContent | undefined> {
     await Promise.resolve()
     return this.#kept(layer).modules.source(sha256)
+  }
+
+  async lock(layer: StoredLayer, sha256: string, environment: Digest): Promise<PackageLock | undefined> {
+    await Promise.resolve()
+    return this.#kept(layer).modules.lock(sha256, environment)
   }
 
   close(): Promise<void> {

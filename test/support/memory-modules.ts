@@ -7,17 +7,22 @@ import {
 } from '../../functions/src/catalog/definitions/module-content.ts'
 import type {
   ModuleChange,
+  ModuleGrants,
   ModulePage,
+  ModulePut,
   ModuleSummary,
   ModuleVersion,
   StoredModule,
 } from '../../functions/src/catalog/definitions/module-store.ts'
 
+import type { Digest } from '@toolrack/contract'
+import { lockText, type PackageLock } from '../../functions/src/catalog/definitions/package-lock.ts'
+import { grantsText } from '../../functions/src/catalog/definitions/stored-records.ts'
 import { moduleBytes, recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { ContentBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { MemoryNames } from './memory-room.ts'
 
-type Kept = ModuleVersion & { readonly module?: ModuleContent }
+type Kept = ModuleVersion & { readonly module?: ModuleContent; readonly lock?: PackageLock }
 
 /** The modules of one layer of the in-memory store. */
 export class MemoryModules {
@@ -37,11 +42,16 @@ export class MemoryModules {
   }
 
   versions(name: string): readonly ModuleVersion[] {
-    return (this.#versions.get(name) ?? []).map(({ module: _module, ...version }) => version)
+    return (this.#versions.get(name) ?? []).map(({ module: _module, lock: _lock, ...version }) => version)
   }
 
   source(sha256: string): ModuleContent | undefined {
     return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.module
+  }
+
+  lock(sha256: string, environment: Digest): PackageLock | undefined {
+    const versions = [...this.#versions.values()].flat()
+    return versions.find((version) => version.sha256 === sha256 && version.environment === environment)?.lock
   }
 
   /** The stored modules and versions, for the size limits of their layer. */
@@ -49,8 +59,9 @@ export class MemoryModules {
     return {
       present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
       versions: [...this.#versions].flatMap(([name, versions]) =>
-        versions.map(({ revision, module, tools }) => {
-          const bytes = module ? recordBytes(keptText(module), JSON.stringify(tools)) : recordBytes()
+        versions.map(({ revision, module, lock, tools }) => {
+          const ofLock = lock ? lockText(lock) : null
+          const bytes = module ? recordBytes(keptText(module), JSON.stringify(tools), ofLock) : recordBytes()
           return { name, revision: Number(revision.slice(1)), bytes }
         }),
       ),
@@ -70,10 +81,12 @@ export class MemoryModules {
 
   #bytesOf(name: string): ContentBytes {
     const [newest] = this.#versions.get(name) ?? []
-    const { report, tools = [] } = this.#modules.get(name) ?? {}
+    const { report, tools = [], ...module } = this.#modules.get(name) ?? {}
     return moduleBytes({
       kept: newest?.module ? keptText(newest.module) : '',
+      lock: newest?.lock ? lockText(newest.lock) : null,
       report: JSON.stringify(report),
+      granted: grantsText(module as ModuleGrants),
       tools,
     })
   }
@@ -81,14 +94,28 @@ export class MemoryModules {
   write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {
     const { name } = change
     const when = at.toISOString()
-    const content = change.kind === 'put' ? { sha256: change.sha256, module: contentOf(change) } : {}
+    const content =
+      change.kind === 'put' ? { sha256: change.sha256, ...locked(change), module: contentOf(change) } : {}
     const tools = change.kind === 'put' ? change.tools.map((tool) => tool.name) : []
     const versions = [{ revision, ...content, tools, at: when, by }, ...(this.#versions.get(name) ?? [])]
     this.#versions.set(name, versions.slice(0, VERSIONS_KEPT))
     if (change.kind === 'delete') this.#modules.delete(name)
     else {
-      const { sha256, report } = change
-      this.#modules.set(name, { name, sha256, tools, report, revision, updatedAt: when, updatedBy: by })
+      const { sha256, report, grants, grantsDigest, consent } = change
+      const { environment } = locked(change)
+      const written = { revision, updatedAt: when, updatedBy: by, grants, grantsDigest, consent }
+      this.#modules.set(name, {
+        name,
+        sha256,
+        ...(environment && { environment }),
+        tools,
+        report,
+        ...written,
+      })
     }
   }
+}
+
+function locked({ lock }: ModulePut): { environment?: Digest; lock?: PackageLock } {
+  return lock ? { environment: lock.digest, lock } : {}
 }

@@ -1,4 +1,6 @@
-import type { ToolDefinition } from '@toolrack/contract'
+import { canonicalJson, grantsDigest, type ToolDefinition } from '@toolrack/contract'
+import { hash } from 'node:crypto'
+import type { PackageLock } from '../../functions/src/catalog/definitions/package-lock.ts'
 import type { DefinitionDelete } from '../../functions/src/catalog/definitions/definition-change.ts'
 import {
   contentSha256,
@@ -34,7 +36,7 @@ export function putModule(
   name: string,
   tools: readonly string[],
   content: Content = `# ${name}: ${tools.join()}`,
-  options: Pick<ModulePut, 'precondition'> & Partial<Pick<ModulePut, 'report'>> = {},
+  options: Partial<ModulePut> = {},
 ): ModulePut {
   return {
     kind: 'put',
@@ -43,8 +45,21 @@ export function putModule(
     ...moduleContent(content),
     report: { specs: tools.map((each) => ({ name: `${name}:${each}` })) },
     tools: tools.map((each) => put(moduleTool(name, each, content))),
-    ...options,
+    grants: [],
+    grantsDigest: grantsDigest([]),
+    consent: null,
+    ...(options as object),
   }
+}
+
+/** A lock of one package. Another version of the package makes another digest. */
+export function lockOf(version: string, requirements: readonly string[] = ['six']): PackageLock {
+  const sha256 = hash('sha256', version)
+  const file = `six-${version}-py3-none-any.whl`
+  const packages = [{ name: 'six', version, file, sha256, bytes: 11_000 }]
+  const locked = packages.map(({ bytes: _bytes, ...one }) => one)
+  const digest = `sha256:${hash('sha256', canonicalJson(locked))}` as const
+  return { digest, requirements, python: '3.11', platform: 'linux-x86_64', packages }
 }
 
 export function removeModule(name: string, options: Partial<DefinitionDelete> = {}): DefinitionDelete {

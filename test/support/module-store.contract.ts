@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { grantsDigest, type Grant } from '@toolrack/contract'
 import type { StoredLayer } from '../../functions/src/catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/catalog/definitions/definition-store.ts'
 import { MODULE_FILES_BYTES_MAX } from '../../functions/src/catalog/definitions/module-files.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
-import { moduleTool, putModule, removeModule, sha256Of } from './module-changes.ts'
+import { lockOf, moduleTool, putModule, removeModule, sha256Of } from './module-changes.ts'
 
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
@@ -30,6 +31,11 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
     const names = async (layer: StoredLayer = ANN): Promise<string[]> =>
       (await other.layer(layer).read()).definitions.map(({ name }) => name).toSorted()
     const revision = async (): Promise<string> => (await store.layer(ANN).read()).revision
+    /** The first field of each stored definition. */
+    const firstKeys = async () => {
+      const { definitions } = await other.layer(ANN).read()
+      return definitions.map(({ text }) => Object.entries(JSON.parse(text) as object)[0])
+    }
 
     describe('writing', () => {
       test('a module and its tools come back as they were written, in one revision', async () => {
@@ -62,8 +68,9 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
           updatedAt: '2026-01-02T03:04:05.678Z',
           updatedBy: 'ann',
         }
-        expect(await other.module(ANN, 'm')).toEqual({ ...summary, report: change.report })
-        expect(await other.modules(ANN, { limit: 10 })).toEqual([summary])
+        const asked = { grants: [], grantsDigest: grantsDigest([]), consent: null }
+        expect(await other.module(ANN, 'm')).toEqual({ ...summary, ...asked, report: change.report })
+        expect(await other.modules(ANN, { limit: 10 })).toEqual([{ ...summary, ...asked }])
         expect(await other.source(ANN, change.sha256)).toEqual({ source: change.source })
       })
 
@@ -360,6 +367,97 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         expect(await other.source(ANN, sha256Of('shared'))).toEqual({ source: 'shared' })
         await store.writeModule(ANN, removeModule('n'), by('ann'))
         expect(await other.source(ANN, sha256Of('shared'))).toEqual({ source: 'shared' })
+      })
+    })
+
+    describe('locks', () => {
+      const [one, two] = [lockOf('1.0'), lockOf('2.0')]
+      const write = (lock: typeof one | undefined, content = 'text', name = 'm') =>
+        store.writeModule(ANN, putModule(name, ['a'], content, { lock }), by('ann'))
+
+      test('the lock of a version is read by its content and its digest', async () => {
+        await write(one)
+        expect((await other.module(ANN, 'm'))?.environment).toBe(one.digest)
+        expect((await other.modules(ANN, { limit: 1 }))[0]?.environment).toBe(one.digest)
+        expect((await other.moduleVersions(ANN, 'm'))[0]?.environment).toBe(one.digest)
+        expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(one)
+        expect(await other.lock(ANN, sha256Of('text'), two.digest)).toBeUndefined()
+        expect(await other.lock(ANN, sha256Of('other'), one.digest)).toBeUndefined()
+        expect(await other.lock(GLOBAL, sha256Of('text'), one.digest)).toBeUndefined()
+      })
+
+      test('two contents with the same packages keep the requirements of each', async () => {
+        const strict = lockOf('1.0', ['six>=1'])
+        await write(one)
+        await write(strict, 'strict', 'n')
+        expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(one)
+        expect(await other.lock(ANN, sha256Of('strict'), one.digest)).toEqual(strict)
+      })
+
+      test('the same content with another lock is a new version; with the same lock it is not', async () => {
+        const first = await write(one)
+        expect(await write(one)).toMatchObject({ outcome: 'unchanged', revision: first.revision })
+        expect((await write(two)).outcome).toBe('updated')
+        expect((await write(undefined)).outcome).toBe('updated')
+        const versions = await other.moduleVersions(ANN, 'm')
+        expect(versions.map(({ environment }) => environment)).toEqual([undefined, two.digest, one.digest])
+        expect((await other.module(ANN, 'm'))?.environment).toBeUndefined()
+        expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(one)
+      })
+
+      test('a lock stays after a deletion, and goes with the last version that has it', async () => {
+        await write(one)
+        await write(one, 'text', 'n')
+        await write(two)
+        await store.writeModule(ANN, removeModule('m'), by('ann'))
+        expect(await other.lock(ANN, sha256Of('text'), two.digest)).toEqual(two)
+        for (let index = 0; index < 49; index += 1) await write(undefined, `number ${index}`)
+        expect(await other.lock(ANN, sha256Of('text'), two.digest)).toBeUndefined()
+        expect(await other.lock(ANN, sha256Of('text'), one.digest)).toEqual(one)
+        expect(await other.source(ANN, sha256Of('text'))).toEqual({ source: 'text' })
+      })
+    })
+
+    describe('grants', () => {
+      const grants: readonly Grant[] = [{ kind: 'network', value: 'example.com' }]
+      const digest = grantsDigest(grants)
+      const consent = { digest, by: 'ann', at: '2026-01-02T03:04:05.678Z' }
+
+      test('the grants of a module come back with it, with the consent', async () => {
+        const asked = { grants, grantsDigest: digest, consent }
+        await store.writeModule(ANN, putModule('m', ['a'], 'text', asked), by('ann'))
+        expect(await other.module(ANN, 'm')).toMatchObject(asked)
+        expect(await other.modules(ANN, { limit: 1 })).toMatchObject([asked])
+      })
+
+      test('tools that wait for consent say so at their top, and not in their digest', async () => {
+        const change = putModule('m', ['a', 'b'], 'text', { grants, grantsDigest: digest })
+        await store.writeModule(ANN, { ...change, pending: true }, by('ann'))
+        const { definitions, revision: then } = await other.layer(ANN).read()
+        expect(await firstKeys()).toEqual([
+          ['pendingGrants', digest],
+          ['pendingGrants', digest],
+        ])
+        expect(definitions.map((stored) => stored.digest)).toEqual(change.tools.map((each) => each.digest))
+        const accepted = await store.writeModule(ANN, { ...change, consent }, by('ann'))
+        expect(accepted.outcome).toBe('updated')
+        expect(await firstKeys()).toEqual([
+          ['type', 'function'],
+          ['type', 'function'],
+        ])
+        expect((await other.layer(ANN).read(then)).definitions).toHaveLength(2)
+        const revoked = await store.writeModule(ANN, { ...change, pending: true }, by('ann'))
+        expect(revoked.outcome).toBe('updated')
+        expect((await other.module(ANN, 'm'))?.consent).toBeNull()
+      })
+
+      test('another consent alone is a change of the module', async () => {
+        const change = putModule('m', ['a'], 'text', { grants, grantsDigest: digest })
+        await store.writeModule(ANN, change, by('ann'))
+        const { outcome, tools } = await store.writeModule(ANN, { ...change, consent }, by('ann'))
+        expect([outcome, tools[0]?.outcome]).toEqual(['updated', 'unchanged'])
+        expect((await store.writeModule(ANN, { ...change, consent }, by('ann'))).outcome).toBe('unchanged')
+        expect((await other.module(ANN, 'm'))?.consent).toEqual(consent)
       })
     })
 

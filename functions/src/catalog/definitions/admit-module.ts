@@ -1,4 +1,11 @@
-import { ToolrackError, type ErrorDetail, type JsonObject } from '@toolrack/contract'
+import {
+  grantsOf,
+  sortedGrants,
+  ToolrackError,
+  type ErrorDetail,
+  type Grant,
+  type JsonObject,
+} from '@toolrack/contract'
 import type { AdmittedDefinition } from './admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
 import { Turns } from '../../loop-turn.ts'
@@ -20,6 +27,8 @@ export type AdmittedModule = ModuleIdentity &
     /** The definitions of the accepted specs. There is at least one. */
     readonly tools: readonly AdmittedDefinition[]
     readonly report: JsonObject
+    /** What the module asks for: the grants of all of its tools. */
+    readonly grants: readonly Grant[]
   }
 
 type Parts = {
@@ -58,7 +67,9 @@ export async function admitModule(
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const text = mapContent(content, (bytes) => utf8.decode(bytes))
   const report = moduleReport(checked, specs)
-  return { name, sha256, ...(checked.packages && { lock: checked.packages }), ...text, specs, tools, report }
+  const grants = sortedGrants(tools.flatMap(({ definition }) => grantsOf(definition.runner)))
+  const module = { name, sha256, ...(checked.packages && { lock: checked.packages }) }
+  return { ...module, ...text, specs, tools, report, grants }
 }
 
 /** Converts a fault to a detail of an error. `name` is the name of the spec, if the fault belongs to one. */

@@ -1,3 +1,4 @@
+import type { Digest } from '@toolrack/contract'
 import { VERSIONS_KEPT } from './definition-store.ts'
 import type { LayerState } from './layer-state.ts'
 import { NO_TOTALS, replaced, type LayerLimits, type LayerTotals } from './layer-totals.ts'
@@ -12,6 +13,8 @@ export type KeptVersion = {
   readonly bytes: number
   /** The digest of a module's content. Null for a deletion, and missing in a version of a definition. */
   readonly sha256?: string | null
+  /** The digest of a module's lock. Missing or null if the version has none. */
+  readonly environment?: Digest | null
 }
 
 /** The name of one definition or module in a layer, with its kept versions. */
@@ -38,6 +41,8 @@ export type RecordContent =
       readonly record: ModuleRecord
       readonly report: string
       readonly module?: ModuleContent | undefined
+      /** The `lockText` of the module's packages, if it has any. */
+      readonly lock?: string | undefined
     }
 
 export type RecordChange = {

@@ -62,11 +62,18 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
  */
 export function moduleBytes(module: {
   readonly kept: string
+  /** The `lockText` of its packages, if it has any. */
+  readonly lock: string | null
   readonly report: string
+  /** Its `grantsText`. Null in a record of an earlier version. */
+  readonly granted: string | null
   readonly tools: readonly string[]
 }): ContentBytes {
   const tools = JSON.stringify(module.tools)
-  return { own: recordBytes(module.report, tools), version: recordBytes(module.kept, tools) }
+  return {
+    own: recordBytes(module.report, tools, module.granted),
+    version: recordBytes(module.kept, tools, module.lock),
+  }
 }
 
 /** The used space and the limits of a layer. If the store has a limit too, also those of the store. */

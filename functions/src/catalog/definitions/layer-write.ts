@@ -4,6 +4,8 @@ import { planWrite, written, type PlannedChange } from './plan-write.ts'
 import { contentOf } from './module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from './plan-module-write.ts'
+import { lockText } from './package-lock.ts'
+import { grantsText } from './stored-records.ts'
 import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
 import { revisionText, type LayerState } from './layer-state.ts'
 import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
@@ -129,16 +131,19 @@ function writeModule(
   const { name } = change
   const { revision } = changes.state
   const isDeleted = change.kind === 'delete'
-  const deletion = { sha256: null, tools: [], report: {} }
-  const { sha256, tools, report } = isDeleted ? deletion : change
+  const deletion = { sha256: null, tools: [], report: {}, lock: undefined }
+  const { sha256, tools, report, lock } = isDeleted ? deletion : change
   const module = isDeleted ? undefined : contentOf(change)
+  const environment = lock?.digest ?? null
+  const granted = isDeleted ? null : grantsText(change)
   const bytes = bytesAfter(change) ?? { own: RECORD_BYTES, version: RECORD_BYTES }
-  const versions = [...(kept?.versions ?? []), { revision, sha256, bytes: bytes.version }]
+  const versions = [...(kept?.versions ?? []), { revision, sha256, environment, bytes: bytes.version }]
   const updated = { updatedAt: at.toISOString(), updatedBy: by }
-  const record = { name, sha256, tools: tools.map((tool) => tool.name), revision, ...updated }
+  const named = { name, sha256, environment, tools: tools.map((tool) => tool.name) }
+  const record = { ...named, granted, revision, ...updated }
   changes.write(
     kept,
     { kind: 'module', name, isDeleted, ownBytes: bytes.own, versions },
-    { kind: 'module', record, report: JSON.stringify(report), module },
+    { kind: 'module', record, report: JSON.stringify(report), module, lock: lock && lockText(lock) },
   )
 }

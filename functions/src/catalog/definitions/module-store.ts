@@ -1,4 +1,4 @@
-import type { JsonObject } from '@toolrack/contract'
+import type { Digest, Grant, JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../views/layer-source.ts'
 import type {
   DefinitionDelete,
@@ -8,14 +8,17 @@ import type {
 } from './definition-change.ts'
 import type { Precondition } from '../../precondition.ts'
 import type { ModuleContent } from './module-content.ts'
+import type { PackageLock } from './package-lock.ts'
 
 /** A module without its content and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
 
-export type ModuleSummary = {
+export type ModuleSummary = Partial<ModuleGrants> & {
   readonly name: string
   /** The digest of the content, in hexadecimal digits (`contentSha256`). */
   readonly sha256: string
+  /** The digest of the module's lock. Missing if the module has no packages of its own. */
+  readonly environment?: Digest
   /** The names of the module's definitions. */
   readonly tools: readonly string[]
   /** The layer's revision when this content was written. */
@@ -24,24 +27,45 @@ export type ModuleSummary = {
   readonly updatedBy: string
 }
 
+/**
+ * What a module asks for, and the consent of a person. All three are missing in a record of an earlier version, which counts as
+ * consented.
+ */
+export type ModuleGrants = {
+  /** The grants of all tools of the module, as `sortedGrants` sorts them. */
+  readonly grants: readonly Grant[]
+  readonly grantsDigest: Digest
+  /** The consent to the grants. Null if nobody has consented. */
+  readonly consent: ModuleConsent | null
+}
+
+/** Who has consented to which grants, and when. The consent counts as long as the grants of the module have this digest. */
+export type ModuleConsent = { readonly digest: Digest; readonly by: string; readonly at: string }
+
 /** A module at one revision, without its content. If there is no sha256, the module was deleted at this revision. */
 export type ModuleVersion = {
   readonly revision: string
   readonly sha256?: string
+  readonly environment?: Digest
   readonly tools: readonly string[]
   readonly at: string
   readonly by: string
 }
 
-export type ModulePut = ModuleContent & {
-  readonly kind: 'put'
-  readonly name: string
-  readonly sha256: string
-  readonly report: JsonObject
-  /** All definitions that the module has after the write. */
-  readonly tools: readonly DefinitionPut[]
-  readonly precondition?: Precondition
-}
+export type ModulePut = ModuleContent &
+  ModuleGrants & {
+    readonly kind: 'put'
+    readonly name: string
+    readonly sha256: string
+    /** The packages of the module. The lock is kept as long as a version of the module has it. */
+    readonly lock?: PackageLock | undefined
+    readonly report: JsonObject
+    /** All definitions that the module has after the write. */
+    readonly tools: readonly DefinitionPut[]
+    /** True if the tools wait for consent. Then each stored definition has `pendingGrants`, with the value of `grantsDigest`. */
+    readonly pending?: boolean
+    readonly precondition?: Precondition
+  }
 
 export type ModuleChange = ModulePut | DefinitionDelete
 
@@ -77,4 +101,7 @@ export interface ModuleStore {
 
   /** The content with this sha256. Undefined if no kept version of a module has it. */
   source(layer: StoredLayer, sha256: string): Promise<ModuleContent | undefined>
+
+  /** The lock with the digest `environment` of the content `sha256`. Undefined if no kept version of a module has both. */
+  lock(layer: StoredLayer, sha256: string, environment: Digest): Promise<PackageLock | undefined>
 }

@@ -1,4 +1,4 @@
-import { ToolrackError, type JsonObject } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../views/catalog.ts'
@@ -47,7 +47,10 @@ export class ModuleWriter {
     const { sha256, report } = module
     const puts = module.tools.map((tool) => putOf(tool))
     const tools = await withTokens(puts, new Turns(signal))
-    const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
+    const { lock, grants } = module
+    const granted = { grants, grantsDigest: grantsDigest(grants), consent: null }
+    const changed = { name, sha256, lock, ...contentOf(module), report, tools }
+    const change = { kind: 'put', ...changed, ...granted, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }
 

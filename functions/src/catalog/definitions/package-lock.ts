@@ -1,4 +1,4 @@
-import type { Digest } from '@toolrack/contract'
+import { canonicalJson, type Digest } from '@toolrack/contract'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 
 /**
@@ -25,6 +25,19 @@ export type LockedPackage = {
   readonly sha256: string
   /** The size of the wheel. Null if the index does not say it. */
   readonly bytes: number | null
+}
+
+/**
+ * The key under which a store keeps the lock of a content. Locks of different contents can have the same digest and differ in
+ * their requirements, so a store keeps each of them.
+ */
+export function lockKey(sha256: string, environment: Digest): string {
+  return `${sha256}.${environment.slice('sha256:'.length)}`
+}
+
+/** The text of a lock that the stores keep. Its bytes count in the layer. */
+export function lockText(lock: PackageLock): string {
+  return canonicalJson(lock)
 }
 
 const isDigest: Test<Digest> = (value): value is Digest =>

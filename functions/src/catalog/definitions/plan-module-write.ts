@@ -1,14 +1,24 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../views/layer-source.ts'
-import { type DefinitionDelete } from './definition-change.ts'
+import type { DefinitionDelete, DefinitionPut } from './definition-change.ts'
 import { holds } from '../../precondition.ts'
 import { managingModule, planWrite, type PlannedChange } from './plan-write.ts'
 import { moduleBytes, type ContentBytes, type Room } from './layer-totals.ts'
 import { keptText } from './module-content.ts'
-import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
+import type {
+  ModuleChange,
+  ModuleGrants,
+  ModulePut,
+  ModuleWriteResult,
+  ModuleSummary,
+} from './module-store.ts'
+import { lockText } from './package-lock.ts'
+import { grantsText } from './stored-records.ts'
 
 /** A module that the transaction has read. */
-type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly presentBytes: number }
+type PresentModule = Pick<ModuleSummary, 'sha256' | 'environment' | 'tools' | keyof ModuleGrants> & {
+  readonly presentBytes: number
+}
 
 /** The names of all definitions that the module has before the write, after it, or both. */
 export function definitionsOf(change: ModuleChange, present: ModuleSummary | undefined): readonly string[] {
@@ -29,7 +39,7 @@ export function planModuleWrite(
   if (change.kind === 'delete' && !present) throw new ToolrackError('MODULE_NOT_FOUND')
   if (!holds(change.precondition ?? {}, present?.sha256))
     throw new ToolrackError('PRECONDITION_FAILED', 'The module is not in the state the request asks for.')
-  const puts = change.kind === 'put' ? change.tools : []
+  const puts = change.kind === 'put' ? storedTools(change) : []
   const kept = new Set(puts.map(({ name }) => name))
   const deletes = (present?.tools ?? [])
     .filter((name) => !kept.has(name) && isOwn(current.get(name), change.name))
@@ -46,7 +56,20 @@ export function planModuleWrite(
 export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
   if (change.kind === 'delete') return undefined
   const tools = change.tools.map(({ name }) => name)
-  return moduleBytes({ kept: keptText(change), report: JSON.stringify(change.report), tools })
+  return moduleBytes({
+    kept: keptText(change),
+    lock: change.lock ? lockText(change.lock) : null,
+    report: JSON.stringify(change.report),
+    granted: grantsText(change),
+    tools,
+  })
+}
+
+/** The definitions of the module as they are stored: with `pendingGrants` at the top, if they wait for consent. */
+function storedTools({ tools, pending, grantsDigest }: ModulePut): readonly DefinitionPut[] {
+  if (pending !== true) return tools
+  const first = `{"pendingGrants":${JSON.stringify(grantsDigest)},`
+  return tools.map((tool) => ({ ...tool, text: first + tool.text.slice(1) }))
 }
 
 /** True if the definition belongs to the module. A write of a module never deletes other definitions. */
@@ -62,6 +85,16 @@ function outcomeOf(
   if (change.kind === 'delete') return 'deleted'
   if (!present) return 'created'
   const isSame =
-    present.sha256 === change.sha256 && definitions.every(({ outcome }) => outcome === 'unchanged')
+    present.sha256 === change.sha256 &&
+    present.environment === change.lock?.digest &&
+    hasGrantsOf(present, change) &&
+    definitions.every(({ outcome }) => outcome === 'unchanged')
   return isSame ? 'unchanged' : 'updated'
+}
+
+/** True if the grants and the consent are the same. A record of an earlier version has none, and gets them with the next change. */
+function hasGrantsOf({ grantsDigest, consent }: PresentModule, change: ModulePut): boolean {
+  if (grantsDigest === undefined) return true
+  const [before, after] = [consent, change.consent]
+  return grantsDigest === change.grantsDigest && before?.digest === after?.digest && before?.at === after?.at
 }

@@ -1,6 +1,8 @@
+import type { Digest } from '@toolrack/contract'
 import type { LayerSource, StoredLayer } from '../views/layer-source.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { ModuleContent } from './module-content.ts'
+import type { PackageLock } from './package-lock.ts'
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
@@ -11,6 +13,7 @@ export interface LayerRecords {
   modules(page: ModulePage): Answer<readonly ModuleSummary[]>
   moduleVersions(name: string): Answer<readonly ModuleVersion[]>
   source(sha256: string): Answer<ModuleContent | undefined>
+  lock(sha256: string, environment: Digest): Answer<PackageLock | undefined>
 }
 
 type Answer<T> = T | Promise<T>
@@ -48,4 +51,7 @@ export abstract class RecordStore implements DefinitionStore {
 
   readonly source: DefinitionStore['source'] = (layer, sha256) =>
     this.readRecords(layer, (records) => records.source(sha256))
+
+  readonly lock: DefinitionStore['lock'] = (layer, sha256, environment) =>
+    this.readRecords(layer, (records) => records.lock(sha256, environment))
 }

@@ -1,7 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import type { Deletion, StoredDefinition } from '../views/layer-source.ts'
 import type { DefinitionVersion } from './definition-store.ts'
-import type { ModuleSummary, ModuleVersion } from './module-store.ts'
+import type { ModuleGrants, ModuleSummary, ModuleVersion } from './module-store.ts'
 import { revisionText } from './layer-state.ts'
 
 /** A definition as all stores keep it. Without text, it is the tombstone of a deleted definition. */
@@ -19,14 +19,17 @@ export type DefinitionVersionRecord = Pick<ModuleVersionRecord, 'revision' | 'at
 }
 
 /** A module as all stores keep it, without its report. Without a sha256, it is the tombstone of a deleted module. */
-export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'revision'> & {
+export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'environment' | 'revision' | keyof ModuleGrants> & {
   readonly sha256: string | null
+  readonly environment?: Digest | null
   readonly revision: number
+  /** The `grantsText` of the module. Missing or null in a record of an earlier version, and in a tombstone. */
+  readonly granted?: string | null
 }
 
 /** A version of a module. A deletion has no sha256. */
-export type ModuleVersionRecord = Omit<ModuleVersion, 'sha256' | 'revision'> &
-  Pick<ModuleRecord, 'sha256' | 'revision'>
+export type ModuleVersionRecord = Omit<ModuleVersion, 'sha256' | 'environment' | 'revision'> &
+  Pick<ModuleRecord, 'sha256' | 'environment' | 'revision'>
 
 /** The definition in a record, or undefined for a tombstone. */
 export function storedDefinition(record: DefinitionRecord, epoch: string): StoredDefinition | undefined {
@@ -49,12 +52,24 @@ export function definitionVersion(record: DefinitionVersionRecord, epoch: string
 
 /** The module in a record, or undefined for a tombstone. */
 export function moduleSummary(record: ModuleRecord, epoch: string): ModuleSummary | undefined {
-  const { name, sha256, tools, revision, updatedAt, updatedBy } = record
+  const { name, sha256, environment, tools, revision, updatedAt, updatedBy, granted } = record
   if (sha256 === null) return undefined
-  return { name, sha256, tools, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+  const grants = typeof granted === 'string' ? (JSON.parse(granted) as ModuleGrants) : {}
+  const written = { revision: revisionText(revision, epoch), updatedAt, updatedBy }
+  return { name, sha256, ...environmentIn(environment), tools, ...written, ...grants }
+}
+
+/** The grants and the consent of a module as the stores keep them. */
+export function grantsText({ grants, grantsDigest, consent }: ModuleGrants): string {
+  return JSON.stringify({ grants, grantsDigest, consent })
+}
+
+function environmentIn(environment: Digest | null | undefined): Pick<ModuleSummary, 'environment'> {
+  return typeof environment === 'string' ? { environment } : {}
 }
 
 export function moduleVersion(record: ModuleVersionRecord, epoch: string): ModuleVersion {
-  const { revision, sha256, tools, at, by } = record
-  return { revision: revisionText(revision, epoch), ...(sha256 !== null && { sha256 }), tools, at, by }
+  const { revision, sha256, environment, tools, at, by } = record
+  const content = { ...(sha256 !== null && { sha256 }), ...environmentIn(environment) }
+  return { revision: revisionText(revision, epoch), ...content, tools, at, by }
 }

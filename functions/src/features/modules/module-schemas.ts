@@ -1,3 +1,4 @@
+import { GRANT_KINDS } from '@toolrack/contract'
 import { z } from 'zod'
 import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
 import {
@@ -34,13 +35,28 @@ const report = z.strictObject({
     ),
 })
 
+const grants = z
+  .array(z.strictObject({ kind: z.enum(GRANT_KINDS), value: z.string() }))
+  .describe('What the module asks for: hosts of `network`, requirements of `packages`, names of `secrets`.')
+const environment = digest.describe(
+  'The digest of the lock of its packages. Missing if it has none of its own.',
+)
+
 const summary = z.strictObject({
   name: z.string(),
   sha256,
+  environment: environment.exactOptional(),
   tools: names,
   revision,
   updatedAt: time,
   updatedBy: z.string(),
+  grants: grants.exactOptional(),
+  grantsDigest: digest.exactOptional(),
+  consent: z
+    .strictObject({ digest, by: z.string(), at: time })
+    .nullable()
+    .exactOptional()
+    .describe('Who has accepted the grants with this digest, and when. Null if nobody has.'),
 }) satisfies z.ZodType<ModuleSummary>
 const module = summary.extend({ layer: writtenLayer, report })
 const written = z.strictObject({
@@ -129,6 +145,7 @@ export const LIST_VERSIONS: RouteSchemas = {
           by: z.string(),
           deleted: z.boolean(),
           sha256: sha256.exactOptional(),
+          environment: environment.exactOptional(),
           tools: names,
         }),
       ),

@@ -5,7 +5,8 @@ import type { LayerRecords } from '../../catalog/definitions/record-store.ts'
 import { contentOf } from '../../catalog/definitions/module-content.ts'
 import { definitionVersion, moduleSummary, moduleVersion } from '../../catalog/definitions/stored-records.ts'
 import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
-import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
+import { lockKey, type PackageLock } from '../../catalog/definitions/package-lock.ts'
+import { blobDocument, foundDocument, layerState, LISTED_FIELDS, lockDocument } from './stored-documents.ts'
 import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
 /**
@@ -47,6 +48,11 @@ export function firestoreRecords(layer: DocumentReference): LayerRecords {
     async source(sha256) {
       const blob = blobDocument(await blobsOf(layer).doc(sha256).get())
       return blob && contentOf(blob)
+    },
+
+    async lock(sha256, environment) {
+      const document = lockDocument(await blobsOf(layer).doc(lockKey(sha256, environment)).get())
+      return document && (JSON.parse(document.lock) as PackageLock)
     },
   }
 }

@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
-import { pastVersions, type KeptName, type RecordKind } from '../../catalog/definitions/layer-changes.ts'
+import {
+  pastVersions,
+  type KeptName,
+  type KeptVersion,
+  type RecordKind,
+} from '../../catalog/definitions/layer-changes.ts'
 import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import type { LayerState } from '../../catalog/definitions/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
@@ -51,11 +56,21 @@ export type ModuleDocument = ModuleRecord &
     /** The report as JSON. */
     readonly report: string
     /** The kept versions, the oldest first. */
-    readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
+    readonly versions: readonly Pick<KeptVersion, 'revision' | 'sha256' | 'environment'>[]
   }
 
 /** The fields of a document that a `ModuleRecord` needs, and `listedAs`. */
-export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
+export const LISTED_FIELDS = [
+  'name',
+  'listedAs',
+  'sha256',
+  'tools',
+  'revision',
+  'updatedAt',
+  'updatedBy',
+  'environment',
+  'granted',
+]
 
 /**
  * A version of a definition or of a module. `writeId` is the id of the write that made it. If a commit is not answered, the write
@@ -66,9 +81,12 @@ export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & 
 /**
  * The content of a module, and in `keptBy` the versions that have it. When the last of these versions is removed, the content is
  * removed too. Several files are stored as a list. A map by path is not possible, because a dot in the name of a field has a
- * special meaning. One JSON text could exceed the 1 MB of a document.
+ * special meaning. One JSON text could exceed the 1 MB of a document. The lock of a module's packages is kept in the same way.
  */
-export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
+export type BlobDocument = (ModuleContent | LockContent) & { readonly keptBy: readonly string[] }
+
+/** The `lockText` of a lock. The id of its document is its `lockKey`. */
+export type LockContent = { readonly lock: string }
 
 export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
   const { id, updateTime } = snapshot
@@ -117,7 +135,10 @@ export const moduleVersionRecord = reader<ModuleVersionRecord>(
   object({ ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }),
 )
 const isFile = object({ path: isText, content: isText })
-export const blobDocument = reader<BlobDocument>(
+export const lockDocument = reader<LockContent & Pick<BlobDocument, 'keptBy'>>(
+  object({ lock: isText, keptBy: listOf(isText) }),
+)
+export const blobDocument = reader<ModuleContent & Pick<BlobDocument, 'keptBy'>>(
   either(
     object({ source: isText, keptBy: listOf(isText) }),
     object({ files: listOf(isFile), keptBy: listOf(isText) }),
@@ -142,9 +163,10 @@ export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptNam
   return { kind: 'definition', name, isDeleted: text === null, ownBytes, versions: sized }
 }
 
-export function keptModule({ name, sha256, tools, report, versions, sizes }: ModuleDocument): KeptName {
+export function keptModule(module: ModuleDocument): KeptName {
+  const { name, sha256, tools, report, granted = null, versions, sizes } = module
   const isDeleted = sha256 === null
-  const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools))
+  const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools), granted)
   const bytes = recordBytes(report)
   const sized = versions.map((version, index) => ({ ...version, bytes: sizes?.[index] ?? bytes }))
   return { kind: 'module', name, isDeleted, ownBytes, versions: sized }
@@ -166,8 +188,8 @@ export function keptName(kind: RecordKind, snapshot: DocumentSnapshot): KeptName
 export function nameDocument(name: KeptName): Required<NameDocument> & Pick<DocumentData, 'versions'> {
   const { kind, isDeleted, versions } = name
   return {
-    versions: versions.map(({ revision, sha256 = null }) =>
-      kind === 'module' ? { revision, sha256 } : revision,
+    versions: versions.map(({ revision, sha256 = null, environment }) =>
+      kind === 'module' ? { revision, sha256, ...(environment && { environment }) } : revision,
     ),
     sizes: versions.map(({ bytes }) => bytes),
     oldest: pastVersions(name)[0]?.revision ?? null,

@@ -2,6 +2,7 @@ import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-
 import type { StoredDefinition } from '../../catalog/views/layer-source.ts'
 import type {
   KeptName,
+  KeptVersion,
   LayerChanges,
   RecordChange,
   RecordContent,
@@ -11,7 +12,8 @@ import type {
   ModuleVersionRecord,
 } from '../../catalog/definitions/stored-records.ts'
 import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
-import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
+import { lockKey } from '../../catalog/definitions/package-lock.ts'
+import { blobDocument, lockDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
 
 /** The author of a version that another program wrote. It cannot be a uid, because no uid contains parentheses or blanks. */
@@ -57,8 +59,8 @@ export async function writeChanges(
     const reference = recordOf(layer, name)
     if (!written.has(reference.path)) transaction.update(reference, nameDocument(name))
   }
-  for (const [sha256, blob] of blobs) {
-    const reference = blobsOf(layer).doc(sha256)
+  for (const [id, blob] of blobs) {
+    const reference = blobsOf(layer).doc(id)
     if (blob.keptBy.length > 0) transaction.set(reference, blob)
     else transaction.delete(reference)
   }
@@ -108,13 +110,16 @@ function documentOf(content: RecordContent, left: KeptName): ItemDocument | Modu
 
 function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | ModuleVersionRecord {
   const { revision, updatedAt: at, updatedBy: by } = record
-  if (kind === 'module') return { revision, sha256: record.sha256, tools: record.tools, at, by }
+  if (kind === 'module') {
+    const { sha256, environment = null, tools } = record
+    return { revision, sha256, environment, tools, at, by }
+  }
   const { text, digest } = record
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
 /**
- * The documents with sources of modules that a transaction changes. If `keptBy` becomes empty, the document has to be removed.
+ * The documents with contents and locks of modules that a transaction changes. If `keptBy` becomes empty, the document has to be removed.
  */
 async function changedBlobs(
   transaction: Transaction,
@@ -122,28 +127,38 @@ async function changedBlobs(
   records: readonly RecordChange[],
 ): Promise<ReadonlyMap<string, BlobDocument>> {
   const released = records.flatMap(({ name, forgotten }) =>
-    forgotten.flatMap(({ revision, sha256 }) =>
-      sha256 ? { sha256, version: `${name.name}@${revision}` } : [],
+    forgotten.flatMap((version) =>
+      idsOf(version).map((id) => ({ id, version: `${name.name}@${version.revision}` })),
     ),
   )
   const kept = records.flatMap(({ content }) => {
-    if (content?.kind !== 'module' || !content.module) return []
-    const { name, revision, sha256 } = content.record
-    return sha256 === null ? [] : { sha256, module: content.module, version: `${name}@${revision}` }
+    if (content?.kind !== 'module') return []
+    const { name, revision } = content.record
+    const contents = [content.module, content.lock === undefined ? undefined : { lock: content.lock }]
+    return idsOf(content.record).flatMap((id, index) => {
+      const found = contents[index]
+      return found ? { id, content: found, version: `${name}@${revision}` } : []
+    })
   })
-  const hashes = new Set([...released, ...kept].map(({ sha256 }) => sha256))
-  const [first, ...rest] = [...hashes].map((sha256) => blobsOf(layer).doc(sha256))
+  const ids = new Set([...released, ...kept].map(({ id }) => id))
+  const [first, ...rest] = [...ids].map((id) => blobsOf(layer).doc(id))
   const found = first ? await transaction.getAll(first, ...rest) : []
   const blobs = new Map<string, BlobDocument>()
   for (const snapshot of found) {
-    const blob = blobDocument(snapshot)
+    const blob = blobDocument(snapshot) ?? lockDocument(snapshot)
     if (blob) blobs.set(snapshot.id, blob)
   }
-  for (const { sha256, version } of released) {
-    const blob = blobs.get(sha256)
-    if (blob) blobs.set(sha256, { ...blob, keptBy: blob.keptBy.filter((other) => other !== version) })
+  for (const { id, version } of released) {
+    const blob = blobs.get(id)
+    if (blob) blobs.set(id, { ...blob, keptBy: blob.keptBy.filter((other) => other !== version) })
   }
-  for (const { sha256, module, version } of kept)
-    blobs.set(sha256, { ...module, keptBy: [...(blobs.get(sha256)?.keptBy ?? []), version] })
+  for (const { id, content, version } of kept)
+    blobs.set(id, { ...content, keptBy: [...(blobs.get(id)?.keptBy ?? []), version] })
   return blobs
+}
+
+/** The ids of the documents that a version of a module needs: first its content, and then its lock, if it has one. */
+function idsOf({ sha256, environment }: Pick<KeptVersion, 'sha256' | 'environment'>): readonly string[] {
+  if (!sha256) return []
+  return environment ? [sha256, lockKey(sha256, environment)] : [sha256]
 }

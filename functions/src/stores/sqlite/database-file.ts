@@ -14,8 +14,10 @@ export type DatabaseKind = {
   readonly applicationId: number
   /** The SQL that makes the tables, indexes and triggers. */
   readonly schema: string
-  /** The version of the schema, by default 1. A file of an earlier version is refused. */
+  /** The version of the schema, by default 1. A file of an earlier version is refused, unless `upgrade` is for that version. */
   readonly version?: number
+  /** The SQL that makes a file of the version `from` to one of this version, in a time that does not depend on its size. */
+  readonly upgrade?: { readonly from: number; readonly sql: string }
   /** The SQL with the settings of a connection. */
   readonly settings: string
   /** The tables that are read completely at the start, to find damage. If it is undefined, the whole file is read. */
@@ -92,23 +94,30 @@ function makeFile(path: string, kind: DatabaseKind): void {
   placeFinished(path)
 }
 
-/** Makes the tables in a new file. In other files it writes only their version again, for the reason in `fillLog`. */
-function writeTables(database: DatabaseSync, { applicationId, schema, version = 1 }: DatabaseKind): void {
-  const isNew = tablesVersion(database) === 0
+/**
+ * Makes the tables in a new file, and upgrades a file of the version before. In other files it writes only their version again,
+ * for the reason in `fillLog`.
+ */
+function writeTables(
+  database: DatabaseSync,
+  { applicationId, schema, version = 1, upgrade }: DatabaseKind,
+): void {
+  const found = tablesVersion(database)
+  const sql = found === 0 ? schema : found === upgrade?.from ? upgrade.sql : undefined
   const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version};`
   try {
-    database.exec(`BEGIN IMMEDIATE; ${isNew ? schema : ''} ${marks} COMMIT;`)
+    database.exec(`BEGIN IMMEDIATE; ${sql ?? ''} ${marks} COMMIT;`)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     // Another program may be writing now, or the disk may be full. For an existing file this does not matter, but a new file
-    // needs its tables.
-    if (isNew || !(isBusy(error) || isFull(error))) throw error
+    // needs its tables, and an older one its new columns.
+    if (sql !== undefined || !(isBusy(error) || isFull(error))) throw error
   }
 }
 
 function check(
   database: DatabaseSync,
-  { applicationId, schema, version = 1, checkedTables }: DatabaseKind,
+  { applicationId, schema, version = 1, upgrade, checkedTables }: DatabaseKind,
 ): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
   const found = tablesVersion(database)
@@ -116,7 +125,7 @@ function check(
   if (id !== 0 && id !== applicationId)
     throw new DatabaseFileError('is the database of another program, or another file of this service')
   if (found > version) throw new DatabaseFileError('was written by a newer version of Toolrack')
-  if (found > 0 && found < version)
+  if (found > 0 && found < version && found !== upgrade?.from)
     throw new OlderDatabaseError('was written by an earlier version of Toolrack')
   const present = objectsIn(database)
   const missing = found === 0 ? undefined : [...objectsOf(schema)].find((name) => !present.has(name))

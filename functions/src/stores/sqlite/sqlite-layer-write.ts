@@ -8,6 +8,7 @@ import type {
   RecordChange,
   RecordKind,
 } from '../../catalog/definitions/layer-changes.ts'
+import { lockKey } from '../../catalog/definitions/package-lock.ts'
 import { newLayerState } from '../../catalog/definitions/layer-state.ts'
 import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
 import type { FoundDefinition, LayerWrite } from '../../catalog/definitions/layer-write.ts'
@@ -131,15 +132,19 @@ export class SqliteLayerWriter {
   #writeModule(key: string, { name: { name }, forgotten, content }: RecordChange): void {
     const { putBlob, putModule, deleteModule, passModuleVersion, addModuleVersion } = this.#statements
     if (content?.kind === 'module') {
-      const { revision, sha256, updatedAt, updatedBy } = content.record
+      const { revision, sha256, environment = null, granted = null, updatedAt, updatedBy } = content.record
       const tools = JSON.stringify(content.record.tools)
       if (sha256 === null || !content.module) deleteModule.run(key, name)
       else {
         putBlob.run(key, sha256, keptText(content.module), Number(content.module.files !== undefined))
-        putModule.run(key, name, revision, sha256, tools, content.report, updatedAt, updatedBy)
+        if (environment !== null && content.lock !== undefined)
+          putBlob.run(key, lockKey(sha256, environment), content.lock, 0)
+        const { report } = content
+        putModule.run(key, name, revision, sha256, environment, tools, granted, report, updatedAt, updatedBy)
       }
       passModuleVersion.run(key, name)
-      addModuleVersion.run(key, name, revision, sha256, tools, updatedAt, updatedBy, Number(sha256 === null))
+      const isDeletion = Number(sha256 === null)
+      addModuleVersion.run(key, name, revision, sha256, environment, tools, updatedAt, updatedBy, isDeletion)
     }
     for (const { revision } of forgotten) this.#statements.dropModuleVersion.run(key, name, revision)
   }

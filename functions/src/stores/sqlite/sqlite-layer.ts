@@ -1,6 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { LayerRead } from '../../catalog/views/layer-source.ts'
 import { VERSIONS_KEPT } from '../../catalog/definitions/definition-store.ts'
+import { lockKey, type PackageLock } from '../../catalog/definitions/package-lock.ts'
 import type { ModuleFile } from '../../catalog/definitions/module-content.ts'
 import type { StoredModule } from '../../catalog/definitions/module-store.ts'
 import {
@@ -83,6 +84,11 @@ export function sqliteLayer(statements: Statements, key: string): SqliteLayer {
       const row = statements.source.get(key, sha256) as BlobRow | undefined
       if (!row) return undefined
       return row.hasFiles === 1 ? { files: JSON.parse(row.source) as ModuleFile[] } : { source: row.source }
+    },
+
+    lock(sha256, environment) {
+      const row = statements.source.get(key, lockKey(sha256, environment)) as BlobRow | undefined
+      return row && (JSON.parse(row.source) as PackageLock)
     },
   }
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { LayerState } from '../../catalog/definitions/layer-state.ts'
 import type { LayerTotals } from '../../catalog/definitions/layer-totals.ts'
 import type { ModuleRecord, ModuleVersionRecord } from '../../catalog/definitions/stored-records.ts'
-import { DEFINITION_BYTES, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
+import { DEFINITION_BYTES, LOCK_KEY, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
 import { prepareAll } from './transaction.ts'
 
 export type LayerRow = Omit<LayerState, 'totals'> & LayerTotals
@@ -19,7 +19,8 @@ export type BlobRow = { readonly source: string; readonly hasFiles: number }
 
 const DEFINITION =
   'SELECT name, revision, digest, text, tokens, updated_at AS updatedAt, updated_by AS updatedBy FROM definitions'
-const MODULE = 'name, revision, sha256, tools, updated_at AS updatedAt, updated_by AS updatedBy'
+const MODULE =
+  'name, revision, sha256, environment, tools, granted, updated_at AS updatedAt, updated_by AS updatedBy'
 const OLDEST_FIRST = 'ORDER BY revision, name LIMIT ?'
 
 const SQL = {
@@ -57,8 +58,10 @@ const SQL = {
 
   module: `SELECT ${MODULE}, report FROM modules WHERE layer = ? AND name = ?`,
   modules: `SELECT ${MODULE} FROM modules WHERE layer = ? AND name > ? ORDER BY name LIMIT ?`,
-  putModule: `INSERT INTO modules (layer, name, revision, sha256, tools, report, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256, tools = excluded.tools,
+  putModule: `INSERT INTO modules (layer, name, revision, sha256, environment, tools, granted, report, updated_at, updated_by)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256,
+      environment = excluded.environment, tools = excluded.tools, granted = excluded.granted,
       report = excluded.report, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
   deleteModule: 'DELETE FROM modules WHERE layer = ? AND name = ?',
   moduleName: `SELECT 0 AS isDeleted, ${MODULE_BYTES} AS ownBytes
@@ -67,20 +70,22 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM module_versions WHERE layer = deletion.layer AND name = deletion.name
       AND revision > deletion.revision) ${OLDEST_FIRST}`,
 
-  moduleVersions: `SELECT revision, sha256, tools, at, by FROM module_versions
+  moduleVersions: `SELECT revision, sha256, environment, tools, at, by FROM module_versions
     WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?`,
-  keptModuleVersions: `SELECT revision, sha256, ${MODULE_VERSION_BYTES} AS bytes FROM module_versions
+  keptModuleVersions: `SELECT revision, sha256, environment, ${MODULE_VERSION_BYTES} AS bytes FROM module_versions
     WHERE layer = ? AND name = ? ORDER BY revision`,
   passModuleVersion: 'UPDATE module_versions SET past = 1 WHERE layer = ? AND name = ? AND past = 0',
-  addModuleVersion:
-    'INSERT INTO module_versions (layer, name, revision, sha256, tools, at, by, past) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  addModuleVersion: `INSERT INTO module_versions (layer, name, revision, sha256, environment, tools, at, by, past)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   dropModuleVersion: 'DELETE FROM module_versions WHERE layer = ? AND name = ? AND revision = ?',
   oldestModuleVersions: `SELECT name, revision FROM module_versions WHERE layer = ? AND past = 1 ${OLDEST_FIRST}`,
 
   source: 'SELECT source, has_files AS hasFiles FROM blobs WHERE layer = ? AND sha256 = ?',
   putBlob: 'INSERT INTO blobs (layer, sha256, source, has_files) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   dropBlobs: `DELETE FROM blobs WHERE layer = ? AND NOT EXISTS
-    (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer AND module_versions.sha256 = blobs.sha256)`,
+    (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer AND module_versions.sha256 = blobs.sha256) AND NOT EXISTS
+    (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer
+      AND module_versions.sha256 = substr(blobs.sha256, 1, 64) AND ${LOCK_KEY} = blobs.sha256)`,
 } as const
 
 export const prepareStatements = (database: DatabaseSync) => prepareAll(database, SQL)

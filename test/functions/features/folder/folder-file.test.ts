@@ -13,6 +13,7 @@ const loaded: LoadedModule = {
   specs: [],
   tools: [],
   report: {},
+  grants: [],
   loadedAt: new Date(0),
 }
 const fault = { reason: 'MODULE_BROKEN', message: 'It is broken.' } as const

@@ -21,6 +21,7 @@ function fileOf(file: string, ...names: readonly string[]): FolderFile {
     specs: admitted,
     tools,
     report: {},
+    grants: [],
     loadedAt: new Date(0),
   }
   return { file, stamp: '', sha256: loaded.sha256, loaded, faults: [] }

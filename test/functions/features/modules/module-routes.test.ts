@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { ToolrackError, type ErrorBody } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type ErrorBody } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -80,6 +80,9 @@ test('a module comes back as it was sent, with the report of its check, and is l
     revision,
     updatedAt: expect.any(String),
     updatedBy: 'ann',
+    grants: [],
+    grantsDigest: grantsDigest([]),
+    consent: null,
     report,
     source,
   })

@@ -14,7 +14,7 @@ import { RECORD_BYTES, recordBytes } from '../../../../functions/src/catalog/def
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
-import { putModule, removeModule } from '../../../support/module-changes.ts'
+import { lockOf, putModule, removeModule, sha256Of } from '../../../support/module-changes.ts'
 import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
@@ -99,6 +99,36 @@ test('a database of an earlier version is refused and not touched', () =>
     const before = readFileSync(path)
     expect(() => new SqliteDefinitionStore(path)).toThrow('was written by an earlier version of Toolrack')
     expect(readFileSync(path).equals(before)).toBe(true)
+  }))
+
+test('a database of the version before gets its new columns, and its records stay readable', () =>
+  withDatabase(async (path) => {
+    const layer = { kind: 'global' } as const
+    const first = new SqliteDefinitionStore(path)
+    await first.writeModule(layer, putModule('m', ['a'], 'text'), by('ann'))
+    const before = await first.module(layer, 'm')
+    await first.close()
+    const database = new DatabaseSync(path)
+    database.exec(`ALTER TABLE modules DROP COLUMN environment; ALTER TABLE modules DROP COLUMN granted;
+      ALTER TABLE module_versions DROP COLUMN environment; PRAGMA user_version = 6`)
+    database.close()
+    const store = new SqliteDefinitionStore(path)
+    const { grants: _grants, grantsDigest: _digest, consent: _consent, ...rest } = before ?? {}
+    expect(await store.module(layer, 'm')).toStrictEqual(rest)
+    expect((await store.writeModule(layer, putModule('m', ['a'], 'text'), by('ann'))).outcome).toBe(
+      'unchanged',
+    )
+    const lock = lockOf('1.0')
+    await store.writeModule(layer, putModule('m', ['a'], 'text', { lock }), by('ann'))
+    expect(await store.module(layer, 'm')).toStrictEqual({
+      ...before,
+      environment: lock.digest,
+      revision: expect.any(String),
+    })
+    await store.close()
+    const again = new SqliteDefinitionStore(path)
+    expect(await again.lock(layer, sha256Of('text'), lock.digest)).toEqual(lock)
+    await again.close()
   }))
 
 const OF_LAYER = 'layer = layers.layer'
