@@ -39,6 +39,17 @@ export function byUsersOnly(verb: string, why: { readonly jobToken: string; read
   }
 }
 
+/** The action of doing several things at once. Its verb is that of the first. */
+export function allOf(first: Action, ...others: readonly Action[]): Action {
+  return {
+    verb: first.verb,
+    decide(principal) {
+      const decisions = [first, ...others].map((action) => action.decide(principal))
+      return decisions.find(({ allowed }) => !allowed) ?? ALLOWED
+    },
+  }
+}
+
 const WHY_NOT_ON_LAYERS = {
   write: 'A job token never writes.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
@@ -71,7 +82,9 @@ export const GOVERN: Action = {
   verb: 'govern',
   decide({ grant, kind, mayApprove }) {
     if (grant)
-      return deny('A job token never decides approvals, never accepts grants and never writes rules or secrets.')
+      return deny(
+        'A job token never decides approvals, never accepts grants and never writes rules or secrets.',
+      )
     if (kind !== 'user')
       return deny('Only a user may decide approvals, accept grants, or write rules and secrets, not a job.')
     return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)

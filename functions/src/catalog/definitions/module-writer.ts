@@ -1,4 +1,4 @@
-import { grantsDigest, ToolrackError, type JsonObject } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type Digest, type Grant, type JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../views/catalog.ts'
@@ -12,13 +12,24 @@ import type { Precondition } from '../../precondition.ts'
 import { shadowsOf } from './write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
+import { waitsMessage } from '../views/why-pending.ts'
 import { admitModule } from './admit-module.ts'
+import { decideConsent, type GrantPolicy, type PresentGrants } from './decide-consent.ts'
 import { contentOf, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
-type Upload = WriteTarget & ModuleContent<Uint8Array>
-type Rollback = WriteTarget & { readonly choice: ModuleVersionChoice }
+/** An upload or a rollback. With `acceptGrants`, its sender accepts the grants with this digest, and may do so. */
+type ModuleTarget = WriteTarget & { readonly acceptGrants?: Digest | undefined }
+type Upload = ModuleTarget & ModuleContent<Uint8Array>
+type Rollback = ModuleTarget & { readonly choice: ModuleVersionChoice }
+
+/** A module that was written, and whose tools wait until somebody accepts its grants. */
+export type WaitingModule = {
+  readonly layer: WritableLayer
+  readonly module: string
+  readonly grants: readonly Grant[]
+}
 
 type Parts = {
   readonly store: ModuleStore
@@ -26,6 +37,10 @@ type Parts = {
   readonly catalog: Catalog
   readonly compilers: SchemaCompilers
   readonly runner: Runner
+  /** How the operator answers the grants of modules in advance. Default: `ask`. */
+  readonly grantPolicy?: GrantPolicy
+  /** Called after a write of a module whose tools wait for consent. */
+  readonly waits?: (module: WaitingModule) => void
 }
 
 /** Makes all changes of modules. The caller must have checked the access. */
@@ -37,7 +52,8 @@ export class ModuleWriter {
   }
 
   /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
-  async put(principal: Principal, { layer, name, precondition, signal, ...content }: Upload) {
+  async put(principal: Principal, upload: Upload) {
+    const { layer, name, precondition, signal, acceptGrants, ...content } = upload
     const { runner, compilers, catalog } = this.#parts
     const compiler = compilers.forCaller({ user: principal.uid, signal })
     const check = { name, ...content, tenant: principal.uid, signal }
@@ -48,10 +64,18 @@ export class ModuleWriter {
     const puts = module.tools.map((tool) => putOf(tool))
     const tools = await withTokens(puts, new Turns(signal))
     const { lock, grants } = module
-    const granted = { grants, grantsDigest: grantsDigest(grants), consent: null }
+    const asked = { grants, grantsDigest: grantsDigest(grants) }
+    const by = { accepts: acceptGrants, by: principal.uid, at: new Date() }
+    const decide = (present: PresentGrants | undefined) =>
+      decideConsent({ ...asked, ...by }, present, this.#parts.grantPolicy ?? 'ask')
+    const granted = { ...asked, consent: null, decide }
     const changed = { name, sha256, lock, ...contentOf(module), report, tools }
     const change = { kind: 'put', ...changed, ...granted, precondition } as const
-    return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
+    const written = await this.#write(principal, layer, change)
+    const isWaiting = written.pending === true
+    if (isWaiting) this.#parts.waits?.({ layer, module: name, grants })
+    const message = isWaiting && { message: waitsMessage({ layer, module: name, ...asked }) }
+    return { ...moduleAnswer(written, layer, view, report), ...asked, pending: isWaiting, ...message }
   }
 
   /** Writes older content again, as a new version. */

@@ -13,6 +13,8 @@ import type {
   ModuleSummary,
 } from './module-store.ts'
 import { lockText } from './package-lock.ts'
+import { withPending } from './pending-text.ts'
+import { presentGrants } from './present-grants.ts'
 import { grantsText } from './stored-records.ts'
 
 /** A module that the transaction has read. */
@@ -24,6 +26,25 @@ type PresentModule = Pick<ModuleSummary, 'sha256' | 'environment' | 'tools' | ke
 export function definitionsOf(change: ModuleChange, present: ModuleSummary | undefined): readonly string[] {
   const wanted = change.kind === 'put' ? change.tools.map(({ name }) => name) : []
   return [...new Set([...wanted, ...(present?.tools ?? [])])]
+}
+
+/**
+ * The change with the decision about its grants, which depends on the present version of the module. `current` has the definitions of
+ * that version.
+ */
+export function decidedChange(
+  change: ModuleChange,
+  present: ModuleSummary | undefined,
+  current: ReadonlyMap<string, StoredDefinition>,
+): ModuleChange {
+  if (change.kind === 'delete' || !change.decide) return change
+  const { consent, isPending } = change.decide(present && presentGrants(change.name, present, current))
+  return { ...change, consent, pending: isPending }
+}
+
+/** The part of a result that says whether the tools of the module wait for consent. */
+export function pendingIn(change: ModuleChange): Pick<ModuleWriteResult, 'pending'> {
+  return change.kind === 'put' && change.pending ? { pending: true } : {}
 }
 
 /**
@@ -68,8 +89,7 @@ export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
 /** The definitions of the module as they are stored: with `pendingGrants` at the top, if they wait for consent. */
 function storedTools({ tools, pending, grantsDigest }: ModulePut): readonly DefinitionPut[] {
   if (pending !== true) return tools
-  const first = `{"pendingGrants":${JSON.stringify(grantsDigest)},`
-  return tools.map((tool) => ({ ...tool, text: first + tool.text.slice(1) }))
+  return tools.map((tool) => ({ ...tool, text: withPending(tool.text, grantsDigest) }))
 }
 
 /** True if the definition belongs to the module. A write of a module never deletes other definitions. */

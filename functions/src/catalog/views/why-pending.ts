@@ -1,4 +1,11 @@
-import { GRANT_KINDS, ToolrackError, type Digest, type Grant, type GrantKind, type Layer } from '@toolrack/contract'
+import {
+  GRANT_KINDS,
+  ToolrackError,
+  type Digest,
+  type Grant,
+  type GrantKind,
+  type Layer,
+} from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 
 /** The most grants that a sentence names. A module may ask for hundreds of hosts, and a person must be able to read the sentence. */
@@ -30,15 +37,19 @@ export function acceptCommand(module: string, layer: Layer): string {
   return `npm run grants -- accept ${module}${layer === 'global' ? ' --layer global' : ''}`
 }
 
-type Asking = { readonly module: string; readonly layer: Layer; readonly digest: Digest }
+type Asking = { readonly module: string; readonly layer: Layer; readonly grantsDigest: Digest }
 
 /** How the grants of a module are accepted, and by whom. */
-export function howToAccept({ module, layer, digest }: Asking): string {
+function howToAccept({ module, layer, grantsDigest }: Asking): string {
   const query = layer === 'user' ? '' : `?layer=${layer}`
-  const who =
-    layer === 'user' ? 'The user who owns the module accepts them' : 'An admin accepts them'
-  const route = `POST /workflows/tools/modules/${module}/grants${query} with {"digest":"${digest}"}`
+  const who = layer === 'user' ? 'The user who owns the module accepts them' : 'An admin accepts them'
+  const route = `POST /workflows/tools/modules/${module}/grants${query} with {"digest":"${grantsDigest}"}`
   return `${who}: ${acceptCommand(module, layer)} on the machine of an embedded server, or ${route} and a token that may approve.`
+}
+
+/** What the answer to an upload says if the tools of the module wait for consent. */
+export function waitsMessage(asking: Asking & { readonly grants: readonly Grant[] }): string {
+  return `The tools of ${asking.module} wait for consent: it asks for ${grantsText(asking.grants)}. ${howToAccept(asking)}`
 }
 
 /** Why a tool that waits for consent cannot be called. Undefined if nothing is left to accept. */
@@ -47,7 +58,7 @@ export function whyPending(entry: CatalogEntry): string | undefined {
   if (pendingGrants === undefined) return undefined
   const module = howRun.by === 'python' ? howRun.module : name
   const wants = grants.length === 0 ? 'grants' : grantsText(grants)
-  const how = howToAccept({ module, layer, digest: pendingGrants })
+  const how = howToAccept({ module, layer, grantsDigest: pendingGrants })
   return `${name} waits for consent: its module asks for ${wants}; nothing was run. ${how}`
 }
 

@@ -1,4 +1,4 @@
-import type { ErrorDetail, Grant } from '@toolrack/contract'
+import type { ErrorDetail, Grant, Layer } from '@toolrack/contract'
 import type { FolderFile } from './folder-file.ts'
 import type { AskingModule, MergedModules } from './folder-layer.ts'
 
@@ -21,6 +21,13 @@ export type FolderNews = { readonly file: string } & (
       readonly serving: boolean
     }
   | { readonly kind: 'removed' }
+  /** An uploaded module, whose tools wait until somebody accepts its grants. */
+  | {
+      readonly kind: 'waits'
+      readonly layer: Layer
+      readonly module: string
+      readonly grants: readonly Grant[]
+    }
 )
 
 type Present = MergedModules & {

@@ -1,11 +1,13 @@
 import { ToolrackError } from '@toolrack/contract'
-import { onLayer, type Action } from '../../access/action.ts'
+import { allOf, GOVERN, onLayer, type Action } from '../../access/action.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
+import { isDigest } from '../../access/job-token.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
-import { invalidParameter } from '../../http/query.ts'
+import { preconditionOf } from '../../http/entity-tag.ts'
+import { invalidParameter, Query } from '../../http/query.ts'
 import { readObject } from '../../http/read-body.ts'
-import { route, type FoundRequest, type Route } from '../../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson, sendTagged } from '../../http/send-json.ts'
 import {
   askedLayer,
@@ -61,16 +63,17 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       path: '/tools/modules/:name',
       schemas: async () => (await import('./module-schemas.ts')).WRITE_MODULE,
       takesBody: true,
-      ask: askedWrite,
-      action: write,
+      ask: askedUpload,
+      action: writeAndAccept,
       audit: { layer: 'query' },
       async handle(request) {
         const { principal, res } = request
         const content = await readModule(request, request.params.name)
         // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
-        const answer = await writer.put(principal, { ...targetOf(request), ...content })
+        const answer = await writer.put(principal, { ...uploadOf(request), ...content })
         noteWrite(request, answer)
+        noteGrants(request, answer)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -114,13 +117,14 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       path: '/tools/modules/:name/rollback',
       schemas: async () => (await import('./module-schemas.ts')).ROLL_BACK,
       takesBody: true,
-      ask: askedWrite,
-      action: write,
+      ask: askedUpload,
+      action: writeAndAccept,
       audit: { layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
-        const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
+        const answer = await writer.rollback(request.principal, { ...uploadOf(request), choice })
         noteWrite(request, answer)
+        noteGrants(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -129,8 +133,17 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
 
 type Written = Awaited<ReturnType<ModuleWriter['put']>>
 
+/** Adds the grants of the module, and whether its tools wait for consent, to the audit record of the request. */
+function noteGrants({ note }: FoundRequest, { grants, grantsDigest, pending }: Written): void {
+  if (grants.length === 0) return
+  note?.({ subject: { grants: grants.map(({ kind, value }) => `${kind} ${value}`), grantsDigest, pending } })
+}
+
 /** Adds the module, its tools that have changed, and the new revision of its layer to the audit record of the request. */
-function noteWrite({ note }: FoundRequest, { outcome, sha256, revision, tools }: Written): void {
+function noteWrite(
+  { note }: FoundRequest,
+  { outcome, sha256, revision, tools }: Omit<Written, 'grants' | 'grantsDigest' | 'pending'>,
+): void {
   const { added, changed, removed } = tools
   note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })
 }
@@ -145,6 +158,26 @@ function readModules({ layer }: { readonly layer: WritableLayer }): Action {
 
 function notFound(): never {
   throw new ToolrackError('MODULE_NOT_FOUND')
+}
+
+/** Reads a write that checks a module. With `acceptGrants`, its sender accepts the grants with this digest. */
+function askedUpload({ search, req, note }: FoundRequest) {
+  const query = new Query(search, ['layer', 'acceptGrants'])
+  const acceptGrants = query.one('acceptGrants')
+  if (acceptGrants !== undefined && !isDigest(acceptGrants))
+    throw invalidParameter('acceptGrants', 'must be a digest: sha256: and 64 hexadecimal digits')
+  // It is noted before the access is checked, so that the record of a refused upload names it too.
+  if (acceptGrants !== undefined) note?.({ subject: { acceptGrants } })
+  return { precondition: preconditionOf(req.headers), layer: writtenLayer(query), acceptGrants }
+}
+
+/** To accept grants with an upload, its sender must be allowed to do both. */
+function writeAndAccept(asked: ReturnType<typeof askedUpload>): Action {
+  return asked.acceptGrants === undefined ? write(asked) : allOf(write(asked), GOVERN)
+}
+
+function uploadOf(request: KnownRequest<'/:name', ReturnType<typeof askedUpload>>) {
+  return { ...targetOf(request), acceptGrants: request.asked.acceptGrants }
 }
 
 function askedPage(request: FoundRequest) {

@@ -72,9 +72,21 @@ const written = z.strictObject({
     .array(z.strictObject({ name: toolName, layer, digest }))
     .describe('The definitions of lower layers that those of the module now replace in the list.'),
   report,
+  grants,
+  grantsDigest: digest,
+  pending: z.boolean().describe('True if the tools wait until somebody accepts the grants.'),
+  message: z.string().exactOptional().describe('If they wait: who can accept the grants, and how.'),
 })
 const ofLayer = z.strictObject({
   layer: writtenLayer.optional().describe('The layer. Default: `user`.'),
+})
+const checked = ofLayer.extend({
+  acceptGrants: z
+    .string()
+    .optional()
+    .describe(
+      'The `grantsDigest` that you accept. Needs a token that may decide approvals. If the module asks for other grants, 409, and nothing is written.',
+    ),
 })
 const byModule = byName('The name of the module.')
 
@@ -97,9 +109,10 @@ export const READ_MODULE: RouteSchemas = {
   },
 }
 export const WRITE_MODULE: RouteSchemas = {
-  summary: 'Uploads a module. Its tools are in the list at once.',
+  summary:
+    'Uploads a module. Its tools are in the list at once, unless they wait for consent to what they ask for.',
   params: byModule,
-  query: ofLayer,
+  query: checked,
   headers: {
     'Content-Type':
       '`application/json` for a body with `source` or `files`. Without this header, with `text/…` or `application/octet-stream`, the body is the Python file itself.',
@@ -128,7 +141,11 @@ export const DELETE_MODULE: RouteSchemas = {
   params: byModule,
   query: ofLayer,
   headers: precondition,
-  answers: { 200: written.omit({ report: true }).extend({ outcome: z.literal('deleted') }) },
+  answers: {
+    200: written
+      .omit({ report: true, grants: true, grantsDigest: true, pending: true, message: true })
+      .extend({ outcome: z.literal('deleted') }),
+  },
 }
 export const LIST_VERSIONS: RouteSchemas = {
   summary: 'Lists the last 50 versions of a module, the newest first.',
@@ -155,7 +172,7 @@ export const LIST_VERSIONS: RouteSchemas = {
 export const ROLL_BACK: RouteSchemas = {
   summary: 'Checks the content of an older version again, and makes it the current one.',
   params: byModule,
-  query: ofLayer,
+  query: checked,
   headers: precondition,
   body: z
     .union([

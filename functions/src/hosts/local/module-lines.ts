@@ -22,7 +22,10 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
       `module  ${harmless(news.file)}  ${headline(news)}`,
-      ...('waits' in news && news.waits ? rows(waitsLine(news.waits), terminal.columns) : []),
+      ...('waits' in news && news.waits
+        ? rows(waitsLine({ layer: 'file', ...news.waits }), terminal.columns)
+        : []),
+      ...(news.kind === 'waits' ? rows(waitsLine(news), terminal.columns) : []),
       ...faults.slice(0, FAULTS_SHOWN_MAX).flatMap((fault) => rows(fault, terminal.columns)),
       ...(more > 0 ? [`${MARGIN}… and ${more} more; GET /api/tools shows all`] : []),
       '',
@@ -31,14 +34,15 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   }
 }
 
-type Waits = NonNullable<Extract<FolderNews, { kind: 'loaded' }>['waits']>
+type Waits = Pick<Extract<FolderNews, { kind: 'waits' }>, 'layer' | 'module' | 'grants'>
 
-function waitsLine({ module, grants }: Waits): string {
-  return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, 'file')}`
+function waitsLine({ layer, module, grants }: Waits): string {
+  return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, layer)}`
 }
 
 function headline(news: FolderNews): string {
   if (news.kind === 'removed') return 'is removed'
+  if (news.kind === 'waits') return 'is uploaded'
   if (news.kind === 'refused')
     return news.serving ? 'is refused; the last version that worked stays in use' : 'is refused'
   const { again, tools, faults } = news
