@@ -15,12 +15,16 @@ export const KEPT_ADMISSIONS = 'definition-files.cache'
 /** The file with the users of the server, if it has more than one. */
 export const USERS_FILE = 'users.json'
 
+/** The file with the address at which the server listens. */
+export const ADDRESS_FILE = 'address'
+
 /** The other files of the server. */
 const OTHERS = [
   ...Object.values(TOKEN_FILES),
   'job-keys.json',
   'audit-key.json',
   'sealing-key',
+  ADDRESS_FILE,
   DATABASE_LIST,
   RUNNING_CALLS,
   KEPT_ADMISSIONS,

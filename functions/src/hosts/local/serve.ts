@@ -11,6 +11,7 @@ import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { hasDataFolder, openData } from './open-data.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
+import { noteAddress } from './running-server.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 
@@ -41,6 +42,7 @@ export async function serve(
     audit,
     kept,
     authentication,
+    folderGrants,
     token,
     approverFile,
     closing,
@@ -58,6 +60,7 @@ export async function serve(
     files: (compilers) => new FileLayer(definitionsFolder, compilers, { kept, ownFolder: OWN_DEFS_DIR }),
     agentFiles: new FileAgents(config.agentsFolder.path),
     toolsFolders: toolsFolders.paths,
+    folderGrants,
     runner,
     ...authentication,
     log,
@@ -79,6 +82,7 @@ export async function serve(
     await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
+    if (hasDataFolder(config)) noteAddress(config.dataFolder, listening.url)
     services.loopWatch.start()
     void reportRules(services)
     if (hasDataFolder(config)) void audit?.checkNewest()
