@@ -23,6 +23,12 @@ type Module = {
   readonly acceptedBy?: string | null
 }
 
+const STATES = {
+  none: 'asks for nothing',
+  pending: 'waits for consent',
+  accepted: 'is accepted',
+} as const
+
 try {
   await run()
 } catch (error) {
@@ -72,12 +78,6 @@ async function layerOf(wanted: string, state: Module['state'] | undefined): Prom
 async function modules(): Promise<readonly Module[]> {
   return ((await ask('GET', '/tools/grants')) as { readonly items: readonly Module[] }).items
 }
-
-const STATES = {
-  none: 'asks for nothing',
-  pending: 'waits for consent',
-  accepted: 'is accepted',
-} as const
 
 /** The module, and a line for each grant. Values of grants come from the author of the module. */
 function lines({ module, layer, grants, state, acceptedBy }: Module): string {
