@@ -18,22 +18,22 @@ export const ROUTE_CASES: RouteCases = {
     'GET /tools/modules/:name/grants': {
       access: [
         ['secret_notes', '', null, annAlone('200', NONE, NONE)],
-        ['secret_notes', 'layer=global', null, [NONE, NONE, NONE, NONE, NONE]],
+        ['secret_notes', '?layer=global', null, [NONE, NONE, NONE, NONE, NONE]],
       ],
       ofOthers: [[`${HERS}/grants`]],
     },
     'POST /tools/modules/:name/grants': {
       access: [
         ['secret_notes', '', DIGEST, ['200', NONE, NONE, DENIED, DENIED]],
-        ['secret_notes', 'layer=global', DIGEST, [DENIED, DENIED, NONE, DENIED, DENIED]],
-        ['secret_notes', 'layer=file', DIGEST, [DENIED, DENIED, NONE, DENIED, DENIED]],
+        ['secret_notes', '?layer=global', DIGEST, [DENIED, DENIED, NONE, DENIED, DENIED]],
+        ['secret_notes', '?layer=file', DIGEST, [DENIED, DENIED, NONE, DENIED, DENIED]],
       ],
       ofOthers: [[`${HERS}/grants`, DIGEST]],
     },
     'DELETE /tools/modules/:name/grants': {
       access: [
         ['secret_notes', '', null, ['200', NONE, NONE, DENIED, DENIED]],
-        ['secret_notes', 'layer=file', null, [DENIED, DENIED, NONE, DENIED, DENIED]],
+        ['secret_notes', '?layer=file', null, [DENIED, DENIED, NONE, DENIED, DENIED]],
       ],
       ofOthers: [[`${HERS}/grants`]],
     },
